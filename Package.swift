@@ -1,0 +1,66 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// The programs that ship are Embedded Swift: `swift build -c release --traits Embedded`.
+// Unit tests compile the same sources as plain Swift: `swift test`.
+let embedded: BuildSettingCondition = .when(traits: ["Embedded"])
+
+let swiftSettings: [SwiftSetting] = [
+  .enableExperimentalFeature("Embedded", embedded),
+  // Lets the linker drop the parts of the standard library that nothing uses (130 kB -> 53 kB).
+  .unsafeFlags(["-Xfrontend", "-function-sections"], embedded),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let cSettings: [CSetting] = [
+  .unsafeFlags([
+    "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC",
+  ])
+]
+
+// Every symbol resolved when the program starts and the tables then made read-only: a caller's
+// process offers nothing to overwrite. lld, because it understands Swift's sections.
+let hardening: [LinkerSetting] = [
+  .unsafeFlags(["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"]),
+  .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "--as-needed"], embedded),
+]
+
+let package = Package(
+  name: "pam_passcode",
+  products: [
+    .library(name: "pam_passcode", type: .dynamic, targets: ["pam_passcode"]),
+    .executable(name: "passcode", targets: ["passcode"]),
+  ],
+  traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
+  targets: [
+    // C: what Swift can't say (variadics, macros, constructors), and module maps. No decisions.
+    .target(name: "CSystem", cSettings: cSettings),
+    .systemLibrary(name: "CSodium"),
+    .systemLibrary(name: "CPAM"),
+
+    .target(name: "PasscodePolicy", swiftSettings: swiftSettings),
+    .target(
+      name: "PasscodeSystem", dependencies: ["CSystem", "CSodium", "CPAM"], swiftSettings: swiftSettings,
+      linkerSettings: [.linkedLibrary("sodium")]),
+    .target(
+      name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
+      swiftSettings: swiftSettings),
+
+    .target(
+      name: "pam_passcode", dependencies: ["PasscodeVault", "CPAM", "CSystem"], exclude: ["exports.map"],
+      swiftSettings: swiftSettings,
+      linkerSettings: hardening + [
+        .linkedLibrary("pam"),
+        // Only pam_sm_*: a host that is itself Swift must not bind to our copy of its runtime.
+        .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/pam_passcode/exports.map"], embedded),
+      ]),
+    .executableTarget(
+      name: "passcode", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      linkerSettings: hardening + [.linkedLibrary("pam")]),
+
+    .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
+    .testTarget(name: "PasscodeVaultTests", dependencies: ["PasscodeVault"]),
+  ]
+)

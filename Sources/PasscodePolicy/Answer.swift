@@ -1,0 +1,27 @@
+/// What somebody typed at the prompt.
+public enum Answer: Equatable, Sendable {
+  /// 4 or 6 ASCII digits: an attempt, whatever length is enrolled (skipping the other length would tell
+  /// which one it is) and whatever lengths are configured (those govern the choosing of new ones).
+  case passcode
+  /// Just Enter: "something else, please".
+  case empty
+  /// Anything else: a password, a slip, somebody's 10,000 bytes.
+  case other
+
+  /// No passcode is longer; what is longer needn't be looked at.
+  public static let longest = 6
+
+  /// - Parameter bytes: what was typed, without a newline; any length.
+  public init(_ bytes: Span<UInt8>) {
+    switch bytes.count {
+    case 0: self = .empty
+    case 4, 6: self = Answer.areDigits(bytes) ? .passcode : .other
+    default: self = .other
+    }
+  }
+
+  private static func areDigits(_ bytes: Span<UInt8>) -> Bool {
+    for index in bytes.indices where !isDigit(bytes[index]) { return false }
+    return true
+  }
+}

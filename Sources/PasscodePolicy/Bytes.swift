@@ -1,0 +1,95 @@
+/// Text inside is bytes: Embedded Swift compares Strings only with Unicode tables, and a login
+/// program needs none. What isn't exactly the form that we write is refused, never "nearly right".
+public typealias Bytes = [UInt8]
+
+/// The number that `digits` spells in decimal.
+///
+/// - Returns: nil for anything but 1 to 19 ASCII digits without a leading zero ("0" itself is fine).
+public func decimal(_ digits: some Collection<UInt8>) -> UInt64? {
+  guard (1...19).contains(digits.count) else { return nil }
+  if digits.count > 1 && digits.first == UInt8(ascii: "0") { return nil }
+  var value: UInt64 = 0
+  for digit in digits {
+    guard isDigit(digit) else { return nil }
+    value = value * 10 + UInt64(digit - UInt8(ascii: "0"))  // 19 digits always fit
+  }
+  return value
+}
+
+/// ASCII only: "٤" and "４" are digits to Unicode and nothing to a passcode.
+@inline(__always)
+public func isDigit(_ byte: UInt8) -> Bool {
+  byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+}
+
+/// Two lower-case hexadecimal digits a byte.
+public func hexadecimal(_ bytes: some Collection<UInt8>) -> Bytes {
+  var text = Bytes()
+  text.reserveCapacity(bytes.count * 2)
+  for byte in bytes {
+    text.append(hexadecimalDigit(byte >> 4))
+    text.append(hexadecimalDigit(byte & 15))
+  }
+  return text
+}
+
+/// The inverse of `hexadecimal`; nil for an odd length or any byte but 0-9 and a-f.
+public func bytes(hexadecimal text: some Collection<UInt8>) -> Bytes? {
+  guard text.count % 2 == 0 else { return nil }
+  var bytes = Bytes()
+  bytes.reserveCapacity(text.count / 2)
+  var high: UInt8?
+  for digit in text {
+    guard let value = nibble(digit) else { return nil }
+    if let first = high {
+      bytes.append(first << 4 | value)
+      high = nil
+    } else {
+      high = value
+    }
+  }
+  return bytes
+}
+
+private func hexadecimalDigit(_ nibble: UInt8) -> UInt8 {
+  nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+}
+
+private func nibble(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+  default: nil
+  }
+}
+
+extension Bytes {
+  /// The UTF-8 of a text of ours, for comparing and for writing out.
+  public init(text: String) {
+    self.init(text.utf8)
+  }
+
+  /// True if these bytes spell `text`.
+  public func spells(_ text: String) -> Bool {
+    elementsEqual(text.utf8)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// True if these bytes spell `text`.
+  public func spells(_ text: String) -> Bool {
+    elementsEqual(text.utf8)
+  }
+
+  /// The slice without blanks and tabs at either end.
+  func trimmed() -> ArraySlice<UInt8> {
+    var rest = self
+    while let byte = rest.first, isBlank(byte) { rest = rest.dropFirst() }
+    while let byte = rest.last, isBlank(byte) { rest = rest.dropLast() }
+    return rest
+  }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool {
+  byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+}

@@ -1,0 +1,129 @@
+/// A user's consecutive failures, and the decision whether another attempt may be made now.
+///
+/// Time (MUST 10 of the attempt protocol; tests: LedgerTests):
+/// - MUST be decided by the clock that nobody can set: time since boot (with suspend), and the boot's id.
+/// - A delay that started in another boot, or lies ahead, MUST start over in full, here and now, once.
+/// - A delay that was found over MUST NOT start over: it is marked served.
+/// - A correction MUST be made durable by whoever finds it, before anything is answered.
+public struct Ledger: Equatable, Sendable {
+  /// Consecutive charged failures since the last success, unlock or enrolment.
+  public var failures: UInt32
+  /// When the last one was charged; `Instant.never` where failures is 0.
+  public var lastFailure: Instant
+  /// The delay after the last failure was found over.
+  public var served: Bool
+
+  public static let clear = Ledger(failures: 0, lastFailure: .never, served: false)
+
+  public init(failures: UInt32, lastFailure: Instant, served: Bool) {
+    self.failures = failures
+    self.lastFailure = lastFailure
+    self.served = served
+  }
+
+  /// The ledger with one more failure, charged now. (Saturates: no count ever wraps to "no failures".)
+  public func charged(at now: Instant) -> Ledger {
+    let (sum, overflow) = failures.addingReportingOverflow(1)
+    return Ledger(failures: overflow ? .max : sum, lastFailure: now, served: false)
+  }
+}
+
+/// A moment of one boot.
+public struct Instant: Equatable, Sendable {
+  public let boot: BootID
+  /// CLOCK_BOOTTIME in milliseconds.
+  public let milliseconds: UInt64
+
+  public static let never = Instant(boot: .none, milliseconds: 0)
+
+  public init(boot: BootID, milliseconds: UInt64) {
+    self.boot = boot
+    self.milliseconds = milliseconds
+  }
+}
+
+/// The kernel's random id of this boot (/proc/sys/kernel/random/boot_id), 128 bits.
+public struct BootID: Equatable, Sendable {
+  public let high: UInt64
+  public let low: UInt64
+
+  /// No boot has it; it stands where there is no failure.
+  public static let none = BootID(high: 0, low: 0)
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// From the kernel's form, 8-4-4-4-12 hexadecimal digits; nil for anything else or all zeros.
+  public init?(kernelText text: ArraySlice<UInt8>) {
+    let groups = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard groups.map({ $0.count }) == [8, 4, 4, 4, 12] else { return nil }
+    self.init(hexadecimal: groups.reduce(Bytes()) { $0 + $1 })
+    if self == .none { return nil }
+  }
+
+  /// From 32 hexadecimal digits; nil for anything else.
+  public init?(hexadecimal text: some Collection<UInt8>) {
+    guard text.count == 32, let raw = bytes(hexadecimal: text) else { return nil }
+    high = raw[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    low = raw[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// 32 hexadecimal digits.
+  public var hexadecimalText: Bytes {
+    let raw = (0..<16).map { index in
+      UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
+    }
+    return hexadecimal(raw)
+  }
+}
+
+/// What a ledger allows now.
+public enum Standing: Equatable, Sendable {
+  /// An attempt may be made; after `attemptsLeft` failures a delay starts (at least 1).
+  case open(attemptsLeft: UInt32)
+  /// No attempt for so many milliseconds (at least 1).
+  case locked(milliseconds: UInt64)
+  /// No attempt until somebody unlocks it.
+  case exhausted
+}
+
+extension Ledger {
+  /// A look at the ledger.
+  public struct Review: Equatable, Sendable {
+    public let standing: Standing
+    /// What must be written, durably, before the standing is told or used; nil: nothing.
+    public let correction: Ledger?
+  }
+
+  /// Decides what is allowed now. Only `.open` allows an attempt.
+  public func review(_ schedule: Schedule, now: Instant) -> Review {
+    switch schedule.delay(after: failures) {
+    case .reset:
+      return Review(standing: .exhausted, correction: nil)
+    case .none:
+      return Review(standing: open(schedule), correction: nil)
+    case .seconds(let seconds):
+      return served ? Review(standing: open(schedule), correction: nil) : reviewDelay(seconds, schedule, now)
+    }
+  }
+
+  private func reviewDelay(_ seconds: UInt64, _ schedule: Schedule, _ now: Instant) -> Review {
+    let delay = seconds * 1_000  // at most 30 days: fits
+    guard lastFailure.boot == now.boot, lastFailure.milliseconds <= now.milliseconds else {
+      let restarted = Ledger(failures: failures, lastFailure: now, served: false)
+      return Review(standing: .locked(milliseconds: delay), correction: restarted)
+    }
+    let elapsed = now.milliseconds - lastFailure.milliseconds
+    guard elapsed < delay else {
+      let over = Ledger(failures: failures, lastFailure: lastFailure, served: true)
+      return Review(standing: open(schedule), correction: over)
+    }
+    return Review(standing: .locked(milliseconds: delay - elapsed), correction: nil)
+  }
+
+  private func open(_ schedule: Schedule) -> Standing {
+    .open(attemptsLeft: schedule.attemptsLeft(after: failures))
+  }
+}

@@ -1,0 +1,143 @@
+/// One parser for the file and for module arguments. Nothing is guessed: an unknown name, a policy option
+/// in a module line, a value that isn't one, an option given twice in one place: each is an error, and the
+/// passcode is unusable until it is mended.
+///
+/// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
+/// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.
+public struct OptionParser {
+  public static let largestFile = 65_536
+  public static let longestLine = 1_200
+
+  private let table = OptionRow.table()
+  public private(set) var options: Options
+
+  public init(_ options: Options = Options()) {
+    self.options = options
+  }
+
+  /// Takes the options of a configuration file.
+  ///
+  /// - Parameter path: for errors only.
+  public mutating func take(file: ArraySlice<UInt8>, path: Bytes) throws(OptionError) {
+    guard file.count <= OptionParser.largestFile else {
+      throw OptionError(.fileTooLarge, at: .file(path, line: 1), text: [])
+    }
+    var seen: [Int] = []
+    var line = 0
+    for text in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      line += 1
+      let place = OptionError.Place.file(path, line: line)
+      let option = text.trimmed()
+      if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
+      try take(option, at: place, allowing: [.policy, .door], &seen)
+    }
+  }
+
+  /// Takes the arguments of a module line, which override the file's; `conf=` is not among them (see
+  /// `ModuleLine`).
+  public mutating func take(arguments: [Bytes]) throws(OptionError) {
+    var seen: [Int] = []
+    for argument in arguments {
+      try take(argument[...].trimmed(), at: .moduleLine, allowing: [.door], &seen)
+    }
+  }
+
+  private mutating func take(
+    _ option: ArraySlice<UInt8>, at place: OptionError.Place, allowing classes: [OptionRow.Class],
+    _ seen: inout [Int]
+  ) throws(OptionError) {
+    let parts = option.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    let name = (parts.first ?? []).trimmed()
+    let value = parts.count > 1 ? parts[1].trimmed() : nil
+    guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 }) else {
+      throw OptionError(.badText, at: place, text: Bytes(name))
+    }
+    guard let index = table.firstIndex(where: { name.spells($0.name) }) else {
+      throw OptionError(.unknown, at: place, text: Bytes(name))
+    }
+    guard classes.contains(where: { $0 == table[index].kind }) else {
+      throw OptionError(.policyInModuleLine, at: place, text: Bytes(name))
+    }
+    guard !seen.contains(index) else { throw OptionError(.twice, at: place, text: Bytes(name)) }
+    seen.append(index)
+    try set(table[index], to: value, at: place)
+  }
+
+  private mutating func set(
+    _ row: OptionRow, to value: ArraySlice<UInt8>?, at place: OptionError.Place
+  ) throws(OptionError) {
+    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.apply(&options, value) else {
+      throw OptionError(.badValue(allowed: Bytes(text: row.values)), at: place, text: Bytes(text: row.name))
+    }
+  }
+}
+
+/// A module line: `conf=/path`, which names the file to read instead of the usual one, and the options.
+public struct ModuleLine: Equatable, Sendable {
+  public private(set) var configuration: Bytes?
+  public private(set) var options: [Bytes] = []
+
+  public init(_ arguments: [Bytes]) throws(OptionError) {
+    let prefix = Bytes(text: "conf=")
+    for argument in arguments {
+      guard argument.starts(with: prefix) else {
+        options.append(argument)
+        continue
+      }
+      let path = argument[prefix.count...]
+      guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf")) }
+      guard isPlainPath(path) else {
+        throw OptionError(
+          .badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: Bytes(text: "conf"))
+      }
+      configuration = Bytes(path)
+    }
+  }
+}
+
+/// What is wrong with an option, and where.
+public struct OptionError: Error, Equatable, Sendable {
+  public enum Place: Equatable, Sendable {
+    case file(Bytes, line: Int)
+    case moduleLine
+  }
+
+  public enum Problem: Equatable, Sendable {
+    case unknown, policyInModuleLine, twice, badText, fileTooLarge
+    case badValue(allowed: Bytes)
+  }
+
+  public let problem: Problem
+  public let place: Place
+  /// The option's name, as it was given.
+  public let name: Bytes
+
+  init(_ problem: Problem, at place: Place, text: Bytes) {
+    self.problem = problem
+    self.place = place
+    self.name = text
+  }
+
+  /// One line: `/etc/security/passcode.conf:3: unknown option "foo"`.
+  public var text: Bytes {
+    var text = Bytes()
+    switch place {
+    case .file(let path, let line): text += path + Bytes(text: ":\(line): ")
+    case .moduleLine: text += Bytes(text: "module line: ")
+    }
+    let quoted = Bytes(text: "\"") + printable(name) + Bytes(text: "\"")
+    switch problem {
+    case .unknown: return text + Bytes(text: "unknown option ") + quoted
+    case .policyInModuleLine: return text + quoted + Bytes(text: " belongs in the configuration file")
+    case .twice: return text + quoted + Bytes(text: " is given twice")
+    case .badText: return text + Bytes(text: "a line too long, or with control characters: ") + quoted
+    case .fileTooLarge: return text + Bytes(text: "the file is larger than 64 KiB")
+    case .badValue(let allowed):
+      return text + quoted + Bytes(text: " wants ") + allowed
+    }
+  }
+
+  public var fault: Fault {
+    Fault(.configuration, text: text)
+  }
+}

@@ -1,0 +1,64 @@
+/// Everything that can be configured, with its default. The table in OptionTable.swift names each.
+public struct Options: Equatable, Sendable {
+  public var policy = Policy()
+  public var door = Door()
+
+  public init() {}
+
+  /// The same for every door and for the helper: set in the file only.
+  public struct Policy: Equatable, Sendable {
+    public var store = Bytes(text: "/var/lib/passcode")
+    public var keyFile = Bytes(text: "/etc/passcode/key")
+    /// Lengths that a new passcode may have; never empty.
+    public var lengths = Lengths(four: true, six: true)
+    public var lockout = Schedule.standard
+    public var cost = Cost(operations: 3, memory: 64 << 20)
+  }
+
+  /// How one service uses it: in the file or, overriding it, in a module line.
+  public struct Door: Equatable, Sendable {
+    public var remote = Remote.deny
+    /// Seconds that PAM waits after a wrong passcode: 0 to 60.
+    public var failDelay: UInt64 = 2
+    /// Shown before the typing, with a space after it.
+    public var prompt = Bytes(text: "Passcode:")
+    /// Somebody without a passcode is PAM_IGNORE, not PAM_USER_UNKNOWN.
+    public var nullok = false
+    /// No messages; the prompt stays, and so does the log.
+    public var quiet = false
+    public var debug = false
+  }
+
+  public struct Lengths: Equatable, Sendable {
+    public let four: Bool
+    public let six: Bool
+
+    public init(four: Bool, six: Bool) {
+      self.four = four
+      self.six = six
+    }
+
+    public func allow(_ length: Int) -> Bool {
+      length == 4 && four || length == 6 && six
+    }
+  }
+
+  /// Argon2id's cost (RFC 9106): passes, and bytes of memory.
+  public struct Cost: Equatable, Sendable {
+    public let operations: UInt64
+    public let memory: UInt64
+
+    public static let operationsRange: ClosedRange<UInt64> = 1...64
+    /// From libsodium's least to 1 GiB.
+    public static let memoryRange: ClosedRange<UInt64> = 8_192...1 << 30
+
+    public init(operations: UInt64, memory: UInt64) {
+      self.operations = operations
+      self.memory = memory
+    }
+  }
+
+  public enum Remote: Equatable, Sendable {
+    case deny, allow
+  }
+}

@@ -1,0 +1,120 @@
+/// Which delay follows which number of consecutive failures: `lockout=3:1m,5:5m,7:15m,9:1h,10:reset`.
+///
+/// A step holds from its number of failures on until the next step's. Before the first step there is no
+/// delay. A schedule whose last step is a time goes on with that delay after every further failure;
+/// nothing follows `reset`.
+public struct Schedule: Equatable, Sendable {
+  public struct Step: Equatable, Sendable {
+    /// Consecutive failures from which on this step holds: 1 to 1,000.
+    public let failures: UInt32
+    public let delay: Delay
+
+    public init(failures: UInt32, delay: Delay) {
+      self.failures = failures
+      self.delay = delay
+    }
+  }
+
+  public enum Delay: Equatable, Sendable {
+    case none
+    /// 1 second to 30 days.
+    case seconds(UInt64)
+    /// No further attempt until somebody unlocks it.
+    case reset
+  }
+
+  /// At least one step; failures and delays both rise.
+  public let steps: [Step]
+
+  public static let mostSteps = 16
+  public static let mostFailures: UInt32 = 1_000
+  public static let longestDelay: UInt64 = 30 * 24 * 3_600
+
+  /// 3 failures, then 1 minute, and on like phones do: a flat minute alone would allow thousands of
+  /// guesses a day.
+  public static let standard = Schedule(steps: [
+    Step(failures: 3, delay: .seconds(60)),
+    Step(failures: 5, delay: .seconds(300)),
+    Step(failures: 7, delay: .seconds(900)),
+    Step(failures: 9, delay: .seconds(3_600)),
+    Step(failures: 10, delay: .reset),
+  ])
+
+  private init(steps: [Step]) {
+    self.steps = steps
+  }
+
+  /// The delay that starts with the given failure.
+  public func delay(after failures: UInt32) -> Delay {
+    var delay = Delay.none
+    for step in steps where step.failures <= failures { delay = step.delay }
+    return delay
+  }
+
+  /// How many more failures there can be until the next one starts a delay: at least 1.
+  public func attemptsLeft(after failures: UInt32) -> UInt32 {
+    guard let first = steps.first, failures < first.failures else { return 1 }
+    return first.failures - failures
+  }
+}
+
+// MARK: - Text form: FAILURES:DELAY,… with DELAY a time (90, 90s, 1m, 1h, 1d) or `reset`
+
+extension Schedule {
+  /// - Returns: nil unless every step is well-formed, in range, and above the one before it.
+  public init?(_ text: ArraySlice<UInt8>) {
+    var steps: [Step] = []
+    for part in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      guard steps.count < Schedule.mostSteps, let step = Step(part) else { return nil }
+      if let last = steps.last, !step.isAbove(last) { return nil }
+      steps.append(step)
+    }
+    self.init(steps: steps)
+  }
+}
+
+extension Schedule.Step {
+  fileprivate init?(_ text: ArraySlice<UInt8>) {
+    let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let failures = decimal(parts[0]) else { return nil }
+    guard (1...UInt64(Schedule.mostFailures)).contains(failures) else { return nil }
+    guard let delay = Schedule.Delay(parts[1]) else { return nil }
+    self.init(failures: UInt32(failures), delay: delay)
+  }
+
+  fileprivate func isAbove(_ earlier: Schedule.Step) -> Bool {
+    guard failures > earlier.failures else { return false }
+    switch (earlier.delay, delay) {
+    case (.seconds(let before), .seconds(let after)): return after > before
+    case (.seconds, .reset): return true
+    case (.reset, _), (.none, _), (.seconds, .none): return false
+    }
+  }
+}
+
+extension Schedule.Delay {
+  fileprivate init?(_ text: ArraySlice<UInt8>) {
+    if text.spells("reset") {
+      self = .reset
+      return
+    }
+    guard let seconds = duration(text), (1...Schedule.longestDelay).contains(seconds) else { return nil }
+    self = .seconds(seconds)
+  }
+}
+
+/// Seconds in a text like `90`, `90s`, `2m`, `1h` or `1d`; nil for anything else and beyond 365 days.
+func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
+  guard let last = text.last else { return nil }
+  let scale: UInt64
+  switch last {
+  case UInt8(ascii: "s"): scale = 1
+  case UInt8(ascii: "m"): scale = 60
+  case UInt8(ascii: "h"): scale = 3_600
+  case UInt8(ascii: "d"): scale = 86_400
+  default: scale = 0
+  }
+  guard let number = decimal(scale == 0 ? text : text.dropLast()), number <= 31_536_000 else { return nil }
+  let seconds = number * max(scale, 1)
+  return seconds <= 31_536_000 ? seconds : nil
+}

@@ -1,0 +1,46 @@
+/// The one answer to a question about a passcode. Every door renders it; none decides again.
+public enum Verdict: Equatable, Sendable {
+  /// A completed match of a charged attempt. Made in exactly one line, in PasscodeVault.
+  case granted
+  /// A completed mismatch, and what the ledger says after it.
+  case wrong(Standing)
+  /// Too many failures; milliseconds until the next attempt is allowed.
+  case locked(milliseconds: UInt64)
+  /// The schedule came to `reset`: unlock it.
+  case exhausted
+  /// Suspended by an administrator.
+  case disabled
+  case notEnrolled
+  case notPermitted(NotPermitted)
+  /// It could not be decided; nothing was verified, or verification could not be completed.
+  case unavailable(Fault)
+}
+
+/// Why this caller can't use this passcode here, however well it is typed.
+public enum NotPermitted: Equatable, Sendable {
+  /// It is somebody else's account, and the caller isn't root.
+  case otherAccount
+  /// The login comes from another machine.
+  case remote
+}
+
+/// Something that must be mended before passcodes work: what, where, and what to do.
+public struct Fault: Error, Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    case configuration, store, key, record, account, busy, memory, clock, caller
+  }
+
+  public let kind: Kind
+  /// One line for the log or for stderr. Never contains what was typed.
+  public let text: Bytes
+
+  public init(_ kind: Kind, _ text: String) {
+    self.kind = kind
+    self.text = Bytes(text.utf8)
+  }
+
+  public init(_ kind: Kind, text: Bytes) {
+    self.kind = kind
+    self.text = text
+  }
+}

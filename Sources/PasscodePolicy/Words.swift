@@ -1,0 +1,37 @@
+/// Every word that the module says to the person at the prompt.
+///
+/// Programs read them, too: hyprlock shows a notice only if it contains "left to unlock".
+public enum Words {
+  /// What a verdict tells the person; nil where there is nothing to say (granted), or where saying
+  /// something is the next module's part (not enrolled, not permitted, unavailable).
+  public static func notice(_ verdict: Verdict) -> String? {
+    switch verdict {
+    case .wrong(.open(let left)):
+      "Wrong passcode, \(left) \(left == 1 ? "attempt" : "attempts") left."
+    case .wrong(.locked(let milliseconds)), .locked(let milliseconds): locked(milliseconds)
+    case .wrong(.exhausted), .exhausted:
+      "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+    case .disabled: "Passcode suspended by the administrator."
+    case .granted, .notEnrolled, .notPermitted, .unavailable: nil
+    }
+  }
+
+  private static func locked(_ milliseconds: UInt64) -> String {
+    "Passcode locked (\(remaining(milliseconds)) left to unlock)."
+  }
+
+  /// A time in words, rounded up, so that nobody comes back too early: "45 seconds", "3 minutes".
+  public static func remaining(_ milliseconds: UInt64) -> String {
+    let seconds = max(1, milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))
+    switch seconds {
+    case ..<60: return count(seconds, "second")
+    case ..<5_401: return count((seconds + 59) / 60, "minute")
+    case ..<172_801: return count((seconds + 3_599) / 3_600, "hour")
+    default: return count((seconds + 86_399) / 86_400, "day")
+    }
+  }
+
+  private static func count(_ number: UInt64, _ unit: String) -> String {
+    "\(number) \(unit)\(number == 1 ? "" : "s")"
+  }
+}
