@@ -21,6 +21,13 @@ public struct LogLine {
     text.append(contentsOf: escaped(value))
   }
 
+  /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
+  public mutating func add(_ key: String, sentence: Bytes) {
+    text += Bytes(text: " " + key + "=\"")
+    text += sentence.map { $0 == UInt8(ascii: "\"") ? UInt8(ascii: "'") : $0 }
+    text += Bytes(text: "\"")
+  }
+
   public mutating func add(_ key: String, _ value: UInt64) {
     add(key, Bytes(text: "\(value)"))
   }

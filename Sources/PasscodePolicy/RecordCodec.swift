@@ -26,16 +26,16 @@
 ///   changed byte is detected).
 /// - The valid slot with the higher generation is the record. A write goes to the other slot, so a torn
 ///   write leaves the record as it was.
-public struct RecordCodec {
+public struct RecordCodec: Sendable {
   public static let slotLength = 4_096
   public static let slots = 2
   public static let fileLength = slotLength * slots
   public static let checksumLength = 32
 
-  private let checksum: (Bytes) -> Bytes
+  private let checksum: @Sendable (Bytes) -> Bytes
 
   /// - Parameter checksum: BLAKE2b with 32 bytes of output, of any number of bytes.
-  public init(checksum: @escaping (Bytes) -> Bytes) {
+  public init(checksum: @escaping @Sendable (Bytes) -> Bytes) {
     self.checksum = checksum
   }
 
@@ -68,6 +68,12 @@ public struct RecordCodec {
     public let nextSlot: Int
     /// The other slot can't be read: the next write repairs it.
     public let damaged: Bool
+
+    public init(record: Record, nextSlot: Int, damaged: Bool) {
+      self.record = record
+      self.nextSlot = nextSlot
+      self.damaged = damaged
+    }
   }
 
   /// Chooses the valid slot with the higher generation; nil where neither is valid.

@@ -16,6 +16,23 @@ public enum Verdict: Equatable, Sendable {
   case unavailable(Fault)
 }
 
+extension Verdict {
+  /// The verdict as the log names it.
+  public var event: String {
+    switch self {
+    case .granted: "passcode granted"
+    case .wrong: "passcode wrong"
+    case .locked: "passcode locked"
+    case .exhausted: "passcode exhausted"
+    case .disabled: "passcode disabled"
+    case .notEnrolled: "passcode not enrolled"
+    case .notPermitted(.otherAccount): "passcode not permitted: another person's account"
+    case .notPermitted(.remote): "passcode not permitted: remote login"
+    case .unavailable: "passcode unavailable"
+    }
+  }
+}
+
 /// Why this caller can't use this passcode here, however well it is typed.
 public enum NotPermitted: Equatable, Sendable {
   /// It is somebody else's account, and the caller isn't root.

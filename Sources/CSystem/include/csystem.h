@@ -1,1 +1,84 @@
+/* What Swift can't say of libc: variadic functions, macros, _GNU_SOURCE, signal handlers, argv.
+   One call each; no decisions here. */
 #pragma once
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int cs_errno(void) { return errno; }
+static inline int cs_openat(int directory, const char *name, int flags, mode_t mode) {
+  return openat(directory, name, flags | O_CLOEXEC, mode);
+}
+
+/* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
+static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+static inline size_t cs_length(const char *text, size_t most) { return strnlen(text, most); }
+static inline int cs_duplicate(int file) { return fcntl(file, F_DUPFD_CLOEXEC, 0); }
+/* The next entry's name, NULL at the end; d_name is an array, which Swift sees as a tuple. */
+static inline const char *cs_next_name(DIR *stream) {
+  struct dirent *entry = readdir(stream);
+  return entry ? entry->d_name : NULL;
+}
+static inline void cs_sleep(struct timespec duration) { nanosleep(&duration, NULL); }
+
+/* The kernel's words for an error number; never NULL. */
+const char *cs_error_text(int error);
+/* A nameless file in the directory; cs_link_file gives it a name. */
+int cs_open_nameless(int directory, mode_t mode);
+int cs_link_file(int file, int directory, const char *name);
+/* Real, effective and saved uid. */
+void cs_user_ids(uid_t ids[3]);
+/* The program was started with more privilege than its caller has (AT_SECURE). */
+int cs_is_secure(void);
+/* Appends to the system log, facility authpriv, for a program (a module has pam_syslog). */
+void cs_log(int priority, const char *text);
+/* CLOCK_BOOTTIME in milliseconds; UINT64_MAX if there is none. */
+uint64_t cs_boottime_milliseconds(void);
+/* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */
+int cs_reserve_memory(size_t size, int touch);
+/* Free memory of the machine, in bytes; UINT64_MAX if unknown. */
+uint64_t cs_free_memory(void);
+/* Blocks every signal that can be blocked, for this thread. */
+void cs_block_signals(sigset_t *before);
+void cs_restore_signals(const sigset_t *before);
+
+/* Removes a directory and all in it, following no link and crossing no mount. */
+void cs_remove_tree(const char *path);
+
+/* arguments.c: the program's arguments. */
+int cs_argument_count(void);
+const char *cs_argument(int index);
+
+/* options.c: getopt_long over those arguments. */
+typedef struct {
+  const char *name;
+  int takes_value;
+} cs_option;
+/* The next option's index in the table; -1 at the end; -2 for one that isn't there or lacks its value
+   (cs_option_text is then the culprit). Options may stand anywhere before a "--". */
+int cs_next_option(const cs_option *table, int count);
+const char *cs_option_value(void);
+const char *cs_option_text(void);
+/* After the last option: the index of the first operand in cs_argument. */
+int cs_first_operand(void);
+
+/* terminal.c: reads a line from a terminal that doesn't show it. Returns the number of bytes before the
+   newline (what is over size is read and counted, not kept), or -1 (errno), or -2 for end of file before
+   a newline, or -3 when a signal that ends programs came (*signal). The terminal is as it was before in
+   every case. After Ctrl-Z and `fg` the prompt is written again. */
+ssize_t cs_read_hidden(int terminal, const char *prompt, char *line, size_t size, int *signal);

@@ -1,0 +1,38 @@
+#include "csystem.h"
+
+#include <getopt.h>
+
+char **cs_arguments(void);
+
+enum { most_options = 32 };
+
+int cs_next_option(const cs_option *table, int count) {
+  struct option options[most_options + 1] = {0};
+  for (int i = 0; i < count && i < most_options; i++) {
+    options[i].name = table[i].name;
+    options[i].has_arg = table[i].takes_value ? required_argument : no_argument;
+    options[i].val = 256 + i;
+  }
+  opterr = 0;
+  /* One letter only: -h, as everywhere. */
+  int found = getopt_long(cs_argument_count(), cs_arguments(), "h", options, NULL);
+  if (found == -1) return -1;
+  if (found == 'h') {
+    for (int i = 0; i < count; i++)
+      if (strcmp(table[i].name, "help") == 0) return i;
+  }
+  return found >= 256 ? found - 256 : -2;
+}
+
+const char *cs_option_value(void) {
+  return optarg;
+}
+
+const char *cs_option_text(void) {
+  const char *text = cs_argument(optind - 1);
+  return text ? text : "";
+}
+
+int cs_first_operand(void) {
+  return optind;
+}

@@ -1,0 +1,75 @@
+#define _GNU_SOURCE
+#include "csystem.h"
+
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/sysinfo.h>
+
+const char *cs_error_text(int error) {
+  const char *text = strerrordesc_np(error);
+  return text ? text : "unknown error";
+}
+
+int cs_open_nameless(int directory, mode_t mode) {
+  return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+}
+
+int cs_link_file(int file, int directory, const char *name) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
+}
+
+void cs_user_ids(uid_t ids[3]) {
+  getresuid(&ids[0], &ids[1], &ids[2]);
+}
+
+int cs_is_secure(void) {
+  return getauxval(AT_SECURE) != 0;
+}
+
+void cs_log(int priority, const char *text) {
+  openlog("passcode", LOG_PID, LOG_AUTHPRIV);
+  syslog(LOG_AUTHPRIV | priority, "%s", text);
+  closelog();
+}
+
+uint64_t cs_boottime_milliseconds(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_BOOTTIME, &now) != 0 || now.tv_sec < 0) return UINT64_MAX;
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int cs_reserve_memory(size_t size, int touch) {
+  void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (touch ? MAP_POPULATE : 0), -1, 0);
+  if (area == MAP_FAILED) return errno;
+  munmap(area, size);
+  return 0;
+}
+
+uint64_t cs_free_memory(void) {
+  struct sysinfo info;
+  if (sysinfo(&info) != 0) return UINT64_MAX;
+  return ((uint64_t)info.freeram + info.bufferram) * info.mem_unit;
+}
+
+void cs_block_signals(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void cs_restore_signals(const sigset_t *before) {
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk) {
+  (void)status, (void)kind, (void)walk;
+  return remove(path);
+}
+
+void cs_remove_tree(const char *path) {
+  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}

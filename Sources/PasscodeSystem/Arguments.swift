@@ -1,0 +1,62 @@
+internal import CSystem
+
+/// The program's own options, by getopt_long(3): they may stand before or after the command.
+public enum Arguments {
+  public struct Option: Sendable {
+    public let name: StaticString
+    public let takesValue: Bool
+
+    /// The name, for messages.
+    public var text: String {
+      // SAFETY: a StaticString's bytes are UTF-8 and live for ever.
+      unsafe String(decoding: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), as: UTF8.self)
+    }
+
+    public init(_ name: StaticString, takesValue: Bool = false) {
+      self.name = name
+      self.takesValue = takesValue
+    }
+  }
+
+  public struct Parsed: Sendable {
+    /// Indices into the table, in the order given, with their values.
+    public var options: [(index: Int, value: [UInt8])] = []
+    /// What is no option: the command and its operands.
+    public var operands: [[UInt8]] = []
+  }
+
+  /// An option that isn't in the table, or that lacks its value.
+  public struct Unknown: Error, Sendable {
+    public let text: [UInt8]
+  }
+
+  /// Parses what the program was started with; to be called once.
+  public static func parse(_ table: [Option]) throws(Unknown) -> Parsed {
+    var parsed = Parsed()
+    // SAFETY: a StaticString without interpolation is NUL-terminated and lives for ever.
+    let entries = unsafe table.map {
+      unsafe cs_option(
+        name: UnsafeRawPointer($0.name.utf8Start).assumingMemoryBound(to: CChar.self), takes_value: $0.takesValue ? 1 : 0)
+    }
+    while true {
+      let found = unsafe cs_next_option(entries, Int32(entries.count))
+      if found == -1 { break }
+      guard found >= 0 else { throw Unknown(text: unsafe bytes(cs_option_text())) }
+      let value = unsafe cs_option_value().map { unsafe bytes($0) } ?? []
+      parsed.options.append((index: Int(found), value: value))
+    }
+    for index in cs_first_operand()..<max(cs_first_operand(), cs_argument_count()) {
+      if let text = unsafe cs_argument(index) { parsed.operands.append(unsafe bytes(text)) }
+    }
+    return parsed
+  }
+}
+
+/// A variable of the environment; nil where it isn't set. Only for telling people things: nothing is decided
+/// by it. The corresponding C function is `getenv`.
+public func environment(_ name: StaticString) -> [UInt8]? {
+  // SAFETY: as above; nothing of ours changes the environment.
+  let key = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+  guard let value = unsafe getenv(key) else { return nil }
+  return unsafe bytes(value)
+}

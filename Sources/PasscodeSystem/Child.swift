@@ -1,0 +1,58 @@
+internal import CSystem
+
+/// Runs `body` in a new process, and waits for it.
+///
+/// For programs with one thread only (the tool).
+/// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or didn't end by itself.
+public func inNewProcess(_ body: () -> UInt8) -> UInt8? {
+  let child = fork()
+  if child == 0 { _exit(Int32(body())) }
+  guard child > 0 else { return nil }
+  var status: Int32 = 0
+  // SAFETY: waitpid writes one number.
+  guard (try? retrying({ unsafe waitpid(child, &status, 0) })) != nil, status & 0x7f == 0 else { return nil }
+  return UInt8(truncatingIfNeeded: status >> 8)
+}
+
+/// A folder that only this account can enter, and that is gone, with all in it, when this value goes.
+public struct TemporaryDirectory: ~Copyable {
+  public let path: [UInt8]
+
+  /// nil: it could not be made. The corresponding C function is `mkdtemp`.
+  public init?(prefix: StaticString) {
+    var template = [UInt8]("/tmp/".utf8)
+    prefix.withUTF8Buffer { template += unsafe [UInt8]($0) }
+    var name = (template + [UInt8](".XXXXXX".utf8) + [0]).map { CChar(bitPattern: $0) }
+    guard unsafe mkdtemp(&name) != nil else { return nil }
+    path = name.dropLast().map { UInt8(bitPattern: $0) }
+  }
+
+  deinit {
+    unsafe withCString(path) { unsafe cs_remove_tree($0) }
+  }
+
+  /// Writes a file that only this account can read.
+  public func write(_ name: [UInt8], _ content: [UInt8]) throws(Errno) {
+    let directory = try Descriptor.open(path, .directory)
+    let file = try directory.open(name, .create(mode: 0o600))
+    try file.write(content, at: 0)
+  }
+
+  /// Makes `name` another name of `target`. The corresponding C function is `symlinkat`.
+  public func link(_ name: [UInt8], to target: [UInt8]) throws(Errno) {
+    let full = path + [UInt8(ascii: "/")] + name
+    try retrying {
+      unsafe withCString(target) { target in unsafe withCString(full) { unsafe symlink(target, $0) } }
+    }
+  }
+}
+
+/// The file that this program was started from. The corresponding file is /proc/self/exe.
+public func programPath() -> [UInt8]? {
+  var buffer = [CChar](repeating: 0, count: 4_096)
+  let link = [UInt8]("/proc/self/exe".utf8)
+  guard let length = try? retrying({ unsafe withCString(link) { unsafe readlink($0, &buffer, 4_095) } }) else {
+    return nil
+  }
+  return buffer.prefix(length).map { UInt8(bitPattern: $0) }
+}

@@ -1,0 +1,40 @@
+internal import CSystem
+
+/// What time it is, by the clocks and by the kernel's name for this boot.
+public enum SystemClock {
+  /// Milliseconds since boot, with the time in suspend; nobody can set it. nil: no such clock.
+  public static func bootMilliseconds() -> UInt64? {
+    let now = cs_boottime_milliseconds()
+    return now == UInt64.max ? nil : now
+  }
+
+  /// The kernel's text of this boot's random id, without its newline.
+  public static func bootID() throws(Errno) -> [UInt8] {
+    let file = try Descriptor.open([UInt8]("/proc/sys/kernel/random/boot_id".utf8), .read)
+    let text = try file.read(36, at: 0)
+    return text
+  }
+
+  /// Seconds since 1970 by the wall clock, for people to read; 0 before 1970.
+  public static func wallSeconds() -> UInt64 {
+    let now = time(nil)
+    return now > 0 ? UInt64(now) : 0
+  }
+
+  /// Sleeps; a signal may end it early. The corresponding C function is `nanosleep`.
+  public static func sleep(milliseconds: Int) {
+    let duration = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
+    cs_sleep(duration)
+  }
+
+  /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z".
+  public static func rfc3339(_ seconds: UInt64) -> [UInt8] {
+    var parts = unsafe tm()
+    var time = time_t(clamping: seconds)
+    var text = [CChar](repeating: 0, count: 32)
+    // SAFETY: gmtime_r fills the parts it is given, strftime stays within the text's 32 bytes.
+    guard unsafe gmtime_r(&time, &parts) != nil else { return [] }
+    let length = unsafe strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+    return text.prefix(length).map { UInt8(bitPattern: $0) }
+  }
+}

@@ -1,0 +1,205 @@
+internal import CSystem
+
+/// An open file or directory, closed when it goes.
+public struct Descriptor: ~Copyable {
+  let raw: Int32
+
+  init(adopting raw: Int32) {
+    self.raw = raw
+  }
+
+  deinit {
+    close(raw)  // The corresponding C function is `close`; EINTR means closed, too, on Linux.
+  }
+
+  public enum Access: Sendable {
+    case read, readWrite, directory
+    /// A new file; one that is there already is an error.
+    case create(mode: UInt32)
+  }
+
+  /// Opens an absolute path; never a symbolic link, never for a child process.
+  ///
+  /// Whether its directories can be trusted is the caller's question. The corresponding C function is `open`.
+  public static func open(_ path: [UInt8], _ access: Access) throws(Errno) -> Descriptor {
+    try openat(AT_FDCWD, path, access)
+  }
+
+  /// Opens a name in this directory. The corresponding C function is `openat`.
+  public func open(_ name: [UInt8], _ access: Access) throws(Errno) -> Descriptor {
+    try Descriptor.openat(raw, name, access)
+  }
+
+  private static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno) -> Descriptor {
+    let flags: Int32
+    var mode: UInt32 = 0
+    switch access {
+    case .read: flags = O_RDONLY | O_NOCTTY | O_NONBLOCK  // a FIFO must not hold us up
+    case .readWrite: flags = O_RDWR | O_NOCTTY | O_NONBLOCK
+    case .directory: flags = O_RDONLY | O_DIRECTORY
+    case .create(let permissions):
+      flags = O_RDWR | O_CREAT | O_EXCL
+      mode = permissions
+    }
+    let file = try retrying { unsafe withCString(path) { unsafe cs_openat(directory, $0, flags | O_NOFOLLOW, mode) } }
+    return Descriptor(adopting: file)
+  }
+
+  /// A nameless file in this directory; `link` gives it its name, all at once.
+  public func createNameless(mode: UInt32) throws(Errno) -> Descriptor {
+    Descriptor(adopting: try retrying { cs_open_nameless(raw, mode) })
+  }
+
+  /// Gives a nameless file a name here; an error if the name is taken. The corresponding C function is `linkat`.
+  public func link(_ file: borrowing Descriptor, as name: [UInt8]) throws(Errno) {
+    let source = file.raw
+    try retrying { unsafe withCString(name) { unsafe cs_link_file(source, raw, $0) } }
+  }
+
+  /// The corresponding C function is `unlinkat`.
+  public func remove(_ name: [UInt8], directory: Bool = false) throws(Errno) {
+    try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, directory ? AT_REMOVEDIR : 0) } }
+  }
+
+  /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
+  public func read(_ count: Int, at offset: Int) throws(Errno) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let start = done
+      let got = try retrying {
+        // SAFETY: the buffer has count bytes, start < count.
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+          unsafe pread(raw, buffer.baseAddress.map { unsafe $0 + start }, count - start, offset + start)
+        }
+      }
+      if got == 0 { break }
+      done += got
+    }
+    bytes.removeLast(count - done)
+    return bytes
+  }
+
+  /// Fills secret memory from the start of the file; false if the file is shorter.
+  func read(into memory: UnsafeMutablePointer<UInt8>, count: Int) throws(Errno) -> Bool {
+    // SAFETY: the caller's memory has count bytes.
+    let got = try retrying { unsafe pread(raw, memory, count, 0) }
+    return got == count
+  }
+
+  /// Everything from the start, if it is at most `limit` bytes; else the first `limit` + 1.
+  public func readAll(limit: Int) throws(Errno) -> [UInt8] {
+    let size = try status().size
+    return try read(min(limit, max(0, size)) + 1, at: 0)
+  }
+
+  /// Writes them all over what is there. The corresponding C function is `pwrite`.
+  public func write(_ bytes: [UInt8], at offset: Int) throws(Errno) {
+    var done = 0
+    while done < bytes.count {
+      let start = done
+      let written = try retrying {
+        // SAFETY: start < bytes.count.
+        unsafe bytes.withUnsafeBytes { buffer in
+          unsafe pwrite(raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start)
+        }
+      }
+      if written == 0 { throw Errno(EIO) }
+      done += written
+    }
+  }
+
+  /// Returns when what was written is on the device. The corresponding C function is `fdatasync`.
+  public func syncData() throws(Errno) {
+    try retrying { fdatasync(raw) }
+  }
+
+  /// The same with all that belongs to it, or for a directory. The corresponding C function is `fsync`.
+  public func sync() throws(Errno) {
+    try retrying { fsync(raw) }
+  }
+
+  /// The corresponding C function is `ftruncate`.
+  public func setSize(_ size: Int) throws(Errno) {
+    try retrying { ftruncate(raw, size) }
+  }
+
+  /// The names in this directory, without `.` and `..`. The corresponding C functions are `fdopendir` and `readdir`.
+  public func names() throws(Errno) -> [[UInt8]] {
+    let copy = try Descriptor.openat(raw, [UInt8](".".utf8), .directory)
+    let number = try retrying { cs_duplicate(copy.raw) }
+    guard let stream = unsafe fdopendir(number) else {
+      let error = Errno.last
+      close(number)
+      throw error
+    }
+    defer { unsafe closedir(stream) }
+    var names: [[UInt8]] = []
+    // SAFETY: an entry is valid until the next readdir; its name is copied before.
+    while let entry = unsafe cs_next_name(stream) {
+      let name = unsafe bytes(entry)
+      if !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8) { names.append(name) }
+    }
+    return names
+  }
+
+  /// The corresponding C function is `fchown`.
+  public func setOwner(_ owner: UInt32, group: UInt32) throws(Errno) {
+    try retrying { fchown(raw, owner, group) }
+  }
+
+  /// The corresponding C function is `fchmod`.
+  public func setMode(_ mode: UInt32) throws(Errno) {
+    try retrying { fchmod(raw, mode) }
+  }
+
+  /// The corresponding C function is `fstat`.
+  public func status() throws(Errno) -> FileStatus {
+    var status = stat()
+    try retrying { unsafe fstat(raw, &status) }
+    return FileStatus(status)
+  }
+}
+
+/// What a file is, whose, and who may do what with it.
+public struct FileStatus: Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    case file, directory, symbolicLink, other
+  }
+
+  public let kind: Kind
+  public let owner: UInt32
+  public let group: UInt32
+  /// Permission bits, with setuid, setgid and sticky: 0 to 0o7777.
+  public let mode: UInt32
+  public let links: UInt64
+  public let size: Int
+
+  init(_ status: stat) {
+    switch status.st_mode & UInt32(S_IFMT) {
+    case UInt32(S_IFREG): kind = .file
+    case UInt32(S_IFDIR): kind = .directory
+    case UInt32(S_IFLNK): kind = .symbolicLink
+    default: kind = .other
+    }
+    owner = status.st_uid
+    group = status.st_gid
+    mode = status.st_mode & 0o7777
+    links = UInt64(status.st_nlink)
+    size = status.st_size
+  }
+
+  /// Of a path, without following a symbolic link at its end. The corresponding C function is `lstat`.
+  public static func of(_ path: [UInt8]) throws(Errno) -> FileStatus {
+    var status = stat()
+    try retrying { unsafe withCString(path) { unsafe lstat($0, &status) } }
+    return FileStatus(status)
+  }
+}
+
+/// Makes a directory. The corresponding C function is `mkdir`; the mode is then set, whatever the umask.
+public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) {
+  try retrying { unsafe withCString(path) { unsafe mkdir($0, 0o700) } }
+  let directory = try Descriptor.open(path, .directory)
+  try directory.setMode(mode)
+}

@@ -1,0 +1,36 @@
+internal import CSystem
+
+/// The exclusive lock on an open file, and the file.
+///
+/// Given back by LOCK_UN before the close: after a fork in a threaded host, close alone would leave it with
+/// the child.
+public struct FileLock: ~Copyable {
+  public let file: Descriptor
+
+  private init(_ file: consuming Descriptor) {
+    self.file = file
+  }
+
+  deinit {
+    flock(file.raw, LOCK_UN)
+  }
+
+  /// What came of trying to lock.
+  public enum Attempt: ~Copyable {
+    case locked(FileLock)
+    /// Somebody else has it.
+    case busy(Descriptor)
+    case failed(Errno)
+  }
+
+  /// Tries, without waiting. The corresponding C function is `flock`.
+  public static func tryLock(_ file: consuming Descriptor) -> Attempt {
+    let raw = file.raw
+    do throws(Errno) {
+      try retrying { flock(raw, LOCK_EX | LOCK_NB) }
+      return .locked(FileLock(file))
+    } catch {
+      return error == .wouldBlock ? .busy(file) : .failed(error)
+    }
+  }
+}

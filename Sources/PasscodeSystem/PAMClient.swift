@@ -1,0 +1,103 @@
+internal import CPAM
+internal import CSystem
+
+/// The application's side of PAM, for trying the module out.
+public enum PAMClient {
+  public enum Message: Sendable {
+    /// A question whose answer isn't shown: fill the secrets' field `line`.
+    case hidden
+    case information, error
+  }
+
+  /// Answers one message; false cancels the conversation.
+  public typealias Converse = (Message, [UInt8], inout Secrets) -> Bool
+
+  /// The result of pam_authenticate, and its words.
+  public struct Outcome: Sendable {
+    public let code: Int32
+    public let text: [UInt8]
+    public var isSuccess: Bool { code == PAM_SUCCESS }
+  }
+
+  /// Lives as long as the call below; the C side holds a pointer to it.
+  private final class Conversation {
+    var secrets: Secrets
+    let converse: Converse
+
+    init(_ secrets: consuming Secrets, _ converse: @escaping Converse) {
+      self.secrets = secrets
+      self.converse = converse
+    }
+  }
+
+  /// Authenticates `user` with a service file of a private directory. The corresponding C functions are
+  /// `pam_start_confdir`, `pam_authenticate` and `pam_end`.
+  public static func authenticate(
+    service: [UInt8], user: [UInt8], directory: [UInt8], _ secrets: consuming Secrets, _ converse: @escaping Converse
+  ) -> Outcome {
+    let conversation = Conversation(secrets, converse)
+    // SAFETY: `conversation` outlives pam_end, after which libpam holds no pointer to it.
+    var conv = unsafe pam_conv(conv: answerAll, appdata_ptr: Unmanaged.passUnretained(conversation).toOpaque())
+    var handle: OpaquePointer?
+    var code = unsafe withCString(service) { service in
+      unsafe withCString(user) { user in
+        unsafe withCString(directory) { unsafe pam_start_confdir(service, user, &conv, $0, &handle) }
+      }
+    }
+    if code == PAM_SUCCESS, let handle = unsafe handle {
+      code = unsafe pam_authenticate(handle, 0)
+      unsafe pam_end(handle, code)
+    }
+    let text = unsafe bytes(pam_strerror(nil, code))
+    return withExtendedLifetime(conversation) { Outcome(code: code, text: text) }
+  }
+
+  /// pam_conv(3): one response for each message, in memory that libpam's modules free.
+  private static let answerAll:
+    @convention(c) (
+      CInt, UnsafeMutablePointer<UnsafePointer<pam_message>?>?, UnsafeMutablePointer<UnsafeMutablePointer<pam_response>?>?,
+      UnsafeMutableRawPointer?
+    ) -> CInt = { count, messages, responses, data in
+      guard count > 0, count <= 32, let messages = unsafe messages, let data = unsafe data,
+        let memory = unsafe calloc(Int(count), MemoryLayout<pam_response>.size)
+      else { return PAM_CONV_ERR }
+      let answers = unsafe memory.bindMemory(to: pam_response.self, capacity: Int(count))
+      // SAFETY: data is the pointer given in `authenticate`, whose object lives.
+      let conversation = unsafe Unmanaged<Conversation>.fromOpaque(data).takeUnretainedValue()
+      for index in 0..<Int(count) {
+        guard let message = unsafe messages[index], unsafe answer(message, &answers[index], conversation) else {
+          for answered in 0..<index { unsafe cpam_wipe(answers[answered].resp) }
+          unsafe free(memory)
+          return PAM_CONV_ERR
+        }
+      }
+      unsafe responses?.pointee = unsafe answers
+      return PAM_SUCCESS
+    }
+
+  private static func answer(
+    _ message: UnsafePointer<pam_message>, _ response: inout pam_response, _ conversation: Conversation
+  ) -> Bool {
+    let text = unsafe message.pointee.msg.map { unsafe bytes($0) } ?? []
+    switch unsafe message.pointee.msg_style {
+    case PAM_PROMPT_ECHO_OFF:
+      guard conversation.converse(.hidden, text, &conversation.secrets) else { return false }
+      unsafe response.resp = conversation.secrets.lineForC()
+      return unsafe response.resp != nil
+    case PAM_TEXT_INFO: return conversation.converse(.information, text, &conversation.secrets)
+    case PAM_ERROR_MSG: return conversation.converse(.error, text, &conversation.secrets)
+    default: return false
+    }
+  }
+}
+
+extension Secrets {
+  /// A malloc'ed, NUL-terminated copy of `line`, which libpam's modules wipe and free.
+  fileprivate func lineForC() -> UnsafeMutablePointer<CChar>? {
+    let length = count(.line)
+    guard let memory = unsafe calloc(length + 1, 1) else { return nil }
+    // SAFETY: length + 1 bytes were allocated, the last one stays NUL.
+    unsafe cs_copy(memory, start(.line), length)
+    return unsafe memory.assumingMemoryBound(to: CChar.self)
+  }
+}

@@ -1,0 +1,80 @@
+internal import CSystem
+
+/// On whose behalf this process runs.
+public struct ProcessIdentity: Equatable, Sendable {
+  public let real: UInt32
+  public let effective: UInt32
+  public let saved: UInt32
+  /// It was started with more privilege than its caller has.
+  public let isSecure: Bool
+
+  public init(real: UInt32, effective: UInt32, saved: UInt32, isSecure: Bool) {
+    self.real = real
+    self.effective = effective
+    self.saved = saved
+    self.isSecure = isSecure
+  }
+
+  /// The corresponding C functions are `getresuid` and `getauxval`.
+  public static func current() -> ProcessIdentity {
+    var ids: [uid_t] = [.max, .max, .max]
+    // SAFETY: cs_user_ids writes three of them.
+    unsafe ids.withUnsafeMutableBufferPointer { unsafe cs_user_ids($0.baseAddress) }
+    return ProcessIdentity(real: ids[0], effective: ids[1], saved: ids[2], isSecure: cs_is_secure() != 0)
+  }
+
+  /// This process is a person's own and nothing more: no part of it is root, none came by a setuid bit.
+  public var isOnlyOnePersons: Bool {
+    real == effective && effective == saved && real != 0 && !isSecure
+  }
+}
+
+extension ProcessIdentity {
+  /// The uid that this session was opened for, which sudo and su leave as it is; nil where the kernel keeps none.
+  /// The corresponding file is /proc/self/loginuid.
+  public static func loginUID() -> [UInt8]? {
+    guard let file = try? Descriptor.open([UInt8]("/proc/self/loginuid".utf8), .read),
+      let text = try? file.read(16, at: 0), !text.elementsEqual("4294967295".utf8)
+    else { return nil }
+    return text
+  }
+}
+
+/// Ends the program. The corresponding C function is `exit`.
+public func exitProcess(_ status: Int32) -> Never {
+  exit(status)
+}
+
+/// While one exists, no signal that can be blocked reaches this thread.
+public struct SignalsBlocked: ~Copyable {
+  private var before = sigset_t()
+
+  public init() {
+    // SAFETY: it writes the set it is given.
+    unsafe cs_block_signals(&before)
+  }
+
+  deinit {
+    var mask = before
+    // SAFETY: it reads the set it is given.
+    unsafe cs_restore_signals(&mask)
+  }
+}
+
+/// Whether so much memory can be had now.
+///
+/// Address space and overcommit are always asked. Where the machine itself is short (less than four times
+/// as much is free), the kernel must also find every page: better killed here than after the charge.
+public func reserveMemory(_ bytes: UInt64) throws(Errno) {
+  let isScarce = cs_free_memory() < bytes.multipliedReportingOverflow(by: 4).partialValue
+  let error = cs_reserve_memory(Int(clamping: bytes), isScarce ? 1 : 0)
+  if error != 0 { throw Errno(error) }
+}
+
+/// The system log, facility authpriv, for a program (the module has libpam's).
+public enum SystemLog {
+  /// The corresponding C function is `syslog`.
+  public static func notice(_ line: [UInt8]) {
+    unsafe withCString(line) { unsafe cs_log(LOG_NOTICE, $0) }
+  }
+}

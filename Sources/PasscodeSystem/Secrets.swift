@@ -1,0 +1,144 @@
+internal import CSodium
+internal import CSystem
+
+/// Proof that libsodium is initialised: without it sodium_malloc would end the process.
+public struct Sodium: Sendable {
+  /// The corresponding C function is `sodium_init`. nil: no source of randomness.
+  public init?() {
+    guard sodium_init() >= 0 else { return nil }
+  }
+}
+
+/// Everything secret of one attempt or enrolment: one piece of guarded, locked memory that is wiped when it
+/// goes. Its contents are lent as spans; they never become a String or an Array.
+///
+/// One piece, because each sodium_malloc costs ten system calls. mlock failing is not fatal (polkit runs us
+/// with LimitMEMLOCK=0).
+@safe public struct Secrets: ~Copyable {
+  private let base: UnsafeMutableRawPointer
+
+  /// The parts of the arena.
+  public enum Field: Sendable {
+    /// A passcode: what was just typed.
+    case code
+    /// A passcode typed again, or the old one at a change.
+    case other
+    /// The machine key.
+    case key
+    /// The opened credential, as PasscodeVault lays it out.
+    case credential
+    /// Argon2id's output for `code`.
+    case digest
+    /// A line as it was read, before anybody knows whether it is a passcode.
+    case line
+
+    /// Bytes that the field can hold.
+    public var capacity: Int {
+      switch self {
+      case .code, .other: 8
+      case .key, .digest: 32
+      case .credential: 128
+      case .line: 512
+      }
+    }
+
+    var offset: Int {
+      switch self {
+      case .code: 0
+      case .other: 16
+      case .key: 32
+      case .digest: 64
+      case .credential: 128
+      case .line: 256
+      }
+    }
+
+    static let total = 768
+  }
+
+  /// Counts of the two passcodes and the line; the other fields are always full.
+  private var codeCount = 0
+  private var otherCount = 0
+  private var lineCount = 0
+
+  /// nil: no memory. The corresponding C function is `sodium_malloc`.
+  public init?(_ sodium: Sodium) {
+    guard let memory = unsafe sodium_malloc(Field.total) else { return nil }
+    unsafe base = memory
+    unsafe sodium_memzero(base, Field.total)
+  }
+
+  deinit {
+    // SAFETY: base came from sodium_malloc and is freed once.
+    unsafe sodium_free(base)
+  }
+
+  /// How many bytes of the field count.
+  public func count(_ field: Field) -> Int {
+    switch field {
+    case .code: codeCount
+    case .other: otherCount
+    case .line: lineCount
+    case .key, .credential, .digest: field.capacity
+    }
+  }
+
+  private mutating func setCount(_ field: Field, _ count: Int) {
+    switch field {
+    case .code: codeCount = count
+    case .other: otherCount = count
+    case .line: lineCount = count
+    case .key, .credential, .digest: break
+    }
+  }
+
+  mutating func setLineCount(_ count: Int) {
+    lineCount = count
+  }
+
+  // SAFETY (of all below): the fields lie apart within the arena, and no count exceeds its capacity.
+  func start(_ field: Field) -> UnsafeMutablePointer<UInt8> {
+    unsafe (base + field.offset).assumingMemoryBound(to: UInt8.self)
+  }
+
+  /// Lends the field's bytes for reading.
+  public func read<Result>(_ field: Field, _ body: (Span<UInt8>) -> Result) -> Result {
+    unsafe body(Span(_unsafeStart: start(field), count: count(field)))
+  }
+
+  /// Lends the whole field for writing; the body says how many bytes count now.
+  public mutating func write(_ field: Field, _ body: (inout MutableSpan<UInt8>) -> Int) {
+    var span = unsafe MutableSpan(_unsafeStart: start(field), count: field.capacity)
+    let count = body(&span)
+    setCount(field, min(max(0, count), field.capacity))
+  }
+
+  /// Copies one field over another of at least its count.
+  public mutating func copy(_ source: Field, to target: Field) {
+    let length = min(count(source), target.capacity)
+    unsafe cs_copy(start(target), start(source), length)
+    setCount(target, length)
+  }
+
+  /// Whether two passcodes are the same, in constant time. The corresponding C function is `sodium_memcmp`.
+  public func areEqual(_ one: Field, _ two: Field) -> Bool {
+    guard count(one) == count(two) else { return false }
+    return unsafe sodium_memcmp(start(one), start(two), count(one)) == 0
+  }
+
+  /// Takes a typed answer into `line`; what is longer than it fits is cut (it can't be a passcode).
+  ///
+  /// - Precondition: NUL-terminated.
+  public mutating func takeLine(_ text: UnsafePointer<CChar>) {
+    let length = unsafe cs_length(text, Field.line.capacity)
+    // SAFETY: length is at most the field's capacity.
+    unsafe cs_copy(start(.line), text, length)
+    lineCount = length
+  }
+
+  /// Wipes the field. The corresponding C function is `sodium_memzero`.
+  public mutating func wipe(_ field: Field) {
+    unsafe sodium_memzero(start(field), field.capacity)
+    setCount(field, 0)
+  }
+}

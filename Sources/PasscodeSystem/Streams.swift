@@ -1,0 +1,119 @@
+internal import CSystem
+
+/// Standard output and standard error.
+public enum Stream: Int32, Sendable {
+  case output = 1
+  case error = 2
+
+  /// Writes it all; false when that failed (a closed pipe, a full disk).
+  @discardableResult
+  public func write(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = [UInt8](rest.prefix(65_536))
+      guard let written = try? retrying({ unsafe CSystem.write(rawValue, part, part.count) }), written > 0 else {
+        return false
+      }
+      rest = rest.dropFirst(written)
+    }
+    return true
+  }
+
+  @discardableResult
+  public func write(_ text: String) -> Bool {
+    write([UInt8](text.utf8))
+  }
+
+  /// The corresponding C function is `isatty`.
+  public var isTerminal: Bool { isatty(rawValue) == 1 }
+}
+
+/// True if standard input is a terminal.
+public func standardInputIsTerminal() -> Bool {
+  isatty(0) == 1
+}
+
+/// What reading a line came to.
+public enum LineRead: Equatable, Sendable {
+  /// It is in the secrets' field `line`.
+  case line
+  /// There was more than fits; what came is wiped. Not a passcode, and not a password.
+  case tooLong
+  case endOfFile
+  /// Ctrl-C, a closed window, a session that ends.
+  case interrupted
+  case failed(Errno)
+}
+
+extension Secrets {
+  /// Reads one line from standard input, byte by byte: what follows belongs to somebody else. The newline is
+  /// not part of it; a last line without one counts.
+  public mutating func readLineFromInput() -> LineRead {
+    wipe(.line)
+    var length = 0
+    while length < Field.line.capacity {
+      let place = unsafe start(.line) + length
+      // SAFETY: length is below the field's capacity.
+      let got: Int
+      do throws(Errno) {
+        got = try retrying { unsafe CSystem.read(0, place, 1) }
+      } catch {
+        wipe(.line)
+        return .failed(error)
+      }
+      if got == 0 && length == 0 { return .endOfFile }
+      let isEnd = unsafe got == 0 || place.pointee == UInt8(ascii: "\n")
+      if isEnd {
+        setLineCount(length)
+        return .line
+      }
+      length += 1
+    }
+    wipe(.line)
+    return .tooLong
+  }
+
+  /// Shows `prompt` on the person's terminal and reads one line that isn't shown. The terminal is as it was
+  /// before in every case, also after Ctrl-C or Ctrl-Z.
+  public mutating func readLine(from terminal: borrowing Terminal, prompt: [UInt8]) -> LineRead {
+    wipe(.line)
+    var signal: Int32 = 0
+    let place = unsafe start(.line)
+    // SAFETY: the field has so many bytes.
+    let length = unsafe withCString(prompt) { text in
+      unsafe place.withMemoryRebound(to: CChar.self, capacity: Field.line.capacity) { line in
+        unsafe cs_read_hidden(terminal.file.raw, text, line, Field.line.capacity, &signal)
+      }
+    }
+    switch length {
+    case -1:
+      let error = Errno.last
+      wipe(.line)
+      return error.code == EIO ? .interrupted : .failed(error)
+    case -2: return .endOfFile
+    case -3:
+      wipe(.line)
+      return .interrupted
+    case 0...Field.line.capacity:
+      setLineCount(length)
+      return .line
+    default:
+      wipe(.line)
+      return .tooLong
+    }
+  }
+}
+
+/// The person's terminal, whatever standard input and output are.
+public struct Terminal: ~Copyable {
+  let file: Descriptor
+
+  /// nil: there is none. The corresponding file is /dev/tty, tty(4).
+  public init?() {
+    let path = [UInt8]("/dev/tty".utf8)
+    guard let raw = try? retrying({ unsafe withCString(path) { unsafe cs_openat(AT_FDCWD, $0, O_RDWR, 0) } }) else {
+      return nil
+    }
+    file = Descriptor(adopting: raw)
+  }
+}

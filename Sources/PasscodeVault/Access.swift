@@ -1,0 +1,30 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// How this process may reach configuration, key and store.
+public enum Access: Equatable, Sendable {
+  /// Effective uid 0.
+  case root
+  /// A person's own process with a configuration file of their own (`conf=`, `--conf`): trying, testing.
+  case person(UInt32)
+  /// Anybody else: only the helper, which runs as `_passcode`, reaches the store.
+  case helper
+
+  /// - Parameter ownConfiguration: another than the usual file was named.
+  public static func of(_ process: ProcessIdentity, ownConfiguration: Bool) throws(Fault) -> Access {
+    if process.effective == 0 { return .root }
+    guard ownConfiguration else { return .helper }
+    guard process.isOnlyOnePersons else {
+      throw Fault(.configuration, "another configuration file can't be named by a program with borrowed privilege")
+    }
+    return .person(process.real)
+  }
+
+  /// Who may own what we trust.
+  func trusts(owner: UInt32) -> Bool {
+    switch self {
+    case .root, .helper: owner == 0
+    case .person(let uid): owner == 0 || owner == uid
+    }
+  }
+}

@@ -1,0 +1,178 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+// What changes a credential or its state. Whose right it is to ask is the door's question: each function
+// says who may. All write both slots, so that later damage can't bring back what was there before.
+
+extension Vault {
+  /// Sets the passcode in the secrets' field `code` as the account's, whatever was there before; ends
+  /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
+  ///
+  /// - Precondition: the field holds an `Answer.passcode` of a configured length.
+  /// - Parameter mark: what `credentialMark` said when the old passcode was proven; if the credential is
+  ///   another one by now, it is a fault. nil: whatever is there.
+  public func enroll(_ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil) throws(Fault) {
+    guard Record.canKeep(name: account.name) else {
+      throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
+    }
+    // Before anything is made: without the key there is nothing to enrol with.
+    try MachineKey(configuration: configuration).load(&secrets)
+    let store = try Store.open(configuration)
+    try store.create(account.uid, content: emptyFile(account))
+    let undisturbed = SignalsBlocked()
+    defer { _ = undisturbed }
+    switch try LockedRecord.acquire(store, account.uid, .full) {
+    case .missing: throw Fault(.store, "the record vanished while it was made: try again")
+    case .busy: throw busy(account)
+    case .locked(var record):
+      if let mark, mark != self.mark(record.contents?.record) {
+        throw Fault(.record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
+      }
+      try enroll(account, &record, &secrets)
+    }
+  }
+
+  /// Tells one credential of the account from the next: the same as long as nobody sets, changes or removes it.
+  public func credentialMark(_ account: Account) throws(Fault) -> Bytes {
+    let store = try Store.open(configuration)
+    return mark(try read(store, account.uid)?.contents?.record)
+  }
+
+  private func mark(_ record: Record?) -> Bytes {
+    guard case .enrolled(let sealed) = record?.state else { return [] }
+    return blake2b(sealed)
+  }
+
+  /// - Throws: a fault if nobody could be enrolled now: no store, no key.
+  public func checkReadiness() throws(Fault) {
+    try checkKey()
+    _ = try Store.open(configuration)
+  }
+
+  private func emptyFile(_ account: Account) -> Bytes {
+    let codec = recordCodec
+    return codec.encode(Record(uid: account.uid, name: account.name, generation: 1))
+      + codec.encode(Record(uid: account.uid, name: account.name, generation: 2))
+  }
+
+  private func enroll(
+    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets
+  ) throws(Fault) {
+    guard Credential.make(&secrets, policy.cost, sodium) != nil else {
+      throw Fault(.memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
+    }
+    var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
+    enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))
+    enrolled.suspended = isSuspended(record, account)
+    enrolled.times.enrolled = clock.wall()
+    do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
+  }
+
+  /// A suspension is the account's; it doesn't pass on to whoever gets its uid later.
+  private func isSuspended(_ record: borrowing LockedRecord, _ account: Account) -> Bool {
+    guard let before = record.contents?.record, before.name == account.name else { return false }
+    return before.suspended
+  }
+
+  /// Forgets the passcode. Needs no key. For root, or a person's own store.
+  ///
+  /// - Returns: whether there was one.
+  public func remove(_ account: Account) throws(Fault) -> Bool {
+    try change(account) { (before: Record?) throws(Fault) in
+      var removed = Record(uid: account.uid, name: before?.name ?? account.name, generation: 0)
+      removed.suspended = before?.suspended ?? false
+      guard let before else { return (removed, true) }
+      return before.state == .removed ? (nil, false) : (removed, true)
+    } ?? false
+  }
+
+  /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
+  ///
+  /// - Returns: whether there were failures to forget; nil if not enrolled.
+  public func unlock(_ account: Account) throws(Fault) -> Bool? {
+    let unlocked = try change(account) { (before: Record?) throws(Fault) -> (Record?, Unlocked) in
+      guard var record = before else { throw corrupt(account) }
+      guard record.state != .removed, isSameAccount(record, account) else { return (nil, .notEnrolled) }
+      guard record.ledger != .clear else { return (nil, .nothing) }
+      record.ledger = .clear
+      return (record, .done)
+    }
+    switch unlocked {
+    case .done: return true
+    case .nothing: return false
+    case .notEnrolled, nil: return nil
+    }
+  }
+
+  /// Suspends the passcode, or ends that. Needs no key. For root, or a person's own store.
+  ///
+  /// - Returns: whether that changed anything; nil if there is no record.
+  public func suspend(_ account: Account, _ suspended: Bool) throws(Fault) -> Bool? {
+    try change(account) { (before: Record?) throws(Fault) in
+      guard var record = before else { throw corrupt(account) }
+      guard record.suspended != suspended else { return (nil, false) }
+      record.suspended = suspended
+      return (record, true)
+    }
+  }
+
+  private enum Unlocked {
+    case done, nothing, notEnrolled
+  }
+
+  /// Under the record's lock, replaces it by what `decide` makes of it; nil: it stays.
+  ///
+  /// - Parameter decide: gets nil where the record is damaged.
+  /// - Returns: what `decide` says; nil where there is no record.
+  func change<Answer>(
+    _ account: Account, _ decide: (Record?) throws(Fault) -> (Record?, Answer)
+  ) throws(Fault) -> Answer? {
+    let store = try Store.open(configuration)
+    let undisturbed = SignalsBlocked()
+    defer { _ = undisturbed }
+    switch try LockedRecord.acquire(store, account.uid, .full) {
+    case .missing: return nil
+    case .busy: throw busy(account)
+    case .locked(var record):
+      let (replacement, answer) = try decide(record.contents?.record)
+      guard let replacement else { return answer }
+      do throws(Errno) { try record.replace(replacement) } catch { throw unwritten(account, error) }
+      return answer
+    }
+  }
+}
+
+// MARK: - The machine key
+
+extension Vault {
+  /// Makes the machine key, and the store where there is none. For root, or a person's own store.
+  ///
+  /// - Throws: a fault if there is a key, or if the store holds a credential (it would never open again).
+  public func createKey() throws(Fault) {
+    try Store.create(configuration)
+    let enrolled = try enrolledCount()
+    guard enrolled == 0 else {
+      throw Fault(
+        .key, at: policy.keyFile,
+        "\(enrolled) enrolled passcode(s) need the old key: restore it from a backup, or remove them first")
+    }
+    try MachineKey(configuration: configuration).create(sodium)
+  }
+
+  /// - Throws: a fault that says what is wrong with the key, if anything is.
+  public func checkKey() throws(Fault) {
+    guard var secrets = Secrets(sodium) else { throw Fault(.memory, "no memory for the machine key") }
+    try MachineKey(configuration: configuration).load(&secrets)
+  }
+
+  private func enrolledCount() throws(Fault) -> Int {
+    let store = try Store.open(configuration)
+    var count = 0
+    for uid in try store.uids() {
+      // A record that can't be read may hold one.
+      guard let record = try read(store, uid) else { continue }
+      if record.contents?.record.state != .removed { count += 1 }
+    }
+    return count
+  }
+}

@@ -1,0 +1,49 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// The options in force, and how this process may use them.
+public struct Configuration: Sendable {
+  public let options: Options
+  public let access: Access
+
+  public static let usualPath = Bytes(text: "/etc/security/passcode.conf")
+
+  public init(options: Options, access: Access) {
+    self.options = options
+    self.access = access
+  }
+
+  /// Reads the file, then the arguments of a module line, which override it.
+  ///
+  /// - Parameters:
+  ///   - path: another file than the usual one; it must then exist.
+  ///   - arguments: door options; empty for the tool.
+  public static func load(
+    path: Bytes?, arguments: [Bytes], _ process: ProcessIdentity
+  ) throws(Fault) -> Configuration {
+    let access = try Access.of(process, ownConfiguration: path != nil)
+    var parser = OptionParser()
+    let file = try read(path ?? usualPath, mustExist: path != nil, access)
+    do throws(OptionError) {
+      try parser.take(file: file[...], path: path ?? usualPath)
+      try parser.take(arguments: arguments)
+    } catch {
+      throw error.fault
+    }
+    return Configuration(options: parser.options, access: access)
+  }
+
+  private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
+    switch try Trust(access: access, subject: .configuration).open(path) {
+    case .missing:
+      if mustExist { throw Fault(.configuration, at: path, "no such file") }
+      return []
+    case .found(let file, _):
+      do throws(Errno) {
+        return try file.readAll(limit: OptionParser.largestFile)
+      } catch {
+        throw Fault(.configuration, at: path, error.text)
+      }
+    }
+  }
+}

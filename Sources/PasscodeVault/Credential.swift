@@ -1,0 +1,94 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// What is known of a passcode, and how it is sealed.
+///
+/// The plain form, 61 bytes, in the secrets' field `credential`, numbers little-endian:
+///
+///     offset 0    salt           16 bytes
+///     offset 16   operations      4 bytes
+///     offset 20   memory          8 bytes     in bytes
+///     offset 28   length          1 byte      4 or 6
+///     offset 29   hash           32 bytes     Argon2id of the digits with this salt and cost
+///
+/// It is sealed with XChaCha20-Poly1305 under the machine key; associated data, so that a record can be
+/// neither forged nor moved to another user:
+///
+///     version     1 byte          1
+///     uid         4 bytes         little-endian
+///     name        the rest        the record's
+struct Credential {
+  static let length = 61
+  private static let hashOffset = 29
+
+  let salt: Bytes
+  let cost: Options.Cost
+  /// How many digits the passcode has.
+  let digits: Int
+
+  /// Reads the opened form; nil if a number in it is out of range.
+  init?(_ secrets: borrowing Secrets) {
+    let fields = secrets.read(.credential) { bytes -> (Bytes, UInt64, UInt64, Int) in
+      (
+        (0..<Length.salt).map { bytes[$0] }, Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8),
+        Int(bytes[28])
+      )
+    }
+    guard Options.Cost.operationsRange.contains(fields.1), Options.Cost.memoryRange.contains(fields.2),
+      fields.3 == 4 || fields.3 == 6
+    else { return nil }
+    salt = fields.0
+    cost = Options.Cost(operations: fields.1, memory: fields.2)
+    digits = fields.3
+  }
+
+  /// Hashes the passcode in `code` into a new credential.
+  ///
+  /// - Returns: nil when hashing could not be completed.
+  static func make(_ secrets: inout Secrets, _ cost: Options.Cost, _ sodium: Sodium) -> Credential? {
+    let salt = randomBytes(Length.salt, sodium)
+    guard secrets.hashCode(salt: salt, operations: cost.operations, memory: cost.memory) else { return nil }
+    let digits = secrets.count(.code)
+    secrets.write(.credential) { bytes in
+      for index in 0..<Length.salt { bytes[index] = salt[index] }
+      Credential.put(cost.operations, &bytes, 16, 4)
+      Credential.put(cost.memory, &bytes, 20, 8)
+      bytes[28] = UInt8(truncatingIfNeeded: digits)
+      return Credential.length
+    }
+    secrets.copyDigest(toCredentialAt: hashOffset)
+    return Credential(secrets)
+  }
+
+  /// Hashes the passcode in `code` with this credential's salt and cost.
+  ///
+  /// - Returns: whether it is the enrolled one; nil when hashing could not be completed.
+  func matches(_ secrets: inout Secrets) -> Bool? {
+    guard secrets.hashCode(salt: salt, operations: cost.operations, memory: cost.memory) else { return nil }
+    return secrets.digestMatchesCredential(at: Credential.hashOffset)
+  }
+
+  static func seal(_ secrets: borrowing Secrets, _ record: Record, _ sodium: Sodium) -> Bytes {
+    secrets.seal(credential: length, associated: associated(record), sodium)
+  }
+
+  /// Opens what is sealed in the record; nil if it was sealed under another key or for another user, or was
+  /// changed since.
+  static func open(_ sealed: Bytes, _ record: Record, _ secrets: inout Secrets) -> Credential? {
+    guard secrets.open(sealed, credential: length, associated: associated(record)) else { return nil }
+    return Credential(secrets)
+  }
+
+  private static func associated(_ record: Record) -> Bytes {
+    let uid = record.uid
+    return [1] + (0..<4).map { UInt8(truncatingIfNeeded: uid >> ($0 * 8)) } + record.name
+  }
+
+  private static func number(_ bytes: Span<UInt8>, _ offset: Int, _ count: Int) -> UInt64 {
+    (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64($1 * 8) }
+  }
+
+  private static func put(_ number: UInt64, _ bytes: inout MutableSpan<UInt8>, _ offset: Int, _ count: Int) {
+    for index in 0..<count { bytes[offset + index] = UInt8(truncatingIfNeeded: number >> UInt64(index * 8)) }
+  }
+}

@@ -1,0 +1,70 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
+/// store holds nothing to search without it.
+///
+/// It MUST be made only by `create`, which an administrator or the installer asks for; never by an
+/// enrolment or an attempt: a new key beside old records would lock everybody out.
+struct MachineKey {
+  let configuration: Configuration
+
+  private var path: Bytes { configuration.options.policy.keyFile }
+
+  /// Reads it into the secrets' field `key`.
+  func load(_ secrets: inout Secrets) throws(Fault) {
+    let file = try open()
+    do throws(Errno) {
+      if try secrets.readKey(file) { return }
+    } catch {
+      throw Fault(.key, at: path, error.text)
+    }
+    throw Fault(.key, at: path, "must hold exactly 32 bytes: restore it from a backup")
+  }
+
+  /// - Throws: a fault if it is missing or not to be trusted.
+  func open() throws(Fault) -> Descriptor {
+    switch try Trust(access: configuration.access, subject: .key).open(path) {
+    case .found(let file, _): return file
+    case .missing:
+      throw Fault(
+        .key, at: path,
+        "no machine key: restore it from a backup, or, while nobody is enrolled, run: passcode key init")
+    }
+  }
+
+  /// Makes it, whole, under its name; an error if there is one already.
+  func create(_ sodium: Sodium) throws(Fault) {
+    let (folder, name) = split(path)
+    do throws(Errno) {
+      if configuration.access == .root, try isMissing(folder) { try makeDirectory(folder, mode: 0o755) }
+      let group = configuration.access == .root ? serviceAccount()?.gid : nil
+      let directory = try Descriptor.open(folder, .directory)
+      let file = try directory.createNameless(mode: 0o400)
+      if let group { try file.setOwner(0, group: group) }
+      try file.setMode(group == nil ? 0o400 : 0o440)
+      try file.write(randomBytes(Length.key, sodium), at: 0)
+      try file.sync()
+      try directory.link(file, as: name)
+      try directory.sync()
+    } catch {
+      throw Fault(.key, at: path, error == .exists ? "is there already; it stays as it is" : error.text)
+    }
+  }
+
+  private func isMissing(_ folder: Bytes) throws(Errno) -> Bool {
+    do throws(Errno) {
+      _ = try FileStatus.of(folder)
+      return false
+    } catch {
+      if error == .noEntry { return true }
+      throw error
+    }
+  }
+
+  private func split(_ path: Bytes) -> (folder: Bytes, name: Bytes) {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return (Bytes(text: "/"), path) }
+    let folder = slash == path.startIndex ? Bytes(text: "/") : Bytes(path[..<slash])
+    return (folder, Bytes(path[(slash + 1)...]))
+  }
+}

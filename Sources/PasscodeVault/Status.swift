@@ -1,0 +1,135 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// What is known of one account's passcode. Nothing in it is secret from root.
+public struct Status: Equatable, Sendable {
+  public enum State: Equatable, Sendable {
+    case ok
+    case locked(milliseconds: UInt64)
+    case exhausted, disabled, corrupt
+  }
+
+  public let account: Account
+  public let isEnrolled: Bool
+  /// Digits; nil where not enrolled, or where it can't be opened (no key, another key).
+  public let length: Int?
+  public let state: State
+  /// Consecutive failures.
+  public let failures: UInt32
+  /// Wall clock, seconds since 1970; nil: never.
+  public let lockedUntil: UInt64?
+  public let enrolledAt: UInt64?
+  public let lastSuccess: UInt64?
+}
+
+extension Vault {
+  /// For root, the account itself through the helper, or a person's own store.
+  public func status(_ account: Account) throws(Fault) -> Status {
+    let store = try Store.open(configuration)
+    return try status(account, store)
+  }
+
+  /// Everybody who has a record with a passcode, or a damaged one, in the order of their uids.
+  public func list(_ show: (Status) -> Void) throws(Fault) {
+    let store = try Store.open(configuration)
+    for uid in try store.uids().sorted() {
+      let status = try status(account(uid, store), store)
+      if status.isEnrolled { show(status) }
+    }
+  }
+
+  /// The account of a uid; one that is gone has the record's name, or none.
+  private func account(_ uid: UInt32, _ store: borrowing Store) throws(Fault) -> Account {
+    if case .found(let account) = Account.numbered(uid) { return account }
+    return Account(uid: uid, gid: uid, name: try read(store, uid)?.contents?.record.name ?? [])
+  }
+
+  private func status(_ account: Account, _ store: borrowing Store) throws(Fault) -> Status {
+    guard let found = try read(store, account.uid) else { return Status(account, .ok) }
+    guard let record = found.contents?.record else { return Status(account, .corrupt) }
+    guard record.state != .removed, isSameAccount(record, account) else {
+      return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
+    }
+    let standing = try self.standing(record, account)
+    return Status(account, record, state(record, standing), until: unlockTime(standing), length: length(record))
+  }
+
+  /// Corrections of time are made durable even here: the first who looks starts an unserved delay over.
+  private func standing(_ record: Record, _ account: Account) throws(Fault) -> Standing {
+    let review = record.ledger.review(policy.lockout, now: try clock.now())
+    guard review.correction != nil else { return review.standing }
+    let store = try Store.open(configuration)
+    switch try LockedRecord.acquire(store, account.uid, .none) {
+    case .missing: return review.standing
+    case .busy: return review.standing
+    case .locked(var locked):
+      guard var current = locked.contents?.record else { throw corrupt(account) }
+      let now = current.ledger.review(policy.lockout, now: try clock.now())
+      guard let correction = now.correction else { return now.standing }
+      current.ledger = correction
+      do throws(Errno) { try locked.write(current) } catch { throw unwritten(account, error) }
+      return now.standing
+    }
+  }
+
+  private func state(_ record: Record, _ standing: Standing) -> Status.State {
+    if record.suspended { return .disabled }
+    switch standing {
+    case .open: return .ok
+    case .locked(let milliseconds): return .locked(milliseconds: milliseconds)
+    case .exhausted: return .exhausted
+    }
+  }
+
+  private func unlockTime(_ standing: Standing) -> UInt64? {
+    guard case .locked(let milliseconds) = standing else { return nil }
+    return clock.wall() + (milliseconds + 999) / 1_000
+  }
+
+  private func length(_ record: Record) -> Int? {
+    guard case .enrolled(let sealed) = record.state, var secrets = Secrets(sodium) else { return nil }
+    return (try? openCredential(record, sealed, &secrets))?.digits
+  }
+
+  /// A record as it is now, without its lock; nil if there is none.
+  struct Reading {
+    /// nil: damaged.
+    let contents: RecordCodec.Contents?
+  }
+
+  func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
+    guard let file = try store.open(uid) else { return nil }
+    try store.check(file, uid)
+    do throws(Errno) {
+      let contents = recordCodec.read(try file.read(RecordCodec.fileLength, at: 0))
+      return Reading(contents: contents?.record.uid == uid ? contents : nil)
+    } catch {
+      throw store.fault(uid, error.text)
+    }
+  }
+}
+
+extension Status {
+  /// Of an account without a passcode that could be told about.
+  fileprivate init(_ account: Account, _ state: State) {
+    self.account = account
+    self.state = state
+    isEnrolled = state == .corrupt
+    length = nil
+    failures = 0
+    lockedUntil = nil
+    enrolledAt = nil
+    lastSuccess = nil
+  }
+
+  fileprivate init(_ account: Account, _ record: Record, _ state: State, until: UInt64?, length: Int?) {
+    self.account = account
+    self.state = state
+    self.length = length
+    isEnrolled = true
+    failures = record.ledger.failures
+    lockedUntil = until
+    enrolledAt = record.times.enrolled == 0 ? nil : record.times.enrolled
+    lastSuccess = record.times.success == 0 ? nil : record.times.success
+  }
+}

@@ -1,0 +1,103 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// The directory of the records: `<store>/<uid>`.
+///
+/// A record file MUST never be replaced, and never unlinked while its account may be in use: it carries the
+/// lock. It appears whole, under its name, or not at all.
+struct Store: ~Copyable {
+  private let directory: Descriptor
+  private let status: FileStatus
+  private let access: Access
+  private let path: Bytes
+
+  /// - Throws: a fault if the store is missing or not to be trusted.
+  static func open(_ configuration: Configuration) throws(Fault) -> Store {
+    let path = configuration.options.policy.store
+    switch try Trust(access: configuration.access, subject: .store).open(path) {
+    case .found(let directory, let status):
+      return Store(directory: directory, status: status, access: configuration.access, path: path)
+    case .missing:
+      throw Fault(.store, at: path, "no such directory; \"passcode key init\" makes it")
+    }
+  }
+
+  /// Makes the directory if there is none, for the service account or, where that doesn't exist, for its
+  /// maker alone.
+  static func create(_ configuration: Configuration) throws(Fault) {
+    let path = configuration.options.policy.store
+    let trust = Trust(access: configuration.access, subject: .store)
+    guard case .missing = try trust.open(path) else { return }
+    do throws(Errno) {
+      let owner = configuration.access == .root ? serviceAccount() : nil
+      try makeDirectory(path, mode: owner == nil ? 0o700 : 0o2770)
+      guard let owner else { return }
+      let directory = try Descriptor.open(path, .directory)
+      try directory.setOwner(owner.uid, group: 0)
+      try directory.setMode(0o2770)
+    } catch {
+      throw Fault(.store, at: path, error.text)
+    }
+  }
+
+  /// The file of a uid, opened and not yet locked; nil if there is none.
+  func open(_ uid: UInt32) throws(Fault) -> Descriptor? {
+    do throws(Errno) {
+      return try directory.open(name(uid), .readWrite)
+    } catch {
+      if error == .noEntry { return nil }
+      throw fault(uid, error == .symbolicLink ? "must not be a symbolic link" : error.text)
+    }
+  }
+
+  /// Makes the file of a uid, holding `content`, if there is none.
+  func create(_ uid: UInt32, content: Bytes) throws(Fault) {
+    do throws(Errno) {
+      let isShared = status.mode & 0o020 != 0
+      let file = try directory.createNameless(mode: 0o600)
+      if isShared { try file.setOwner(status.owner, group: 0) }
+      try file.setMode(isShared ? 0o660 : 0o600)
+      try file.write(content, at: 0)
+      try file.sync()
+      try directory.link(file, as: name(uid))
+      try directory.sync()
+    } catch {
+      if error == .exists { return }  // somebody was faster; theirs is as good
+      throw fault(uid, error.text)
+    }
+  }
+
+  /// Checks an open record file: it is the one under that name, and nobody else's.
+  ///
+  /// - Throws: a fault that says what is wrong with it.
+  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) {
+    let found: FileStatus
+    do throws(Errno) { found = try file.status() } catch { throw fault(uid, error.text) }
+    guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
+    guard found.owner == status.owner || access.trusts(owner: found.owner) else {
+      throw fault(uid, "belongs to somebody else than the store")
+    }
+    guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
+      throw fault(uid, "others than its owner can write it")
+    }
+  }
+
+  /// The uids that have a record file, in no order.
+  func uids() throws(Fault) -> [UInt32] {
+    let names: [Bytes]
+    do throws(Errno) { names = try directory.names() } catch { throw Fault(.store, at: path, error.text) }
+    var uids: [UInt32] = []
+    for name in names {
+      if let number = decimal(name), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+    }
+    return uids
+  }
+
+  func fault(_ uid: UInt32, _ problem: String) -> Fault {
+    Fault(.record, at: path + Bytes(text: "/\(uid)"), problem)
+  }
+
+  private func name(_ uid: UInt32) -> Bytes {
+    Bytes(text: "\(uid)")
+  }
+}

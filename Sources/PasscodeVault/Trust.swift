@@ -1,0 +1,126 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// Opens what nobody but the administrator can have put there.
+///
+/// - Every directory above MUST be a real directory (no symbolic link), owned by somebody trusted, and
+///   writable by nobody else; root's sticky directories such as /tmp excepted. Checked from the root down, so
+///   that each check holds for the next: who can't change a directory can't change what its entries name.
+/// - The file itself MUST be opened without following a link, and what is checked is the open file.
+/// - Test: test_trust.py.
+struct Trust {
+  enum Subject: Equatable {
+    case configuration, key, store
+
+    var kind: Fault.Kind {
+      switch self {
+      case .configuration: .configuration
+      case .key: .key
+      case .store: .store
+      }
+    }
+  }
+
+  let access: Access
+  let subject: Subject
+
+  /// What came of opening.
+  enum Opened: ~Copyable {
+    case found(Descriptor, FileStatus)
+    case missing
+  }
+
+  func open(_ path: Bytes) throws(Fault) -> Opened {
+    guard try checkParents(of: path) else { return .missing }
+    switch try openUnchecked(path) {
+    case .missing: return .missing
+    case .found(let file, let status):
+      if let problem = problem(status) { throw fault(path, problem) }
+      return .found(file, status)
+    }
+  }
+
+  private func openUnchecked(_ path: Bytes) throws(Fault) -> Opened {
+    do throws(Errno) {
+      let file = try Descriptor.open(path, subject == .store ? .directory : .read)
+      let status = try file.status()
+      return .found(file, status)
+    } catch {
+      if error == .noEntry { return .missing }
+      throw fault(path, problem(error))
+    }
+  }
+
+  /// - Returns: false if one of them doesn't exist.
+  private func checkParents(of path: Bytes) throws(Fault) -> Bool {
+    var end = path.startIndex
+    while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
+      let parent = slash == path.startIndex ? Bytes(path[...slash]) : Bytes(path[..<slash])
+      let status: FileStatus
+      do throws(Errno) {
+        status = try FileStatus.of(parent)
+      } catch {
+        if error == .noEntry { return false }
+        throw fault(parent, problem(error))
+      }
+      try checkParent(status, parent)
+      end = slash + 1
+    }
+    return true
+  }
+
+  private func checkParent(_ status: FileStatus, _ path: Bytes) throws(Fault) {
+    guard status.kind == .directory else { throw fault(path, "must be a directory, not a link or a file") }
+    guard access.trusts(owner: status.owner) else { throw fault(path, Trust.foreign) }
+    let isSticky = status.mode & 0o1000 != 0 && status.owner == 0
+    guard status.mode & 0o022 == 0 || isSticky else { throw fault(path, Trust.writable) }
+  }
+
+  private static let foreign = "belongs to somebody else than root; run: chown root"
+  private static let writable = "others than its owner can write there; run: chmod go-w"
+
+  /// What is wrong with the open file; nil: nothing.
+  private func problem(_ status: FileStatus) -> String? {
+    guard status.kind == (subject == .store ? .directory : .file) else {
+      return subject == .store ? "must be a directory" : "must be a regular file"
+    }
+    guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
+      return Trust.foreign
+    }
+    // The store's group is root's, and root writes there as its group: without any capability.
+    let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0
+    guard status.mode & 0o022 & ~allowed == 0 else { return Trust.writable }
+    return subject == .key && status.mode & 0o004 != 0 ? "everybody can read it; run: chmod o-r" : nil
+  }
+
+  private func isServiceAccount(_ owner: UInt32) -> Bool {
+    serviceAccount()?.uid == owner
+  }
+
+  private func problem(_ error: Errno) -> String {
+    switch error {
+    case .symbolicLink: "must not be a symbolic link"
+    case .notDirectory: "must be a directory, not a link or a file"
+    default: error.text
+    }
+  }
+
+  private func fault(_ path: Bytes, _ problem: String) -> Fault {
+    Fault(subject.kind, at: path, problem)
+  }
+}
+
+extension Fault {
+  /// `PATH: PROBLEM`.
+  init(_ kind: Kind, at path: Bytes, _ problem: String) {
+    self.init(kind, text: printable(path) + Bytes(text: ": " + problem))
+  }
+}
+
+/// The unprivileged account that owns the store, where the package made one.
+func serviceAccount() -> Account? {
+  switch Account.named(Bytes(text: "_passcode")) {
+  case .found(let account): account
+  case .unknown, .failed: nil
+  }
+}

@@ -1,0 +1,137 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// One call of pam_sm_authenticate: at most one prompt, one attempt, one answer.
+struct Authentication {
+  private let pam: PAM
+  private let arguments: [Bytes]
+  private let process = ProcessIdentity.current()
+
+  init(_ pam: PAM, _ arguments: [Bytes]) {
+    self.pam = pam
+    self.arguments = arguments
+  }
+
+  func result() -> Result {
+    let configuration: Configuration
+    do throws(Fault) {
+      configuration = try load()
+    } catch {
+      return answer(.unavailable(error), Options().door, user: nil)
+    }
+    return authenticate(configuration)
+  }
+
+  private func load() throws(Fault) -> Configuration {
+    let line: ModuleLine
+    do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
+    return try Configuration.load(path: line.configuration, arguments: line.options, process)
+  }
+
+  private func authenticate(_ configuration: Configuration) -> Result {
+    let door = configuration.options.door
+    switch pam.user() {
+    case .refused(let result): return result
+    case .named(let user):
+      switch identify(user, door) {
+      case .refused(let verdict): return answer(verdict, door, user: user)
+      case .permitted(let permit): return authenticate(permit, configuration, user)
+      }
+    }
+  }
+
+  private enum Identified {
+    case permitted(Permit)
+    case refused(Verdict)
+  }
+
+  /// Whose passcode, and whether it may be used by this caller from here.
+  private func identify(_ user: Bytes, _ door: Options.Door) -> Identified {
+    guard door.remote == .allow || !isRemote else { return .refused(.notPermitted(.remote)) }
+    switch Account.named(user) {
+    case .unknown: return .refused(.notEnrolled)
+    case .failed(let error):
+      return .refused(.unavailable(Fault(.account, "the account can't be looked up: " + error.text)))
+    case .found(let account):
+      guard let permit = Permit.check(account, process, requester: pam.item(.requester)) else {
+        return .refused(.notPermitted(.otherAccount))
+      }
+      return .permitted(permit)
+    }
+  }
+
+  /// sshd says so by PAM_RHOST, and before it knows the host by its PAM_TTY.
+  private var isRemote: Bool {
+    if let host = pam.item(.remoteHost), !host.isEmpty { return true }
+    return pam.item(.terminal)?.spells("ssh") ?? false
+  }
+
+  private func authenticate(_ permit: Permit, _ configuration: Configuration, _ user: Bytes) -> Result {
+    let door = configuration.options.door
+    guard configuration.access != .helper else {
+      return answer(
+        .unavailable(Fault(.caller, "a program without root can't reach the passcodes")), door, user: user)
+    }
+    guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
+      return answer(.unavailable(Fault(.memory, "no memory for a passcode")), door, user: user)
+    }
+    let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
+    if let refusal = vault.look(permit) { return answer(refusal, door, user: user) }
+
+    guard pam.ask(door.prompt + [UInt8(ascii: " ")], &secrets) else { return .cancelled }
+    guard case .named(let name) = pam.user(), name == user else {
+      pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
+      return .failed
+    }
+    switch secrets.read(.line, { Answer($0) }) {
+    case .empty, .other: return .failed
+    case .passcode: secrets.copy(.line, to: .code)
+    }
+    secrets.wipe(.line)
+    return answer(vault.attempt(permit, &secrets), door, user: user)
+  }
+
+  /// Renders a verdict: the log, the notice, the delay, the result.
+  private func answer(_ verdict: Verdict, _ door: Options.Door, user: Bytes?) -> Result {
+    if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
+    if !door.quiet, let notice = Words.notice(verdict) { pam.tell(notice) }
+    if case .wrong = verdict, door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
+    return Result(verdict, nullok: door.nullok)
+  }
+
+  /// Most people have no passcode: that isn't news.
+  private func isWorthLogging(_ verdict: Verdict) -> Bool {
+    switch verdict {
+    case .notEnrolled: false
+    case .granted, .wrong, .locked, .exhausted, .disabled, .notPermitted, .unavailable: true
+    }
+  }
+
+  private func log(_ verdict: Verdict, _ user: Bytes?, _ door: Options.Door) {
+    var line = line(verdict.event, user ?? [], door)
+    switch verdict {
+    case .wrong(.open(let left)): line.add("attempts_left", UInt64(left))
+    case .wrong(.locked(let milliseconds)), .locked(let milliseconds):
+      line.add("seconds_left", (milliseconds + 999) / 1_000)
+    case .unavailable(let fault): line.add("cause", sentence: fault.text)
+    case .granted, .wrong(.exhausted), .exhausted, .disabled, .notEnrolled, .notPermitted: break
+    }
+    pam.log(verdict == .granted || isExpected(verdict) ? .notice : .error, line.text)
+  }
+
+  private func isExpected(_ verdict: Verdict) -> Bool {
+    if case .unavailable = verdict { return false }
+    return true
+  }
+
+  private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+    var line = LogLine(event)
+    line.add("user", user)
+    line.add("ruid", UInt64(process.real))
+    line.add("tty", pam.item(.terminal))
+    line.add("rhost", pam.item(.remoteHost))
+    line.add("ruser", pam.item(.requester))
+    return line
+  }
+}

@@ -1,0 +1,35 @@
+internal import CPAM
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// What libpam calls. Each begins as a refusal; Authentication.swift decides nothing either, it asks the Vault.
+
+/// The corresponding manual page is pam_sm_authenticate(3).
+@c(pam_sm_authenticate)
+public func authenticate(
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> CInt {
+  guard let handle = unsafe handle else { return PAM_SYSTEM_ERR }
+  // SAFETY: libpam lends the handle and `count` NUL-terminated arguments for this call.
+  let pam = unsafe PAM(handle, isSilent: flags & CInt(bitPattern: PAM_SILENT) != 0)
+  return unsafe Authentication(pam, list(count, arguments)).result().code
+}
+
+/// There are no credentials to set: the corresponding manual page is pam_sm_setcred(3).
+@c(pam_sm_setcred)
+public func setCredentials(
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> CInt {
+  PAM_SUCCESS
+}
+
+private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [Bytes] {
+  guard let arguments = unsafe arguments else { return [] }
+  var list: [Bytes] = []
+  for index in 0..<Int(max(0, count)) {
+    guard let argument = unsafe arguments[index] else { continue }
+    list.append(unsafe bytes(argument))
+  }
+  return list
+}

@@ -1,0 +1,122 @@
+internal import CPAM
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// libpam's handle, for one call into the module: items, one prompt, notices, log.
+@safe struct PAM {
+  private let handle: OpaquePointer
+  private let isSilent: Bool
+
+  init(_ handle: OpaquePointer, isSilent: Bool) {
+    unsafe self.handle = handle
+    self.isSilent = isSilent
+  }
+
+  enum Item {
+    case service, terminal, remoteHost, requester
+
+    fileprivate var number: CInt {
+      switch self {
+      case .service: PAM_SERVICE
+      case .terminal: PAM_TTY
+      case .remoteHost: PAM_RHOST
+      case .requester: PAM_RUSER
+      }
+    }
+  }
+
+  /// nil: not set. The corresponding C function is `pam_get_item`.
+  func item(_ item: Item) -> Bytes? {
+    var value: UnsafeRawPointer?
+    guard unsafe pam_get_item(handle, item.number, &value) == PAM_SUCCESS, let value = unsafe value else { return nil }
+    // SAFETY: these items are NUL-terminated strings that libpam owns; the bytes are copied at once.
+    return unsafe bytes(value.assumingMemoryBound(to: CChar.self))
+  }
+
+  enum User {
+    case named(Bytes)
+    case refused(Result)
+  }
+
+  /// Whose login this is; libpam asks for the name where the program gave none. The corresponding C function
+  /// is `pam_get_user`.
+  func user() -> User {
+    var name: UnsafePointer<CChar>?
+    let code = unsafe pam_get_user(handle, &name, nil)
+    guard code == PAM_SUCCESS, let name = unsafe name else {
+      return .refused(code == PAM_CONV_ERR || code == PAM_INCOMPLETE ? .cancelled : .unknownUser)
+    }
+    return unsafe .named(bytes(name))
+  }
+
+  /// Asks once, without showing what is typed; the answer goes into the secrets' field `line`, and the
+  /// program's copy is wiped and freed.
+  ///
+  /// - Returns: false if the conversation failed, was cancelled, or gave no answer.
+  func ask(_ prompt: Bytes, _ secrets: inout Secrets) -> Bool {
+    guard let answer = unsafe converse(PAM_PROMPT_ECHO_OFF, prompt) else { return false }
+    defer { unsafe cpam_free_answer(answer) }
+    guard let text = unsafe answer.pointee.resp else { return false }
+    // SAFETY: the application allocated a NUL-terminated string, and gave it away (pam_conv(3)).
+    unsafe secrets.takeLine(text)
+    return true
+  }
+
+  /// Tells the person something; silent where the program asked for silence.
+  func tell(_ text: String) {
+    guard !isSilent, let answer = unsafe converse(PAM_TEXT_INFO, Bytes(text: text)) else { return }
+    unsafe cpam_free_answer(answer)
+  }
+
+  /// One message through the program's conversation function; nil if that failed.
+  private func converse(_ style: CInt, _ text: Bytes) -> UnsafeMutablePointer<pam_response>? {
+    var item: UnsafeRawPointer?
+    guard unsafe pam_get_item(handle, PAM_CONV, &item) == PAM_SUCCESS, let item = unsafe item else { return nil }
+    // SAFETY: PAM_CONV is a struct pam_conv that libpam owns.
+    let conversation = unsafe item.assumingMemoryBound(to: pam_conv.self).pointee
+    guard let call = unsafe conversation.conv else { return nil }
+    var answer: UnsafeMutablePointer<pam_response>?
+    let code = unsafe withCText(text) { words in
+      var message = unsafe pam_message(msg_style: style, msg: words)
+      // SAFETY: an array of one message that outlives the call, as pam_conv(3) wants it.
+      return unsafe withUnsafePointer(to: &message) { first in
+        var list: UnsafePointer<pam_message>? = unsafe first
+        return unsafe call(1, &list, &answer, conversation.appdata_ptr)
+      }
+    }
+    guard code == PAM_SUCCESS else { return nil }
+    return unsafe answer
+  }
+
+  /// How long PAM waits before it tells the program that the login failed. The corresponding C function is
+  /// `pam_fail_delay`.
+  func delayFailure(seconds: UInt64) {
+    unsafe pam_fail_delay(handle, UInt32(seconds * 1_000_000))  // at most 60 s: the table says so
+  }
+
+  enum Priority {
+    case error, notice, debug
+
+    fileprivate var number: CInt {
+      switch self {
+      case .error: LOG_ERR
+      case .notice: LOG_NOTICE
+      case .debug: LOG_DEBUG
+      }
+    }
+  }
+
+  /// Facility authpriv. The corresponding C function is `pam_syslog`.
+  func log(_ priority: Priority, _ line: Bytes) {
+    unsafe withCText(line) { unsafe cpam_syslog(handle, priority.number, $0) }
+  }
+
+  private func withCText<Value>(_ text: Bytes, _ body: (UnsafePointer<CChar>) -> Value) -> Value {
+    let terminated = text.map { CChar(bitPattern: $0) } + [0]
+    // SAFETY: it ends in NUL and lives through the call.
+    return unsafe terminated.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { preconditionFailure("an array with a NUL is not empty") }
+      return unsafe body(start)
+    }
+  }
+}

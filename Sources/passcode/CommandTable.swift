@@ -1,0 +1,144 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// One command of the tool: what `--help` says of it, what it accepts, and what it does.
+struct Command {
+  enum Operand: Equatable {
+    case none
+    /// `[USER]`: oneself where it is left out.
+    case user
+    /// `USER`
+    case otherUser
+    /// `init|status`
+    case keyAction
+
+    var text: String {
+      switch self {
+      case .none: ""
+      case .user: " [USER]"
+      case .otherUser: " USER"
+      case .keyAction: " init|status"
+      }
+    }
+  }
+
+  let name: String
+  let operand: Operand
+  let options: [Option]
+  let summary: String
+  let run: (Session) throws(Failure) -> ExitStatus
+
+  /// All of them, in the order of `--help`.
+  static func table() -> [Command] {
+    [
+      Command(
+        name: "enroll", operand: .user, options: [.length, .stdin, .generate],
+        summary: "set a passcode (asked twice), whatever was there before", run: runEnroll),
+      Command(
+        name: "change", operand: .user, options: [.length, .stdin, .force],
+        summary: "ask the old passcode, then set a new one; its length may change", run: runChange),
+      Command(
+        name: "remove", operand: .user, options: [], summary: "forget the passcode", run: runRemove),
+      Command(
+        name: "unlock", operand: .user, options: [], summary: "end a lock after too many failures", run: runUnlock),
+      Command(
+        name: "disable", operand: .otherUser, options: [], summary: "suspend a passcode without forgetting it",
+        run: runDisable),
+      Command(name: "enable", operand: .otherUser, options: [], summary: "end a suspension", run: runEnable),
+      Command(
+        name: "status", operand: .user, options: [.json], summary: "say whether a passcode is set, and its state",
+        run: runStatus),
+      Command(name: "list", operand: .none, options: [.json], summary: "the state of everybody enrolled", run: runList),
+      Command(
+        name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
+        run: runVerify),
+      Command(
+        name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it", run: runKey),
+      Command(
+        name: "try", operand: .none, options: [.demo],
+        summary: "the whole thing in a throw-away store; nothing on the system changes", run: runTry),
+    ]
+  }
+
+  /// An option of the tool.
+  enum Option: CaseIterable {
+    case conf, quiet, help, version, json, stdin, length, generate, force, demo
+
+    static let everywhere: [Option] = [.conf, .quiet, .help, .version]
+
+    var entry: Arguments.Option {
+      switch self {
+      case .conf: Arguments.Option("conf", takesValue: true)
+      case .quiet: Arguments.Option("quiet")
+      case .help: Arguments.Option("help")
+      case .version: Arguments.Option("version")
+      case .json: Arguments.Option("json")
+      case .stdin: Arguments.Option("stdin")
+      case .length: Arguments.Option("length", takesValue: true)
+      case .generate: Arguments.Option("generate")
+      case .force: Arguments.Option("force")
+      case .demo: Arguments.Option("demo")
+      }
+    }
+
+    /// As `--help` shows it, 16 columns wide.
+    var text: String {
+      switch self {
+      case .conf: "--conf FILE     "
+      case .quiet: "--quiet         "
+      case .help: "--help, -h      "
+      case .version: "--version       "
+      case .json: "--json          "
+      case .stdin: "--stdin         "
+      case .length: "--length 4|6    "
+      case .generate: "--generate      "
+      case .force: "--force         "
+      case .demo: "--demo          "
+      }
+    }
+
+    var summary: String {
+      switch self {
+      case .conf: "another configuration file than /etc/security/passcode.conf"
+      case .quiet: "say nothing when it worked"
+      case .help: "this text"
+      case .version: "the version"
+      case .json: "one JSON object a line, for programs"
+      case .stdin: "read passcodes from standard input, one a line, without asking twice"
+      case .length: "how many digits the new passcode must have"
+      case .generate: "make up a random passcode and print it, once"
+      case .force: "root: set a new passcode without the old one"
+      case .demo: "play it through without asking, and check every step"
+      }
+    }
+  }
+}
+
+// MARK: - Help
+
+extension Command {
+  static func overview() -> String {
+    var text = "Usage: passcode COMMAND [USER] [OPTIONS]\n\n"
+    for command in table() {
+      text += "  " + padded(command.name + command.operand.text, 18) + command.summary + "\n"
+    }
+    text += "\nOptions (\"passcode COMMAND --help\" tells a command's own):\n"
+    for option in Option.everywhere { text += option.line }
+    return text
+  }
+
+  func help() -> String {
+    var text = "Usage: passcode " + name + operand.text + " [OPTIONS]\n\n" + "  " + summary + "\n\nOptions:\n"
+    for option in options + Option.everywhere { text += option.line }
+    return text
+  }
+}
+
+extension Command.Option {
+  fileprivate var line: String { "  " + text + summary + "\n" }
+}
+
+/// The text, and blanks up to so many columns; at least one. For ASCII.
+func padded(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(1, width - text.utf8.count))
+}

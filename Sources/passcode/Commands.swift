@@ -1,0 +1,175 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// What each command does: asks what it must, calls one function of the Vault, says how it went.
+
+func runEnroll(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let account = try session.administeredAccount(vault)
+  return try enroll(account, session, vault, session.asker)
+}
+
+func enroll(
+  _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker
+) throws(Failure) -> ExitStatus {
+  // Without a key or a store nobody needs to choose a passcode first.
+  try reporting { () throws(Fault) in try vault.checkReadiness() }
+  var secrets = try session.secrets(vault)
+  let new = try NewPasscode(session, vault, asker)
+  if session.generates { try generate(new, &secrets) } else { try new.choose(&secrets) }
+  try store(account, &secrets, vault, onlyFor: nil)
+  session.note("passcode enrolled", account)
+  if session.generates {
+    show(secrets)
+  } else {
+    session.say(Bytes(text: "Passcode set for ") + printable(account.name) + Bytes(text: "."))
+  }
+  return .done
+}
+
+func runChange(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let account = try session.administeredAccount(vault)
+  return try change(account, session, vault, session.asker)
+}
+
+func change(
+  _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker
+) throws(Failure) -> ExitStatus {
+  if session.isForced && vault.configuration.access != .root {
+    throw Failure(.notPermitted, "only root can leave the old passcode out")
+  }
+  var secrets = try session.secrets(vault)
+  guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else { throw notEnrolled(account) }
+  if !session.isForced {
+    let verdict = try verify("Old passcode: ", account, session, vault, asker, &secrets)
+    guard verdict == .granted else { return tell(verdict) }
+  }
+  let mark = try reporting { () throws(Fault) in try vault.credentialMark(account) }
+  try NewPasscode(session, vault, asker).choose(&secrets)
+  try store(account, &secrets, vault, onlyFor: mark)
+  session.note("passcode changed", account)
+  session.say(Bytes(text: "Passcode changed for ") + printable(account.name) + Bytes(text: "."))
+  return .done
+}
+
+func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  var secrets = try session.secrets(vault)
+  let verdict = try verify("Passcode: ", try session.account(), session, vault, session.asker, &secrets)
+  if verdict == .granted { session.say("Right.") }
+  return tell(verdict)
+}
+
+/// One attempt, the question included.
+private func verify(
+  _ question: String, _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker,
+  _ secrets: inout Secrets
+) throws(Failure) -> Verdict {
+  guard let permit = Permit.check(account, session.process, requester: nil) else {
+    return .notPermitted(.otherAccount)
+  }
+  if let refusal = vault.look(permit) { return refusal }
+  guard try asker.askPasscode(question, &secrets) == .passcode else {
+    throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
+  }
+  return vault.attempt(permit, &secrets)
+}
+
+/// Says on stderr why it isn't granted.
+private func tell(_ verdict: Verdict) -> ExitStatus {
+  let text: Bytes
+  switch verdict {
+  case .granted: return .done
+  case .wrong, .locked, .exhausted, .disabled: text = Bytes(text: Words.notice(verdict) ?? "")
+  case .notEnrolled: text = Bytes(text: "no passcode is set; \"passcode enroll\" sets one")
+  case .notPermitted: text = Bytes(text: "another person's passcode: only they themselves and root can try it")
+  case .unavailable(let fault): text = fault.text
+  }
+  Stream.error.write(Bytes(text: "passcode: ") + text + Bytes(text: "\n"))
+  return ExitStatus(verdict)
+}
+
+func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let account = try session.administeredAccount(vault)
+  guard try reporting({ () throws(Fault) in try vault.remove(account) }) else { throw notEnrolled(account) }
+  session.note("passcode removed", account)
+  session.say(Bytes(text: "Passcode removed for ") + printable(account.name) + Bytes(text: "."))
+  return .done
+}
+
+func runUnlock(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let account = try session.administeredAccount(vault)
+  switch try reporting({ () throws(Fault) in try vault.unlock(account) }) {
+  case nil: throw notEnrolled(account)
+  case true?:
+    session.note("passcode unlocked", account)
+    session.say(Bytes(text: "Passcode unlocked for ") + printable(account.name) + Bytes(text: "."))
+  case false?:
+    session.say(Bytes(text: "No failures to forget for ") + printable(account.name) + Bytes(text: "."))
+  }
+  return .done
+}
+
+func runDisable(_ session: Session) throws(Failure) -> ExitStatus {
+  try suspend(true, session)
+}
+
+func runEnable(_ session: Session) throws(Failure) -> ExitStatus {
+  try suspend(false, session)
+}
+
+private func suspend(_ suspended: Bool, _ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let account = try session.administeredAccount(vault)
+  guard let changed = try reporting({ () throws(Fault) in try vault.suspend(account, suspended) }) else {
+    throw notEnrolled(account)
+  }
+  let state = suspended ? "suspended" : "enabled"
+  if changed { session.note("passcode \(state)", account) }
+  session.say(Bytes(text: "Passcode \(changed ? "" : "already ")\(state) for ") + printable(account.name) + Bytes(text: "."))
+  return .done
+}
+
+func runKey(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let path = printable(vault.configuration.options.policy.keyFile)
+  guard let action = session.operands.first else { return .usage }
+  if action.spells("init") {
+    try reporting { () throws(Fault) in try vault.createKey() }
+    session.say(path + Bytes(text: ": made. Back it up where the store is not: without it no passcode opens."))
+    return .done
+  }
+  guard action.spells("status") else {
+    throw Failure(.usage, "usage: passcode key init|status; see passcode key --help")
+  }
+  try reporting { () throws(Fault) in try vault.checkKey() }
+  session.say(path + Bytes(text: ": in order."))
+  return .done
+}
+
+// MARK: -
+
+private func store(
+  _ account: Account, _ secrets: inout Secrets, _ vault: Vault, onlyFor mark: Bytes?
+) throws(Failure) {
+  do throws(Fault) { try vault.enroll(account, &secrets, replacing: mark) } catch { throw Failure(error) }
+}
+
+private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failure) {
+  guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+  new.generate(&secrets, sodium)
+}
+
+/// Prints a generated passcode: the one secret that leaves.
+private func show(_ secrets: borrowing Secrets) {
+  let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
+  Stream.output.write(digits + Bytes(text: "\n"))
+}
+
+private func notEnrolled(_ account: Account) -> Failure {
+  Failure(.notEnrolled, text: Bytes(text: "no passcode is set for ") + printable(account.name))
+}

@@ -1,0 +1,59 @@
+internal import PasscodePolicy
+
+/// How the tool ended; scripts decide by it.
+enum ExitStatus: Int32 {
+  case done = 0
+  case wrong = 1
+  case usage = 2
+  case notEnrolled = 3
+  /// Locked, exhausted or disabled.
+  case locked = 4
+  /// Weak, mismatch or wrong length.
+  case refused = 5
+  case notPermitted = 6
+  /// Store, key or configuration unusable.
+  case unusable = 7
+  case cancelled = 8
+}
+
+/// Why a command didn't do what it was asked: one line for stderr (what, where, what to do), and the status.
+struct Failure: Error {
+  let status: ExitStatus
+  let text: Bytes
+
+  init(_ status: ExitStatus, _ text: String) {
+    self.status = status
+    self.text = Bytes(text.utf8)
+  }
+
+  init(_ status: ExitStatus, text: Bytes) {
+    self.status = status
+    self.text = text
+  }
+
+  init(_ fault: Fault) {
+    status = fault.kind == .caller ? .notPermitted : .unusable
+    text = fault.text
+  }
+
+  static let cancelled = Failure(.cancelled, "cancelled; nothing was changed")
+}
+
+extension ExitStatus {
+  /// What a verdict is to a script.
+  init(_ verdict: Verdict) {
+    switch verdict {
+    case .granted: self = .done
+    case .wrong: self = .wrong
+    case .locked, .exhausted, .disabled: self = .locked
+    case .notEnrolled: self = .notEnrolled
+    case .notPermitted: self = .notPermitted
+    case .unavailable: self = .unusable
+    }
+  }
+}
+
+/// Runs what the Vault does, and makes its faults ours.
+func reporting<Value>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
+  do throws(Fault) { return try body() } catch { throw Failure(error) }
+}

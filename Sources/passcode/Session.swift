@@ -1,0 +1,105 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// One run of the tool: who asks for what, with which options.
+struct Session {
+  var operands: [Bytes]
+  var configurationPath: Bytes?
+  var isQuiet = false
+  var wantsJSON = false
+  var readsInput = false
+  var length: Int?
+  var generates = false
+  var isForced = false
+  var isDemo = false
+  /// Part of `try`: nothing of it belongs in the system's log.
+  var isTrial = false
+  let process = ProcessIdentity.current()
+
+  init(operands: [Bytes]) {
+    self.operands = operands
+  }
+
+  mutating func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
+    switch option {
+    case .conf:
+      guard isPlainPath(value[...]) else { throw Failure(.usage, "--conf wants an absolute path") }
+      configurationPath = value
+    case .length:
+      guard value.spells("4") || value.spells("6") else { throw Failure(.usage, "--length wants 4 or 6") }
+      length = value.spells("4") ? 4 : 6
+    case .quiet: isQuiet = true
+    case .json: wantsJSON = true
+    case .stdin: readsInput = true
+    case .generate: generates = true
+    case .force: isForced = true
+    case .demo: isDemo = true
+    case .help, .version: break
+    }
+  }
+
+  /// Where passcodes come from.
+  var asker: Asker { readsInput ? .input : .terminal }
+
+  /// Words about something that worked.
+  func say(_ text: String) {
+    say(Bytes(text: text))
+  }
+
+  func say(_ text: Bytes) {
+    if !isQuiet { Stream.output.write(text + Bytes(text: "\n")) }
+  }
+
+  /// The account named, or one's own.
+  func account() throws(Failure) -> Account {
+    let lookup = operands.first.map { Account.named($0) } ?? Account.numbered(process.real)
+    switch lookup {
+    case .found(let account): return account
+    case .unknown:
+      let name = operands.first ?? Bytes(text: "uid \(process.real)")
+      throw Failure(.unusable, text: Bytes(text: "no account ") + printable(name))
+    case .failed(let error): throw Failure(.unusable, "the account can't be looked up: " + error.text)
+    }
+  }
+
+  /// The vault, for whoever reaches the store directly: root, or a person with a store of their own.
+  func vault() throws(Failure) -> Vault {
+    let configuration = try reporting { () throws(Fault) in
+      try Configuration.load(path: configurationPath, arguments: [], process)
+    }
+    guard configuration.access != .helper else {
+      throw Failure(.notPermitted, "only root reaches the passcodes: run it with sudo")
+    }
+    guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+    return Vault(configuration, sodium) { Stream.error.write(Bytes(text: "passcode: ") + $0 + Bytes(text: "\n")) }
+  }
+
+  /// The account named, if the caller may administer it: root any, a person with a store of their own the own one.
+  func administeredAccount(_ vault: Vault) throws(Failure) -> Account {
+    let account = try account()
+    guard vault.configuration.access == .root || account.uid == process.real else {
+      throw Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
+    }
+    return account
+  }
+
+  func secrets(_ vault: Vault) throws(Failure) -> Secrets {
+    guard let sodium = Sodium(), let secrets = Secrets(sodium) else {
+      throw Failure(.unusable, "no memory for a passcode")
+    }
+    return secrets
+  }
+
+  /// Notes an administrative act in the system's log, with who really did it.
+  func note(_ act: String, _ account: Account) {
+    guard !isTrial else { return }
+    var line = LogLine(act)
+    line.add("user", account.name)
+    line.add("uid", UInt64(account.uid))
+    line.add("by_uid", UInt64(process.real))
+    line.add("loginuid", ProcessIdentity.loginUID())
+    line.add("sudo_user", environment("SUDO_USER"))
+    SystemLog.notice(line.text)
+  }
+}
