@@ -8,7 +8,7 @@ let embedded: BuildSettingCondition = .when(traits: ["Embedded"])
 let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
   // Lets the linker drop the parts of the standard library that nothing uses (130 kB -> 53 kB).
-  .unsafeFlags(["-Xfrontend", "-function-sections"], embedded),
+  .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize", "-Xfrontend", "-enable-large-loadable-types-reg2mem"], embedded),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -24,7 +24,7 @@ let cSettings: [CSetting] = [
 // process offers nothing to overwrite. lld, because it understands Swift's sections.
 let hardening: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"]),
-  .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "--as-needed"], embedded),
+  .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all"], embedded),
 ]
 
 let package = Package(

@@ -2,6 +2,7 @@
 #include "csystem.h"
 
 #include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -72,4 +73,24 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 void cs_remove_tree(const char *path) {
   nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+void cs_ignore_interrupts(void) {
+  const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], SIG_IGN);
+}
+
+int cs_input_is_ready(int milliseconds) {
+  struct pollfd input = {.fd = 0, .events = POLLIN};
+  return poll(&input, 1, milliseconds) > 0;
+}
+
+const char *cs_module_directory(void) {
+#if defined __x86_64__
+  return "/usr/lib/x86_64-linux-gnu/security";
+#elif defined __aarch64__
+  return "/usr/lib/aarch64-linux-gnu/security";
+#else
+  return "/usr/lib/security";
+#endif
 }

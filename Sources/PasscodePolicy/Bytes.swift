@@ -5,6 +5,7 @@ public typealias Bytes = [UInt8]
 /// The number that `digits` spells in decimal.
 ///
 /// - Returns: nil for anything but 1 to 19 ASCII digits without a leading zero ("0" itself is fine).
+@inline(never)
 public func decimal(_ digits: some Collection<UInt8>) -> UInt64? {
   guard (1...19).contains(digits.count) else { return nil }
   if digits.count > 1 && digits.first == UInt8(ascii: "0") { return nil }
@@ -63,25 +64,9 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   }
 }
 
-extension Bytes {
-  /// The UTF-8 of a text of ours, for comparing and for writing out.
-  public init(text: String) {
-    self.init(text.utf8)
-  }
-
-  /// True if these bytes spell `text`.
-  public func spells(_ text: String) -> Bool {
-    elementsEqual(text.utf8)
-  }
-}
-
 extension ArraySlice<UInt8> {
-  /// True if these bytes spell `text`.
-  public func spells(_ text: String) -> Bool {
-    elementsEqual(text.utf8)
-  }
-
   /// The slice without blanks and tabs at either end.
+  @inline(never)
   func trimmed() -> ArraySlice<UInt8> {
     var rest = self
     while let byte = rest.first, isBlank(byte) { rest = rest.dropFirst() }

@@ -4,32 +4,25 @@ public struct LogLine {
   public private(set) var text: Bytes
 
   /// - Parameter event: words of ours, such as `passcode granted`.
-  public init(_ event: String) {
-    text = Bytes(event.utf8)
-  }
-
-  public init(_ event: Bytes) {
-    text = event
+  public init(_ event: Text) {
+    text = event.bytes
   }
 
   /// Adds ` key=value`; an empty or missing value is left out.
-  public mutating func add(_ key: String, _ value: Bytes?) {
+  @inline(never)
+  public mutating func add(_ key: Text, _ value: Bytes?) {
     guard let value, !value.isEmpty else { return }
-    text.append(UInt8(ascii: " "))
-    text.append(contentsOf: key.utf8)
-    text.append(UInt8(ascii: "="))
-    text.append(contentsOf: escaped(value))
+    text += Text(" \(key)=\(escaped(value))").bytes
   }
 
   /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
-  public mutating func add(_ key: String, sentence: Bytes) {
-    text += Bytes(text: " " + key + "=\"")
-    text += sentence.map { $0 == UInt8(ascii: "\"") ? UInt8(ascii: "'") : $0 }
-    text += Bytes(text: "\"")
+  public mutating func add(_ key: Text, sentence: Bytes) {
+    let quoted = sentence.map { $0 == UInt8(ascii: "\"") ? UInt8(ascii: "'") : $0 }
+    text += Text(" \(key)=\"\(quoted)\"").bytes
   }
 
-  public mutating func add(_ key: String, _ value: UInt64) {
-    add(key, Bytes(text: "\(value)"))
+  public mutating func add(_ key: Text, _ value: UInt64) {
+    add(key, decimalDigits(value))
   }
 }
 
@@ -38,6 +31,7 @@ private let longestValue = 128
 
 /// Blanks, quotes, backslashes, `=` and everything that isn't printable ASCII become `\xHH`; what is longer
 /// than 128 bytes is cut and ends in `...`.
+@inline(never)
 public func escaped(_ value: Bytes) -> Bytes {
   escape(value) { byte in
     byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "=")
@@ -46,6 +40,7 @@ public func escaped(_ value: Bytes) -> Bytes {
 }
 
 /// For a value within a sentence: blanks and `=` stay as they are.
+@inline(never)
 public func printable(_ value: Bytes) -> Bytes {
   escape(value) { byte in
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"")
@@ -58,9 +53,9 @@ private func escape(_ value: Bytes, keeping isPlain: (UInt8) -> Bool) -> Bytes {
     if isPlain(byte) {
       text.append(byte)
     } else {
-      text += Bytes(text: "\\x") + hexadecimal([byte])
+      text += Text("\\x\(hexadecimal([byte]))").bytes
     }
   }
-  if value.count > longestValue { text += Bytes(text: "...") }
+  if value.count > longestValue { text.append(text: "...") }
   return text
 }

@@ -49,7 +49,8 @@ public struct OptionParser {
     let parts = option.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
     let name = (parts.first ?? []).trimmed()
     let value = parts.count > 1 ? parts[1].trimmed() : nil
-    guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 }) else {
+    guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
+    else {
       throw OptionError(.badText, at: place, text: Bytes(name))
     }
     guard let index = table.firstIndex(where: { name.spells($0.name) }) else {
@@ -85,7 +86,9 @@ public struct ModuleLine: Equatable, Sendable {
         continue
       }
       let path = argument[prefix.count...]
-      guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf")) }
+      guard configuration == nil else {
+        throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf"))
+      }
       guard isPlainPath(path) else {
         throw OptionError(
           .badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: Bytes(text: "conf"))
@@ -119,25 +122,26 @@ public struct OptionError: Error, Equatable, Sendable {
   }
 
   /// One line: `/etc/security/passcode.conf:3: unknown option "foo"`.
-  public var text: Bytes {
-    var text = Bytes()
+  public var text: Text {
     switch place {
-    case .file(let path, let line): text += path + Bytes(text: ":\(line): ")
-    case .moduleLine: text += Bytes(text: "module line: ")
+    case .file(let path, let line): "\(printable(path)):\(line): \(problemText)"
+    case .moduleLine: "module line: \(problemText)"
     }
-    let quoted = Bytes(text: "\"") + printable(name) + Bytes(text: "\"")
+  }
+
+  private var problemText: Text {
+    let name = printable(name)
     switch problem {
-    case .unknown: return text + Bytes(text: "unknown option ") + quoted
-    case .policyInModuleLine: return text + quoted + Bytes(text: " belongs in the configuration file")
-    case .twice: return text + quoted + Bytes(text: " is given twice")
-    case .badText: return text + Bytes(text: "a line too long, or with control characters: ") + quoted
-    case .fileTooLarge: return text + Bytes(text: "the file is larger than 64 KiB")
-    case .badValue(let allowed):
-      return text + quoted + Bytes(text: " wants ") + allowed
+    case .unknown: return "unknown option \"\(name)\""
+    case .policyInModuleLine: return "\"\(name)\" belongs in the configuration file"
+    case .twice: return "\"\(name)\" is given twice"
+    case .badText: return "a line too long, or with control characters: \"\(name)\""
+    case .fileTooLarge: return "the file is larger than 64 KiB"
+    case .badValue(let allowed): return "\"\(name)\" wants \(allowed)"
     }
   }
 
   public var fault: Fault {
-    Fault(.configuration, text: text)
+    Fault(.configuration, text)
   }
 }

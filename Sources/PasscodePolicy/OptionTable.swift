@@ -37,7 +37,8 @@ extension OptionRow {
         .policy, "lengths", "4,6", "4, 6 or 4,6", "digits that a new passcode may have"
       ) { assign(&$0.policy.lengths, Options.Lengths($1)) },
       OptionRow(
-        .policy, "lockout", "3:1m,5:5m,7:15m,9:1h,10:reset", "FAILURES:DELAY,... rising; the last may be reset",
+        .policy, "lockout", "3:1m,5:5m,7:15m,9:1h,10:reset",
+        "FAILURES:DELAY,... rising; the last may be reset",
         "the delay that follows so many failures in a row"
       ) { assign(&$0.policy.lockout, Schedule($1)) },
       OptionRow(
@@ -76,7 +77,9 @@ extension OptionRow {
         options.door.prompt = Bytes(text)
         return true
       },
-      OptionRow(flag: "nullok", "somebody without a passcode: ignore the module") { assign(&$0.door.nullok, flag($1)) },
+      OptionRow(flag: "nullok", "somebody without a passcode: ignore the module") {
+        assign(&$0.door.nullok, flag($1))
+      },
       OptionRow(flag: "quiet", "no messages besides the prompt") { assign(&$0.door.quiet, flag($1)) },
       OptionRow(flag: "debug", "log each step") { assign(&$0.door.debug, flag($1)) },
     ]
@@ -137,7 +140,9 @@ private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "G"): shift = 30
   default: shift = 0
   }
-  guard let value = decimal(shift == 0 ? text : text.dropLast()), value <= (1 << 40) >> shift else { return nil }
+  guard let value = decimal(shift == 0 ? text : text.dropLast()), value <= (1 << 40) >> shift else {
+    return nil
+  }
   return value << shift
 }
 

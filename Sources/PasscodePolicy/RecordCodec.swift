@@ -46,7 +46,7 @@ public struct RecordCodec: Sendable {
   public func encode(_ record: Record) -> Bytes {
     var text = fields(of: record)
     let sum = checksum(text)
-    text.append(line: "checksum", hexadecimal(sum))
+    text.append(line: "checksum", Text(hexadecimal(sum)))
     text.append(contentsOf: repeatElement(0, count: max(0, RecordCodec.slotLength - text.count)))
     return text
   }
@@ -95,22 +95,22 @@ public struct RecordCodec: Sendable {
   private func fields(of record: Record) -> Bytes {
     var text = Bytes()
     text.reserveCapacity(RecordCodec.slotLength)
-    text.append(line: "passcode_record", Bytes(text: "1"))
+    text.append(line: "passcode_record", "1")
     text.append(line: "generation", record.generation)
     text.append(line: "uid", UInt64(record.uid))
-    text.append(line: "name", record.name)
+    text.append(line: "name", Text(record.name))
     switch record.state {
     case .removed:
-      text.append(line: "state", Bytes(text: "removed"))
+      text.append(line: "state", "removed")
       text.append(line: "suspended", yesNo(record.suspended))
-      text.append(line: "sealed", Bytes())
+      text.append(line: "sealed", "")
     case .enrolled(let sealed):
-      text.append(line: "state", Bytes(text: "enrolled"))
+      text.append(line: "state", "enrolled")
       text.append(line: "suspended", yesNo(record.suspended))
-      text.append(line: "sealed", hexadecimal(sealed))
+      text.append(line: "sealed", Text(hexadecimal(sealed)))
     }
     text.append(line: "failures", UInt64(record.ledger.failures))
-    text.append(line: "failed_boot", record.ledger.lastFailure.boot.hexadecimalText)
+    text.append(line: "failed_boot", Text(record.ledger.lastFailure.boot.hexadecimalText))
     text.append(line: "failed_at", record.ledger.lastFailure.milliseconds)
     text.append(line: "served", yesNo(record.ledger.served))
     text.append(line: "enrolled_time", record.times.enrolled)
@@ -130,20 +130,17 @@ extension Record {
   }
 }
 
-private func yesNo(_ flag: Bool) -> Bytes {
-  Bytes(text: flag ? "yes" : "no")
+private func yesNo(_ flag: Bool) -> Text {
+  flag ? "yes" : "no"
 }
 
 extension Bytes {
-  fileprivate mutating func append(line name: String, _ value: Bytes) {
-    append(contentsOf: name.utf8)
-    append(UInt8(ascii: "="))
-    append(contentsOf: value)
-    append(UInt8(ascii: "\n"))
+  fileprivate mutating func append(line name: Text, _ value: Text) {
+    self += Text("\(name)=\(value)\n").bytes
   }
 
-  fileprivate mutating func append(line name: String, _ value: UInt64) {
-    append(line: name, Bytes(text: "\(value)"))
+  fileprivate mutating func append(line name: Text, _ value: UInt64) {
+    append(line: name, "\(value)")
   }
 }
 
@@ -157,9 +154,8 @@ private struct FieldReader {
 
   /// The value of the next line, if that line has this name.
   mutating func value(_ name: String) -> ArraySlice<UInt8>? {
-    let prefix = name.utf8
-    guard rest.starts(with: prefix) else { return nil }
-    let afterName = rest.dropFirst(prefix.count)
+    guard rest.begins(with: name) else { return nil }
+    let afterName = rest.dropFirst(name.utf8.span.count)
     guard afterName.first == UInt8(ascii: "="), let end = afterName.firstIndex(of: UInt8(ascii: "\n")) else {
       return nil
     }

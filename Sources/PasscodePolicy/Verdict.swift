@@ -18,7 +18,7 @@ public enum Verdict: Equatable, Sendable {
 
 extension Verdict {
   /// The verdict as the log names it.
-  public var event: String {
+  public var event: Text {
     switch self {
     case .granted: "passcode granted"
     case .wrong: "passcode wrong"
@@ -51,13 +51,9 @@ public struct Fault: Error, Equatable, Sendable {
   /// One line for the log or for stderr. Never contains what was typed.
   public let text: Bytes
 
-  public init(_ kind: Kind, _ text: String) {
+  @inline(never)
+  public init(_ kind: Kind, _ text: Text) {
     self.kind = kind
-    self.text = Bytes(text.utf8)
-  }
-
-  public init(_ kind: Kind, text: Bytes) {
-    self.kind = kind
-    self.text = text
+    self.text = text.bytes
   }
 }

@@ -4,10 +4,10 @@
 public enum Words {
   /// What a verdict tells the person; nil where there is nothing to say (granted), or where saying
   /// something is the next module's part (not enrolled, not permitted, unavailable).
-  public static func notice(_ verdict: Verdict) -> String? {
+  public static func notice(_ verdict: Verdict) -> Text? {
     switch verdict {
     case .wrong(.open(let left)):
-      "Wrong passcode, \(left) \(left == 1 ? "attempt" : "attempts") left."
+      left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, \(left) attempts left."
     case .wrong(.locked(let milliseconds)), .locked(let milliseconds): locked(milliseconds)
     case .wrong(.exhausted), .exhausted:
       "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
@@ -16,12 +16,12 @@ public enum Words {
     }
   }
 
-  private static func locked(_ milliseconds: UInt64) -> String {
+  private static func locked(_ milliseconds: UInt64) -> Text {
     "Passcode locked (\(remaining(milliseconds)) left to unlock)."
   }
 
   /// A time in words, rounded up, so that nobody comes back too early: "45 seconds", "3 minutes".
-  public static func remaining(_ milliseconds: UInt64) -> String {
+  public static func remaining(_ milliseconds: UInt64) -> Text {
     let seconds = max(1, milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))
     switch seconds {
     case ..<60: return count(seconds, "second")
@@ -31,7 +31,7 @@ public enum Words {
     }
   }
 
-  private static func count(_ number: UInt64, _ unit: String) -> String {
-    "\(number) \(unit)\(number == 1 ? "" : "s")"
+  private static func count(_ number: UInt64, _ unit: Text) -> Text {
+    number == 1 ? "1 \(unit)" : "\(number) \(unit)s"
   }
 }

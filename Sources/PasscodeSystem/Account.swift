@@ -22,6 +22,7 @@ public enum AccountLookup: Equatable, Sendable {
 
 extension Account {
   /// By name. The corresponding C function is `getpwnam_r`.
+  @inline(never)
   public static func named(_ name: [UInt8]) -> AccountLookup {
     unsafe lookUp { entry, buffer, size, result in
       unsafe withCString(name) { unsafe getpwnam_r($0, entry, buffer, size, result) }
@@ -29,12 +30,14 @@ extension Account {
   }
 
   /// By uid; where several names share it, the database's first. The corresponding C function is `getpwuid_r`.
+  @inline(never)
   public static func numbered(_ uid: UInt32) -> AccountLookup {
     unsafe lookUp { entry, buffer, size, result in unsafe getpwuid_r(uid, entry, buffer, size, result) }
   }
 
   private typealias Call = (
-    UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int, UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+    UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
   ) -> Int32
 
   /// Grows the buffer until the entry fits, up to 1 MiB.
@@ -71,6 +74,7 @@ extension Account {
 /// The bytes of a C string, without its NUL.
 ///
 /// - Precondition: NUL-terminated.
+@inline(never)
 public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
   // SAFETY: strnlen stays within a NUL-terminated string.
   unsafe UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)).map { $0 }

@@ -7,10 +7,7 @@ public enum Arguments {
     public let takesValue: Bool
 
     /// The name, for messages.
-    public var text: String {
-      // SAFETY: a StaticString's bytes are UTF-8 and live for ever.
-      unsafe String(decoding: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), as: UTF8.self)
-    }
+    public var text: [UInt8] { literal(name) }
 
     public init(_ name: StaticString, takesValue: Bool = false) {
       self.name = name
@@ -36,7 +33,8 @@ public enum Arguments {
     // SAFETY: a StaticString without interpolation is NUL-terminated and lives for ever.
     let entries = unsafe table.map {
       unsafe cs_option(
-        name: UnsafeRawPointer($0.name.utf8Start).assumingMemoryBound(to: CChar.self), takes_value: $0.takesValue ? 1 : 0)
+        name: UnsafeRawPointer($0.name.utf8Start).assumingMemoryBound(to: CChar.self),
+        takes_value: $0.takesValue ? 1 : 0)
     }
     while true {
       let found = unsafe cs_next_option(entries, Int32(entries.count))

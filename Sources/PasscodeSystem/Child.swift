@@ -3,15 +3,23 @@ internal import CSystem
 /// Runs `body` in a new process, and waits for it.
 ///
 /// For programs with one thread only (the tool).
-/// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or didn't end by itself.
-public func inNewProcess(_ body: () -> UInt8) -> UInt8? {
+/// - Parameter shielded: Ctrl-C, a closed window and the like end that process, not this one.
+/// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or was ended by a signal.
+public func inNewProcess(shielded: Bool, _ body: () -> UInt8) -> UInt8? {
   let child = fork()
   if child == 0 { _exit(Int32(body())) }
   guard child > 0 else { return nil }
+  if shielded { cs_ignore_interrupts() }
   var status: Int32 = 0
   // SAFETY: waitpid writes one number.
   guard (try? retrying({ unsafe waitpid(child, &status, 0) })) != nil, status & 0x7f == 0 else { return nil }
   return UInt8(truncatingIfNeeded: status >> 8)
+}
+
+/// The folders where libpam of this machine's distribution keeps its modules.
+public func moduleDirectories() -> [[UInt8]] {
+  // SAFETY: a constant, NUL-terminated string.
+  [unsafe bytes(cs_module_directory()), literal("/usr/lib/security"), literal("/usr/lib64/security")]
 }
 
 /// A folder that only this account can enter, and that is gone, with all in it, when this value goes.
@@ -20,9 +28,7 @@ public struct TemporaryDirectory: ~Copyable {
 
   /// nil: it could not be made. The corresponding C function is `mkdtemp`.
   public init?(prefix: StaticString) {
-    var template = [UInt8]("/tmp/".utf8)
-    prefix.withUTF8Buffer { template += unsafe [UInt8]($0) }
-    var name = (template + [UInt8](".XXXXXX".utf8) + [0]).map { CChar(bitPattern: $0) }
+    var name = (literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]).map { CChar(bitPattern: $0) }
     guard unsafe mkdtemp(&name) != nil else { return nil }
     path = name.dropLast().map { UInt8(bitPattern: $0) }
   }
@@ -50,8 +56,9 @@ public struct TemporaryDirectory: ~Copyable {
 /// The file that this program was started from. The corresponding file is /proc/self/exe.
 public func programPath() -> [UInt8]? {
   var buffer = [CChar](repeating: 0, count: 4_096)
-  let link = [UInt8]("/proc/self/exe".utf8)
-  guard let length = try? retrying({ unsafe withCString(link) { unsafe readlink($0, &buffer, 4_095) } }) else {
+  let link = literal("/proc/self/exe")
+  guard let length = try? retrying({ unsafe withCString(link) { unsafe readlink($0, &buffer, 4_095) } })
+  else {
     return nil
   }
   return buffer.prefix(length).map { UInt8(bitPattern: $0) }

@@ -10,7 +10,7 @@ public enum SystemClock {
 
   /// The kernel's text of this boot's random id, without its newline.
   public static func bootID() throws(Errno) -> [UInt8] {
-    let file = try Descriptor.open([UInt8]("/proc/sys/kernel/random/boot_id".utf8), .read)
+    let file = try Descriptor.open(literal("/proc/sys/kernel/random/boot_id"), .read)
     let text = try file.read(36, at: 0)
     return text
   }

@@ -72,18 +72,22 @@ extension Secrets {
     var sealed = [UInt8](repeating: 0, count: count + Length.tag)
     // SAFETY: the output has room for the tag, every buffer comes with its length, the key has Length.key bytes.
     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-      &sealed, nil, start(.credential), UInt64(count), associated, UInt64(associated.count), nil, nonce, start(.key))
+      &sealed, nil, start(.credential), UInt64(count), associated, UInt64(associated.count), nil, nonce,
+      start(.key))
     return nonce + sealed
   }
 
   /// Opens what `seal` made into `credential`; false if anything about it is not as it was sealed.
   public mutating func open(_ sealed: [UInt8], credential count: Int, associated: [UInt8]) -> Bool {
-    guard sealed.count == Length.nonce + count + Length.tag, count <= Field.credential.capacity else { return false }
+    guard sealed.count == Length.nonce + count + Length.tag, count <= Field.credential.capacity else {
+      return false
+    }
     let nonce = [UInt8](sealed.prefix(Length.nonce))
     let text = [UInt8](sealed.dropFirst(Length.nonce))
     // SAFETY: the text has count + Length.tag bytes by the line above, and credential has room for count.
     let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-      start(.credential), nil, nil, text, UInt64(text.count), associated, UInt64(associated.count), nonce, start(.key))
+      start(.credential), nil, nil, text, UInt64(text.count), associated, UInt64(associated.count), nonce,
+      start(.key))
     return result == 0
   }
 

@@ -30,7 +30,10 @@ public struct Descriptor: ~Copyable {
     try Descriptor.openat(raw, name, access)
   }
 
-  private static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno) -> Descriptor {
+  @inline(never)
+  private static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno)
+    -> Descriptor
+  {
     let flags: Int32
     var mode: UInt32 = 0
     switch access {
@@ -41,7 +44,9 @@ public struct Descriptor: ~Copyable {
       flags = O_RDWR | O_CREAT | O_EXCL
       mode = permissions
     }
-    let file = try retrying { unsafe withCString(path) { unsafe cs_openat(directory, $0, flags | O_NOFOLLOW, mode) } }
+    let file = try retrying {
+      unsafe withCString(path) { unsafe cs_openat(directory, $0, flags | O_NOFOLLOW, mode) }
+    }
     return Descriptor(adopting: file)
   }
 
@@ -62,6 +67,7 @@ public struct Descriptor: ~Copyable {
   }
 
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
+  @inline(never)
   public func read(_ count: Int, at offset: Int) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
@@ -101,7 +107,8 @@ public struct Descriptor: ~Copyable {
       let written = try retrying {
         // SAFETY: start < bytes.count.
         unsafe bytes.withUnsafeBytes { buffer in
-          unsafe pwrite(raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start)
+          unsafe pwrite(
+            raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start)
         }
       }
       if written == 0 { throw Errno(EIO) }
@@ -126,7 +133,7 @@ public struct Descriptor: ~Copyable {
 
   /// The names in this directory, without `.` and `..`. The corresponding C functions are `fdopendir` and `readdir`.
   public func names() throws(Errno) -> [[UInt8]] {
-    let copy = try Descriptor.openat(raw, [UInt8](".".utf8), .directory)
+    let copy = try Descriptor.openat(raw, literal("."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }
     guard let stream = unsafe fdopendir(number) else {
       let error = Errno.last
@@ -138,7 +145,7 @@ public struct Descriptor: ~Copyable {
     // SAFETY: an entry is valid until the next readdir; its name is copied before.
     while let entry = unsafe cs_next_name(stream) {
       let name = unsafe bytes(entry)
-      if !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8) { names.append(name) }
+      if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { names.append(name) }
     }
     return names
   }
@@ -154,6 +161,7 @@ public struct Descriptor: ~Copyable {
   }
 
   /// The corresponding C function is `fstat`.
+  @inline(never)
   public func status() throws(Errno) -> FileStatus {
     var status = stat()
     try retrying { unsafe fstat(raw, &status) }
@@ -190,6 +198,7 @@ public struct FileStatus: Equatable, Sendable {
   }
 
   /// Of a path, without following a symbolic link at its end. The corresponding C function is `lstat`.
+  @inline(never)
   public static func of(_ path: [UInt8]) throws(Errno) -> FileStatus {
     var status = stat()
     try retrying { unsafe withCString(path) { unsafe lstat($0, &status) } }

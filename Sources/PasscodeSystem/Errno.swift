@@ -12,9 +12,10 @@ public struct Errno: Error, Equatable, Sendable {
   static var last: Errno { Errno(cs_errno()) }
 
   /// The kernel's words: "No space left on device".
-  public var text: String {
+  @inline(never)
+  public var text: [UInt8] {
     // SAFETY: cs_error_text returns a constant, NUL-terminated string for every number.
-    unsafe String(cString: cs_error_text(code))
+    unsafe bytes(cs_error_text(code))
   }
 
   public static let noEntry = Errno(ENOENT)
@@ -49,4 +50,11 @@ func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Res
       return unsafe body(start)
     }
   }
+}
+
+/// The bytes of a literal of ours.
+@inline(never)
+func literal(_ text: StaticString) -> [UInt8] {
+  // SAFETY: a StaticString's bytes live for ever.
+  unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).map { $0 }
 }

@@ -33,11 +33,13 @@ public enum PAMClient {
   /// Authenticates `user` with a service file of a private directory. The corresponding C functions are
   /// `pam_start_confdir`, `pam_authenticate` and `pam_end`.
   public static func authenticate(
-    service: [UInt8], user: [UInt8], directory: [UInt8], _ secrets: consuming Secrets, _ converse: @escaping Converse
+    service: [UInt8], user: [UInt8], directory: [UInt8], _ secrets: consuming Secrets,
+    _ converse: @escaping Converse
   ) -> Outcome {
     let conversation = Conversation(secrets, converse)
     // SAFETY: `conversation` outlives pam_end, after which libpam holds no pointer to it.
-    var conv = unsafe pam_conv(conv: answerAll, appdata_ptr: Unmanaged.passUnretained(conversation).toOpaque())
+    var conv = unsafe pam_conv(
+      conv: answerAll, appdata_ptr: Unmanaged.passUnretained(conversation).toOpaque())
     var handle: OpaquePointer?
     var code = unsafe withCString(service) { service in
       unsafe withCString(user) { user in
@@ -55,7 +57,8 @@ public enum PAMClient {
   /// pam_conv(3): one response for each message, in memory that libpam's modules free.
   private static let answerAll:
     @convention(c) (
-      CInt, UnsafeMutablePointer<UnsafePointer<pam_message>?>?, UnsafeMutablePointer<UnsafeMutablePointer<pam_response>?>?,
+      CInt, UnsafeMutablePointer<UnsafePointer<pam_message>?>?,
+      UnsafeMutablePointer<UnsafeMutablePointer<pam_response>?>?,
       UnsafeMutableRawPointer?
     ) -> CInt = { count, messages, responses, data in
       guard count > 0, count <= 32, let messages = unsafe messages, let data = unsafe data,
@@ -65,7 +68,8 @@ public enum PAMClient {
       // SAFETY: data is the pointer given in `authenticate`, whose object lives.
       let conversation = unsafe Unmanaged<Conversation>.fromOpaque(data).takeUnretainedValue()
       for index in 0..<Int(count) {
-        guard let message = unsafe messages[index], unsafe answer(message, &answers[index], conversation) else {
+        guard let message = unsafe messages[index], unsafe answer(message, &answers[index], conversation)
+        else {
           for answered in 0..<index { unsafe cpam_wipe(answers[answered].resp) }
           unsafe free(memory)
           return PAM_CONV_ERR

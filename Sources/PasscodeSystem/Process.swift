@@ -33,8 +33,8 @@ extension ProcessIdentity {
   /// The uid that this session was opened for, which sudo and su leave as it is; nil where the kernel keeps none.
   /// The corresponding file is /proc/self/loginuid.
   public static func loginUID() -> [UInt8]? {
-    guard let file = try? Descriptor.open([UInt8]("/proc/self/loginuid".utf8), .read),
-      let text = try? file.read(16, at: 0), !text.elementsEqual("4294967295".utf8)
+    guard let file = try? Descriptor.open(literal("/proc/self/loginuid"), .read),
+      let text = try? file.read(16, at: 0), !text.elementsEqual(literal("4294967295"))
     else { return nil }
     return text
   }

@@ -11,17 +11,13 @@ public enum Stream: Int32, Sendable {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = [UInt8](rest.prefix(65_536))
-      guard let written = try? retrying({ unsafe CSystem.write(rawValue, part, part.count) }), written > 0 else {
+      guard let written = try? retrying({ unsafe CSystem.write(rawValue, part, part.count) }), written > 0
+      else {
         return false
       }
       rest = rest.dropFirst(written)
     }
     return true
-  }
-
-  @discardableResult
-  public func write(_ text: String) -> Bool {
-    write([UInt8](text.utf8))
   }
 
   /// The corresponding C function is `isatty`.
@@ -31,6 +27,12 @@ public enum Stream: Int32, Sendable {
 /// True if standard input is a terminal.
 public func standardInputIsTerminal() -> Bool {
   isatty(0) == 1
+}
+
+/// Whether something can be read from standard input, waiting for it up to so many milliseconds. The
+/// corresponding C function is `poll`.
+public func inputIsReady(within milliseconds: Int32) -> Bool {
+  cs_input_is_ready(milliseconds) != 0
 }
 
 /// What reading a line came to.
@@ -110,8 +112,9 @@ public struct Terminal: ~Copyable {
 
   /// nil: there is none. The corresponding file is /dev/tty, tty(4).
   public init?() {
-    let path = [UInt8]("/dev/tty".utf8)
-    guard let raw = try? retrying({ unsafe withCString(path) { unsafe cs_openat(AT_FDCWD, $0, O_RDWR, 0) } }) else {
+    let path = literal("/dev/tty")
+    guard let raw = try? retrying({ unsafe withCString(path) { unsafe cs_openat(AT_FDCWD, $0, O_RDWR, 0) } })
+    else {
       return nil
     }
     file = Descriptor(adopting: raw)

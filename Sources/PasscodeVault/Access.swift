@@ -15,7 +15,8 @@ public enum Access: Equatable, Sendable {
     if process.effective == 0 { return .root }
     guard ownConfiguration else { return .helper }
     guard process.isOnlyOnePersons else {
-      throw Fault(.configuration, "another configuration file can't be named by a program with borrowed privilege")
+      throw Fault(
+        .configuration, "another configuration file can't be named by a program with borrowed privilege")
     }
     return .person(process.real)
   }

@@ -11,7 +11,8 @@ extension Vault {
   /// - Precondition: the field holds an `Answer.passcode` of a configured length.
   /// - Parameter mark: what `credentialMark` said when the old passcode was proven; if the credential is
   ///   another one by now, it is a fault. nil: whatever is there.
-  public func enroll(_ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil) throws(Fault) {
+  public func enroll(_ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil) throws(Fault)
+  {
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
     }
@@ -26,7 +27,8 @@ extension Vault {
     case .busy: throw busy(account)
     case .locked(var record):
       if let mark, mark != self.mark(record.contents?.record) {
-        throw Fault(.record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
+        throw Fault(
+          .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
       }
       try enroll(account, &record, &secrets)
     }
@@ -59,7 +61,8 @@ extension Vault {
     _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets
   ) throws(Fault) {
     guard Credential.make(&secrets, policy.cost, sodium) != nil else {
-      throw Fault(.memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
+      throw Fault(
+        .memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
     }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))

@@ -75,11 +75,12 @@ extension Vault {
     }
   }
 
-  func openCredential(_ record: Record, _ sealed: Bytes, _ secrets: inout Secrets) throws(Fault) -> Credential {
+  func openCredential(_ record: Record, _ sealed: Bytes, _ secrets: inout Secrets) throws(Fault) -> Credential
+  {
     try MachineKey(configuration: configuration).load(&secrets)
     guard let credential = Credential.open(sealed, record, &secrets) else {
       throw Fault(
-        .key, at: policy.store + Bytes(text: "/\(record.uid)"),
+        .key, at: recordPath(record.uid),
         "was sealed under another machine key, or was altered: restore the key or the record from a backup, "
           + "or enrol again as root (passcode enroll)")
     }
@@ -91,7 +92,7 @@ extension Vault {
     do throws(Errno) {
       try reserveMemory(cost.memory + 1 << 18)
     } catch {
-      throw Fault(.memory, "not enough memory to verify a passcode (\(cost.memory >> 10) KiB): " + error.text)
+      throw Fault(.memory, "not enough memory to verify a passcode (\(cost.memory >> 10) KiB): \(error.text)")
     }
   }
 
@@ -113,7 +114,9 @@ extension Vault {
     guard let isMatch = credential.matches(&secrets) else {
       throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
     }
-    guard isMatch else { return .wrong(charged.ledger.review(policy.lockout, now: charged.ledger.lastFailure).standing) }
+    guard isMatch else {
+      return .wrong(charged.ledger.review(policy.lockout, now: charged.ledger.lastFailure).standing)
+    }
     settle(before, &record)
     return .granted
   }
@@ -128,7 +131,7 @@ extension Vault {
     } catch {
       var line = LogLine("granted, but the failure count could not be reset")
       line.add("uid", UInt64(before.uid))
-      line.add("error", Bytes(text: error.text))
+      line.add("error", error.text)
       log(line.text)
     }
   }

@@ -42,7 +42,7 @@ public struct Configuration: Sendable {
       do throws(Errno) {
         return try file.readAll(limit: OptionParser.largestFile)
       } catch {
-        throw Fault(.configuration, at: path, error.text)
+        throw Fault(.configuration, at: path, Text(error.text))
       }
     }
   }

@@ -25,7 +25,8 @@ struct LockedRecord: ~Copyable {
     case busy
   }
 
-  static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome {
+  static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome
+  {
     guard var file = try store.open(uid) else { return .missing }
     var wait = MovementWait(codec: recordCodec)
     while true {
@@ -34,7 +35,7 @@ struct LockedRecord: ~Copyable {
         try store.check(lock.file, uid)
         return .locked(try LockedRecord(lock, store, uid))
       case .failed(let error):
-        throw store.fault(uid, error.text)
+        throw store.fault(uid, Text(error.text))
       case .busy(let open):
         if patience == .none || !wait.pause(open) { return .busy }
         file = open
@@ -47,7 +48,7 @@ struct LockedRecord: ~Copyable {
     do throws(Errno) {
       contents = codec.read(try lock.file.read(RecordCodec.fileLength, at: 0))
     } catch {
-      throw store.fault(uid, error.text)
+      throw store.fault(uid, Text(error.text))
     }
     // Copied over from another user's file: it isn't this user's record, whatever it says.
     if let found = contents, found.record.uid != uid { contents = nil }
@@ -55,6 +56,7 @@ struct LockedRecord: ~Copyable {
   }
 
   /// Writes the record into the slot that isn't in use; returns when it is on the device.
+  @inline(never)
   mutating func write(_ record: Record) throws(Errno) {
     var next = record
     let slot = contents?.nextSlot ?? 0

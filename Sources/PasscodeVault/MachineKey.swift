@@ -17,7 +17,7 @@ struct MachineKey {
     do throws(Errno) {
       if try secrets.readKey(file) { return }
     } catch {
-      throw Fault(.key, at: path, error.text)
+      throw Fault(.key, at: path, Text(error.text))
     }
     throw Fault(.key, at: path, "must hold exactly 32 bytes: restore it from a backup")
   }
@@ -48,7 +48,7 @@ struct MachineKey {
       try directory.link(file, as: name)
       try directory.sync()
     } catch {
-      throw Fault(.key, at: path, error == .exists ? "is there already; it stays as it is" : error.text)
+      throw Fault(.key, at: path, error == .exists ? "is there already; it stays as it is" : Text(error.text))
     }
   }
 

@@ -51,7 +51,8 @@ extension Vault {
       return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
     }
     let standing = try self.standing(record, account)
-    return Status(account, record, state(record, standing), until: unlockTime(standing), length: length(record))
+    return Status(
+      account, record, state(record, standing), until: unlockTime(standing), length: length(record))
   }
 
   /// Corrections of time are made durable even here: the first who looks starts an unserved delay over.
@@ -104,7 +105,7 @@ extension Vault {
       let contents = recordCodec.read(try file.read(RecordCodec.fileLength, at: 0))
       return Reading(contents: contents?.record.uid == uid ? contents : nil)
     } catch {
-      throw store.fault(uid, error.text)
+      throw store.fault(uid, Text(error.text))
     }
   }
 }

@@ -36,7 +36,7 @@ struct Store: ~Copyable {
       try directory.setOwner(owner.uid, group: 0)
       try directory.setMode(0o2770)
     } catch {
-      throw Fault(.store, at: path, error.text)
+      throw Fault(.store, at: path, Text(error.text))
     }
   }
 
@@ -46,7 +46,7 @@ struct Store: ~Copyable {
       return try directory.open(name(uid), .readWrite)
     } catch {
       if error == .noEntry { return nil }
-      throw fault(uid, error == .symbolicLink ? "must not be a symbolic link" : error.text)
+      throw fault(uid, error == .symbolicLink ? "must not be a symbolic link" : Text(error.text))
     }
   }
 
@@ -63,7 +63,7 @@ struct Store: ~Copyable {
       try directory.sync()
     } catch {
       if error == .exists { return }  // somebody was faster; theirs is as good
-      throw fault(uid, error.text)
+      throw fault(uid, Text(error.text))
     }
   }
 
@@ -72,7 +72,7 @@ struct Store: ~Copyable {
   /// - Throws: a fault that says what is wrong with it.
   func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) {
     let found: FileStatus
-    do throws(Errno) { found = try file.status() } catch { throw fault(uid, error.text) }
+    do throws(Errno) { found = try file.status() } catch { throw fault(uid, Text(error.text)) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
     guard found.owner == status.owner || access.trusts(owner: found.owner) else {
       throw fault(uid, "belongs to somebody else than the store")
@@ -85,7 +85,9 @@ struct Store: ~Copyable {
   /// The uids that have a record file, in no order.
   func uids() throws(Fault) -> [UInt32] {
     let names: [Bytes]
-    do throws(Errno) { names = try directory.names() } catch { throw Fault(.store, at: path, error.text) }
+    do throws(Errno) { names = try directory.names() } catch {
+      throw Fault(.store, at: path, Text(error.text))
+    }
     var uids: [UInt32] = []
     for name in names {
       if let number = decimal(name), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
@@ -93,11 +95,12 @@ struct Store: ~Copyable {
     return uids
   }
 
-  func fault(_ uid: UInt32, _ problem: String) -> Fault {
-    Fault(.record, at: path + Bytes(text: "/\(uid)"), problem)
+  @inline(never)
+  func fault(_ uid: UInt32, _ problem: Text) -> Fault {
+    Fault(.record, at: Text("\(path)/\(uid)").bytes, problem)
   }
 
   private func name(_ uid: UInt32) -> Bytes {
-    Bytes(text: "\(uid)")
+    decimalDigits(UInt64(uid))
   }
 }

@@ -30,6 +30,7 @@ struct Trust {
     case missing
   }
 
+  @inline(never)
   func open(_ path: Bytes) throws(Fault) -> Opened {
     guard try checkParents(of: path) else { return .missing }
     switch try openUnchecked(path) {
@@ -76,11 +77,11 @@ struct Trust {
     guard status.mode & 0o022 == 0 || isSticky else { throw fault(path, Trust.writable) }
   }
 
-  private static let foreign = "belongs to somebody else than root; run: chown root"
-  private static let writable = "others than its owner can write there; run: chmod go-w"
+  private static var foreign: Text { "belongs to somebody else than root; run: chown root" }
+  private static var writable: Text { "others than its owner can write there; run: chmod go-w" }
 
   /// What is wrong with the open file; nil: nothing.
-  private func problem(_ status: FileStatus) -> String? {
+  private func problem(_ status: FileStatus) -> Text? {
     guard status.kind == (subject == .store ? .directory : .file) else {
       return subject == .store ? "must be a directory" : "must be a regular file"
     }
@@ -97,23 +98,25 @@ struct Trust {
     serviceAccount()?.uid == owner
   }
 
-  private func problem(_ error: Errno) -> String {
+  private func problem(_ error: Errno) -> Text {
     switch error {
     case .symbolicLink: "must not be a symbolic link"
     case .notDirectory: "must be a directory, not a link or a file"
-    default: error.text
+    default: Text(error.text)
     }
   }
 
-  private func fault(_ path: Bytes, _ problem: String) -> Fault {
+  @inline(never)
+  private func fault(_ path: Bytes, _ problem: Text) -> Fault {
     Fault(subject.kind, at: path, problem)
   }
 }
 
 extension Fault {
   /// `PATH: PROBLEM`.
-  init(_ kind: Kind, at path: Bytes, _ problem: String) {
-    self.init(kind, text: printable(path) + Bytes(text: ": " + problem))
+  @inline(never)
+  init(_ kind: Kind, at path: Bytes, _ problem: Text) {
+    self.init(kind, "\(printable(path)): \(problem)")
   }
 }
 

@@ -90,21 +90,31 @@ extension Vault {
     return true
   }
 
+  /// For messages.
+  @inline(never)
+  func recordPath(_ uid: UInt32) -> Bytes {
+    Text("\(policy.store)/\(uid)").bytes
+  }
+
+  @inline(never)
   func corrupt(_ account: Account) -> Fault {
     Fault(
-      .record, at: policy.store + Bytes(text: "/\(account.uid)"),
+      .record, at: recordPath(account.uid),
       "the record is damaged: restore it from a backup, or enrol again as root (passcode enroll)")
   }
 
+  @inline(never)
   func unwritten(_ account: Account, _ error: Errno) -> Fault {
-    Fault(.record, at: policy.store + Bytes(text: "/\(account.uid)"), "can't be written: " + error.text)
+    Fault(.record, at: recordPath(account.uid), "can't be written: \(error.text)")
   }
 
+  @inline(never)
   func busy(_ account: Account) -> Fault {
-    Fault(.busy, at: policy.store + Bytes(text: "/\(account.uid)"), "another attempt holds the record and doesn't move")
+    Fault(.busy, at: recordPath(account.uid), "another attempt holds the record and doesn't move")
   }
 
-  func note(_ text: String, _ account: Account) -> Bytes {
+  @inline(never)
+  func note(_ text: Text, _ account: Account) -> Bytes {
     var line = LogLine(text)
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))

@@ -52,7 +52,7 @@ struct Authentication {
     switch Account.named(user) {
     case .unknown: return .refused(.notEnrolled)
     case .failed(let error):
-      return .refused(.unavailable(Fault(.account, "the account can't be looked up: " + error.text)))
+      return .refused(.unavailable(Fault(.account, "the account can't be looked up: \(error.text)")))
     case .found(let account):
       guard let permit = Permit.check(account, process, requester: pam.item(.requester)) else {
         return .refused(.notPermitted(.otherAccount))
@@ -125,7 +125,7 @@ struct Authentication {
     return true
   }
 
-  private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+  private func line(_ event: Text, _ user: Bytes, _ door: Options.Door) -> LogLine {
     var line = LogLine(event)
     line.add("user", user)
     line.add("ruid", UInt64(process.real))

@@ -8,7 +8,8 @@ internal import PasscodeVault
 /// The corresponding manual page is pam_sm_authenticate(3).
 @c(pam_sm_authenticate)
 public func authenticate(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
+  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 ) -> CInt {
   guard let handle = unsafe handle else { return PAM_SYSTEM_ERR }
   // SAFETY: libpam lends the handle and `count` NUL-terminated arguments for this call.
@@ -19,7 +20,8 @@ public func authenticate(
 /// There are no credentials to set: the corresponding manual page is pam_sm_setcred(3).
 @c(pam_sm_setcred)
 public func setCredentials(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
+  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 ) -> CInt {
   PAM_SUCCESS
 }

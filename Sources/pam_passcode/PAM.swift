@@ -26,9 +26,12 @@ internal import PasscodeSystem
   }
 
   /// nil: not set. The corresponding C function is `pam_get_item`.
+  @inline(never)
   func item(_ item: Item) -> Bytes? {
     var value: UnsafeRawPointer?
-    guard unsafe pam_get_item(handle, item.number, &value) == PAM_SUCCESS, let value = unsafe value else { return nil }
+    guard unsafe pam_get_item(handle, item.number, &value) == PAM_SUCCESS, let value = unsafe value else {
+      return nil
+    }
     // SAFETY: these items are NUL-terminated strings that libpam owns; the bytes are copied at once.
     return unsafe bytes(value.assumingMemoryBound(to: CChar.self))
   }
@@ -63,15 +66,18 @@ internal import PasscodeSystem
   }
 
   /// Tells the person something; silent where the program asked for silence.
-  func tell(_ text: String) {
-    guard !isSilent, let answer = unsafe converse(PAM_TEXT_INFO, Bytes(text: text)) else { return }
+  func tell(_ text: Text) {
+    guard !isSilent, let answer = unsafe converse(PAM_TEXT_INFO, text.bytes) else { return }
     unsafe cpam_free_answer(answer)
   }
 
   /// One message through the program's conversation function; nil if that failed.
+  @inline(never)
   private func converse(_ style: CInt, _ text: Bytes) -> UnsafeMutablePointer<pam_response>? {
     var item: UnsafeRawPointer?
-    guard unsafe pam_get_item(handle, PAM_CONV, &item) == PAM_SUCCESS, let item = unsafe item else { return nil }
+    guard unsafe pam_get_item(handle, PAM_CONV, &item) == PAM_SUCCESS, let item = unsafe item else {
+      return nil
+    }
     // SAFETY: PAM_CONV is a struct pam_conv that libpam owns.
     let conversation = unsafe item.assumingMemoryBound(to: pam_conv.self).pointee
     guard let call = unsafe conversation.conv else { return nil }

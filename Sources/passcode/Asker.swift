@@ -23,11 +23,11 @@ enum Asker {
   }
 
   /// Asks, and leaves the answer in the secrets' field `line`.
-  func ask(_ question: String, _ secrets: inout Secrets) -> LineRead {
+  func ask(_ question: Text, _ secrets: inout Secrets) -> LineRead {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else { return .failed(.noTerminal) }
-      return secrets.readLine(from: terminal, prompt: Bytes(text: question))
+      return secrets.readLine(from: terminal, prompt: question.bytes)
     case .input: return secrets.readLineFromInput()
     case .script(let script):
       guard let answer = script.next() else { return .endOfFile }
@@ -35,17 +35,17 @@ enum Asker {
         for index in answer.indices where index < line.count { line[index] = answer[index] }
         return answer.count
       }
-      Stream.output.write(Bytes(text: "    " + question) + answer + Bytes(text: "\n"))
+      Stream.output.write("    \(question)\(answer)\n")
       return .line
     }
   }
 
   /// Tells the person at the terminal why the question comes again.
-  func tell(_ text: String) {
+  func tell(_ text: Text) {
     switch self {
-    case .terminal: Stream.error.write(text + "\n")
+    case .terminal: Stream.error.write("\(text)\n")
     case .input: break
-    case .script: Stream.output.write("    " + text + "\n")
+    case .script: Stream.output.write("    \(text)\n")
     }
   }
 
@@ -60,14 +60,15 @@ extension Asker {
   /// Asks for one passcode into the field `code`.
   ///
   /// - Returns: what was typed; only `.passcode` is in the field.
-  func askPasscode(_ question: String, _ secrets: inout Secrets) throws(Failure) -> Answer {
+  func askPasscode(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Answer {
     secrets.wipe(.code)
     switch ask(question, &secrets) {
     case .line: break
     case .tooLong: return .other
     case .endOfFile, .interrupted: throw .cancelled
     case .failed(let error):
-      throw Failure(.usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : error.text)
+      throw Failure(
+        .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
     }
     let answer = secrets.read(.line) { Answer($0) }
     if answer == .passcode { secrets.copy(.line, to: .code) }

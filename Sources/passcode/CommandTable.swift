@@ -12,7 +12,7 @@ struct Command {
     /// `init|status`
     case keyAction
 
-    var text: String {
+    var text: Text {
       switch self {
       case .none: ""
       case .user: " [USER]"
@@ -22,10 +22,10 @@ struct Command {
     }
   }
 
-  let name: String
+  let name: Text
   let operand: Operand
   let options: [Option]
-  let summary: String
+  let summary: Text
   let run: (Session) throws(Failure) -> ExitStatus
 
   /// All of them, in the order of `--help`.
@@ -40,20 +40,26 @@ struct Command {
       Command(
         name: "remove", operand: .user, options: [], summary: "forget the passcode", run: runRemove),
       Command(
-        name: "unlock", operand: .user, options: [], summary: "end a lock after too many failures", run: runUnlock),
+        name: "unlock", operand: .user, options: [], summary: "end a lock after too many failures",
+        run: runUnlock),
       Command(
-        name: "disable", operand: .otherUser, options: [], summary: "suspend a passcode without forgetting it",
+        name: "disable", operand: .otherUser, options: [],
+        summary: "suspend a passcode without forgetting it",
         run: runDisable),
       Command(name: "enable", operand: .otherUser, options: [], summary: "end a suspension", run: runEnable),
       Command(
-        name: "status", operand: .user, options: [.json], summary: "say whether a passcode is set, and its state",
+        name: "status", operand: .user, options: [.json],
+        summary: "say whether a passcode is set, and its state",
         run: runStatus),
-      Command(name: "list", operand: .none, options: [.json], summary: "the state of everybody enrolled", run: runList),
+      Command(
+        name: "list", operand: .none, options: [.json], summary: "the state of everybody enrolled",
+        run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
         run: runVerify),
       Command(
-        name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it", run: runKey),
+        name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it",
+        run: runKey),
       Command(
         name: "try", operand: .none, options: [.demo],
         summary: "the whole thing in a throw-away store; nothing on the system changes", run: runTry),
@@ -82,7 +88,7 @@ struct Command {
     }
 
     /// As `--help` shows it, 16 columns wide.
-    var text: String {
+    var text: Text {
       switch self {
       case .conf: "--conf FILE     "
       case .quiet: "--quiet         "
@@ -97,7 +103,7 @@ struct Command {
       }
     }
 
-    var summary: String {
+    var summary: Text {
       switch self {
       case .conf: "another configuration file than /etc/security/passcode.conf"
       case .quiet: "say nothing when it worked"
@@ -117,28 +123,28 @@ struct Command {
 // MARK: - Help
 
 extension Command {
-  static func overview() -> String {
-    var text = "Usage: passcode COMMAND [USER] [OPTIONS]\n\n"
+  static func overview() -> Text {
+    var text: Text = "Usage: passcode COMMAND [USER] [OPTIONS]\n\n"
     for command in table() {
-      text += "  " + padded(command.name + command.operand.text, 18) + command.summary + "\n"
+      text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
     }
     text += "\nOptions (\"passcode COMMAND --help\" tells a command's own):\n"
     for option in Option.everywhere { text += option.line }
     return text
   }
 
-  func help() -> String {
-    var text = "Usage: passcode " + name + operand.text + " [OPTIONS]\n\n" + "  " + summary + "\n\nOptions:\n"
+  func help() -> Text {
+    var text: Text = "Usage: passcode \(name)\(operand.text) [OPTIONS]\n\n  \(summary)\n\nOptions:\n"
     for option in options + Option.everywhere { text += option.line }
     return text
   }
 }
 
 extension Command.Option {
-  fileprivate var line: String { "  " + text + summary + "\n" }
+  fileprivate var line: Text { "  \(text)\(summary)\n" }
 }
 
 /// The text, and blanks up to so many columns; at least one. For ASCII.
-func padded(_ text: String, _ width: Int) -> String {
-  text + String(repeating: " ", count: max(1, width - text.utf8.count))
+func padded(_ text: Text, _ width: Int) -> Text {
+  text + Text(Bytes(repeating: UInt8(ascii: " "), count: max(1, width - text.bytes.count)))
 }

@@ -23,7 +23,7 @@ func enroll(
   if session.generates {
     show(secrets)
   } else {
-    session.say(Bytes(text: "Passcode set for ") + printable(account.name) + Bytes(text: "."))
+    session.say("Passcode set for \(printable(account.name)).")
   }
   return .done
 }
@@ -41,7 +41,9 @@ func change(
     throw Failure(.notPermitted, "only root can leave the old passcode out")
   }
   var secrets = try session.secrets(vault)
-  guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else { throw notEnrolled(account) }
+  guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
+    throw notEnrolled(account)
+  }
   if !session.isForced {
     let verdict = try verify("Old passcode: ", account, session, vault, asker, &secrets)
     guard verdict == .granted else { return tell(verdict) }
@@ -50,7 +52,7 @@ func change(
   try NewPasscode(session, vault, asker).choose(&secrets)
   try store(account, &secrets, vault, onlyFor: mark)
   session.note("passcode changed", account)
-  session.say(Bytes(text: "Passcode changed for ") + printable(account.name) + Bytes(text: "."))
+  session.say("Passcode changed for \(printable(account.name)).")
   return .done
 }
 
@@ -64,7 +66,7 @@ func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
 
 /// One attempt, the question included.
 private func verify(
-  _ question: String, _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker,
+  _ question: Text, _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker,
   _ secrets: inout Secrets
 ) throws(Failure) -> Verdict {
   guard let permit = Permit.check(account, session.process, requester: nil) else {
@@ -79,15 +81,15 @@ private func verify(
 
 /// Says on stderr why it isn't granted.
 private func tell(_ verdict: Verdict) -> ExitStatus {
-  let text: Bytes
+  let text: Text
   switch verdict {
   case .granted: return .done
-  case .wrong, .locked, .exhausted, .disabled: text = Bytes(text: Words.notice(verdict) ?? "")
-  case .notEnrolled: text = Bytes(text: "no passcode is set; \"passcode enroll\" sets one")
-  case .notPermitted: text = Bytes(text: "another person's passcode: only they themselves and root can try it")
-  case .unavailable(let fault): text = fault.text
+  case .wrong, .locked, .exhausted, .disabled: text = Words.notice(verdict) ?? ""
+  case .notEnrolled: text = "no passcode is set; \"passcode enroll\" sets one"
+  case .notPermitted: text = "another person's passcode: only they themselves and root can try it"
+  case .unavailable(let fault): text = Text(fault.text)
   }
-  Stream.error.write(Bytes(text: "passcode: ") + text + Bytes(text: "\n"))
+  complain(text)
   return ExitStatus(verdict)
 }
 
@@ -96,7 +98,7 @@ func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
   let account = try session.administeredAccount(vault)
   guard try reporting({ () throws(Fault) in try vault.remove(account) }) else { throw notEnrolled(account) }
   session.note("passcode removed", account)
-  session.say(Bytes(text: "Passcode removed for ") + printable(account.name) + Bytes(text: "."))
+  session.say("Passcode removed for \(printable(account.name)).")
   return .done
 }
 
@@ -107,9 +109,9 @@ func runUnlock(_ session: Session) throws(Failure) -> ExitStatus {
   case nil: throw notEnrolled(account)
   case true?:
     session.note("passcode unlocked", account)
-    session.say(Bytes(text: "Passcode unlocked for ") + printable(account.name) + Bytes(text: "."))
+    session.say("Passcode unlocked for \(printable(account.name)).")
   case false?:
-    session.say(Bytes(text: "No failures to forget for ") + printable(account.name) + Bytes(text: "."))
+    session.say("No failures to forget for \(printable(account.name)).")
   }
   return .done
 }
@@ -128,9 +130,10 @@ private func suspend(_ suspended: Bool, _ session: Session) throws(Failure) -> E
   guard let changed = try reporting({ () throws(Fault) in try vault.suspend(account, suspended) }) else {
     throw notEnrolled(account)
   }
-  let state = suspended ? "suspended" : "enabled"
+  let state: Text = suspended ? "suspended" : "enabled"
+  let already: Text = "already "
   if changed { session.note("passcode \(state)", account) }
-  session.say(Bytes(text: "Passcode \(changed ? "" : "already ")\(state) for ") + printable(account.name) + Bytes(text: "."))
+  session.say("Passcode \(changed ? "" : already)\(state) for \(printable(account.name)).")
   return .done
 }
 
@@ -140,14 +143,14 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   guard let action = session.operands.first else { return .usage }
   if action.spells("init") {
     try reporting { () throws(Fault) in try vault.createKey() }
-    session.say(path + Bytes(text: ": made. Back it up where the store is not: without it no passcode opens."))
+    session.say("\(path): made. Back it up where the store is not: without it no passcode opens.")
     return .done
   }
   guard action.spells("status") else {
     throw Failure(.usage, "usage: passcode key init|status; see passcode key --help")
   }
   try reporting { () throws(Fault) in try vault.checkKey() }
-  session.say(path + Bytes(text: ": in order."))
+  session.say("\(path): in order.")
   return .done
 }
 
@@ -167,9 +170,9 @@ private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failu
 /// Prints a generated passcode: the one secret that leaves.
 private func show(_ secrets: borrowing Secrets) {
   let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
-  Stream.output.write(digits + Bytes(text: "\n"))
+  Stream.output.write("\(digits)\n")
 }
 
 private func notEnrolled(_ account: Account) -> Failure {
-  Failure(.notEnrolled, text: Bytes(text: "no passcode is set for ") + printable(account.name))
+  Failure(.notEnrolled, "no passcode is set for \(printable(account.name))")
 }

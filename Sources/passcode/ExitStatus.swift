@@ -19,24 +19,19 @@ enum ExitStatus: Int32 {
 /// Why a command didn't do what it was asked: one line for stderr (what, where, what to do), and the status.
 struct Failure: Error {
   let status: ExitStatus
-  let text: Bytes
+  let text: Text
 
-  init(_ status: ExitStatus, _ text: String) {
-    self.status = status
-    self.text = Bytes(text.utf8)
-  }
-
-  init(_ status: ExitStatus, text: Bytes) {
+  init(_ status: ExitStatus, _ text: Text) {
     self.status = status
     self.text = text
   }
 
   init(_ fault: Fault) {
     status = fault.kind == .caller ? .notPermitted : .unusable
-    text = fault.text
+    text = Text(fault.text)
   }
 
-  static let cancelled = Failure(.cancelled, "cancelled; nothing was changed")
+  static var cancelled: Failure { Failure(.cancelled, "cancelled; nothing was changed") }
 }
 
 extension ExitStatus {

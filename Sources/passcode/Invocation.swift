@@ -20,12 +20,14 @@ struct Invocation {
     let parsed = try arguments()
     let chosen = parsed.options.map { (option: Command.Option.allCases[$0.index], value: $0.value) }
     guard let word = parsed.operands.first else { return try withoutCommand(chosen.map { $0.option }) }
-    guard let command = Command.table().first(where: { word.spells($0.name) }) else {
-      throw Failure(.usage, text: Bytes(text: "no command \"") + printable(word) + Bytes(text: "\": see passcode --help"))
+    guard let command = Command.table().first(where: { word == $0.name.bytes }) else {
+      throw Failure(.usage, "no command \"\(printable(word))\": see passcode --help")
     }
     if chosen.contains(where: { $0.option == .version }) { return versionShown() }
-    for (option, _) in chosen where !(command.options + Command.Option.everywhere).contains(where: { $0 == option }) {
-      throw Failure(.usage, "\(command.name) has no option \(option.name): see passcode \(command.name) --help")
+    for (option, _) in chosen
+    where !(command.options + Command.Option.everywhere).contains(where: { $0 == option }) {
+      throw Failure(
+        .usage, "\(command.name) has no option \(option.name): see passcode \(command.name) --help")
     }
     var session = Session(operands: Array(parsed.operands.dropFirst()))
     for (option, value) in chosen { try session.take(option, value) }
@@ -39,8 +41,7 @@ struct Invocation {
       return try Arguments.parse(Command.Option.allCases.map { $0.entry })
     } catch {
       throw Failure(
-        .usage, text: Bytes(text: "unknown option, or one without its value: ") + printable(error.text)
-          + Bytes(text: "; see passcode --help"))
+        .usage, "unknown option, or one without its value: \(printable(error.text)); see passcode --help")
     }
   }
 
@@ -58,7 +59,7 @@ struct Invocation {
 
   private static func versionShown() -> Invocation {
     let show = Command(name: "", operand: .none, options: [], summary: "") { (_: Session) throws(Failure) in
-      Stream.output.write("passcode " + version + "\n")
+      Stream.output.write("passcode \(version)\n")
       return .done
     }
     return Invocation(command: show, session: Session(operands: []), asksForHelp: false)
@@ -66,11 +67,11 @@ struct Invocation {
 }
 
 /// The package's version; debian/changelog has the same (a test compares them).
-let version = "0.1.0"
+var version: Text { "0.1.0" }
 
 extension Command.Option {
   /// `--name`, for messages.
-  var name: String { "--" + entry.text }
+  var name: Text { "--\(entry.text)" }
 }
 
 extension Command {

@@ -12,8 +12,20 @@ struct Main {
     do throws(Failure) {
       return try Invocation.parse().run()
     } catch {
-      Stream.error.write(Bytes(text: "passcode: ") + error.text + Bytes(text: "\n"))
+      complain(error.text)
       return error.status
     }
+  }
+}
+
+/// One line on stderr.
+func complain(_ text: Text) {
+  Stream.error.write("passcode: \(text)\n")
+}
+
+extension Stream {
+  @discardableResult
+  func write(_ text: Text) -> Bool {
+    write(text.bytes)
   }
 }

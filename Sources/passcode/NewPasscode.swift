@@ -22,7 +22,7 @@ struct NewPasscode {
 
   /// Leaves the new passcode in the secrets' field `code`.
   func choose(_ secrets: inout Secrets) throws(Failure) {
-    var problem = ""
+    var problem: Text = ""
     for _ in 0..<NewPasscode.rounds {
       if let found = try problemOfOneRound(&secrets) { problem = found } else { return }
       guard asker.isPatient else { break }
@@ -41,13 +41,14 @@ struct NewPasscode {
   }
 
   /// nil: it is chosen.
-  private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> String? {
+  private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> Text? {
     guard try asker.askPasscode("New passcode (\(words)): ", &secrets) == .passcode,
       allows(secrets.count(.code))
     else { return "A passcode is \(words)." }
     guard asker.isPatient else { return nil }
     secrets.copy(.code, to: .other)
-    guard try asker.askPasscode("The same again: ", &secrets) == .passcode, secrets.areEqual(.code, .other) else {
+    guard try asker.askPasscode("The same again: ", &secrets) == .passcode, secrets.areEqual(.code, .other)
+    else {
       return "The two differ: once more, from the start."
     }
     secrets.wipe(.other)
@@ -58,7 +59,7 @@ struct NewPasscode {
     lengths.allow(count) && (length == nil || count == length)
   }
 
-  private var words: String {
+  private var words: Text {
     if let length { return "\(length) digits" }
     if lengths.four && lengths.six { return "4 or 6 digits" }
     return lengths.four ? "4 digits" : "6 digits"

@@ -43,12 +43,8 @@ struct Session {
   var asker: Asker { readsInput ? .input : .terminal }
 
   /// Words about something that worked.
-  func say(_ text: String) {
-    say(Bytes(text: text))
-  }
-
-  func say(_ text: Bytes) {
-    if !isQuiet { Stream.output.write(text + Bytes(text: "\n")) }
+  func say(_ text: Text) {
+    if !isQuiet { Stream.output.write("\(text)\n") }
   }
 
   /// The account named, or one's own.
@@ -57,9 +53,9 @@ struct Session {
     switch lookup {
     case .found(let account): return account
     case .unknown:
-      let name = operands.first ?? Bytes(text: "uid \(process.real)")
-      throw Failure(.unusable, text: Bytes(text: "no account ") + printable(name))
-    case .failed(let error): throw Failure(.unusable, "the account can't be looked up: " + error.text)
+      let name = operands.first ?? Text("uid \(process.real)").bytes
+      throw Failure(.unusable, "no account \(printable(name))")
+    case .failed(let error): throw Failure(.unusable, "the account can't be looked up: \(error.text)")
     }
   }
 
@@ -72,7 +68,7 @@ struct Session {
       throw Failure(.notPermitted, "only root reaches the passcodes: run it with sudo")
     }
     guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
-    return Vault(configuration, sodium) { Stream.error.write(Bytes(text: "passcode: ") + $0 + Bytes(text: "\n")) }
+    return Vault(configuration, sodium) { complain(Text($0)) }
   }
 
   /// The account named, if the caller may administer it: root any, a person with a store of their own the own one.
@@ -92,7 +88,7 @@ struct Session {
   }
 
   /// Notes an administrative act in the system's log, with who really did it.
-  func note(_ act: String, _ account: Account) {
+  func note(_ act: Text, _ account: Account) {
     guard !isTrial else { return }
     var line = LogLine(act)
     line.add("user", account.name)

@@ -17,16 +17,18 @@ func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
 
 func runList(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
-  guard vault.configuration.access != .helper else { throw Failure(.notPermitted, "only root can list passcodes") }
-  var table = Bytes()
+  guard vault.configuration.access != .helper else {
+    throw Failure(.notPermitted, "only root can list passcodes")
+  }
+  var table: Text = ""
   let isColoured = Stream.output.isTerminal && environment("NO_COLOR") == nil
-  if !session.wantsJSON { table += Bytes(text: Status.heading) }
+  if !session.wantsJSON { table += Status.heading }
   try reporting { () throws(Fault) in
     try vault.list { status in
       table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
-      if table.count > 1 << 16 {
+      if table.bytes.count > 1 << 16 {
         Stream.output.write(table)
-        table = []
+        table = ""
       }
     }
   }
@@ -36,19 +38,20 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
 // MARK: - JSON: the field names are a contract (passcode(1))
 
 extension Status {
-  var json: Bytes {
-    var text = Bytes(text: "{\"user\":\"") + jsonEscaped(account.name)
-    text += Bytes(text: "\",\"uid\":\(account.uid),\"enrolled\":\(isEnrolled ? "true" : "false")")
-    text += Bytes(text: ",\"length\":\(length.map { "\($0)" } ?? "null")")
-    text += Bytes(text: ",\"state\":\"\(stateName)\",\"failures\":\(failures)")
-    text += Bytes(text: ",\"seconds_left\":\(secondsLeft)")
-    text += Bytes(text: ",\"locked_until\":") + jsonTime(lockedUntil)
-    text += Bytes(text: ",\"enrolled_at\":") + jsonTime(enrolledAt)
-    text += Bytes(text: ",\"last_success\":") + jsonTime(lastSuccess)
-    return text + Bytes(text: "}\n")
+  var json: Text {
+    var text: Text = "{\"user\":\"\(jsonEscaped(account.name))\",\"uid\":\(account.uid)"
+    text += ",\"enrolled\":\(isEnrolled ? "true" : "false" as Text),\"length\":\(lengthText ?? "null")"
+    text += ",\"state\":\"\(stateName)\",\"failures\":\(failures),\"seconds_left\":\(secondsLeft)"
+    text += ",\"locked_until\":\(jsonTime(lockedUntil)),\"enrolled_at\":\(jsonTime(enrolledAt))"
+    text += ",\"last_success\":\(jsonTime(lastSuccess))}\n"
+    return text
   }
 
-  var stateName: String {
+  private var lengthText: Text? {
+    length.map { "\($0)" }
+  }
+
+  var stateName: Text {
     switch state {
     case .ok: "ok"
     case .locked: "locked"
@@ -64,9 +67,9 @@ extension Status {
   }
 }
 
-private func jsonTime(_ seconds: UInt64?) -> Bytes {
-  guard let seconds else { return Bytes(text: "null") }
-  return Bytes(text: "\"") + SystemClock.rfc3339(seconds) + Bytes(text: "\"")
+private func jsonTime(_ seconds: UInt64?) -> Text {
+  guard let seconds else { return "null" }
+  return "\"\(SystemClock.rfc3339(seconds))\""
 }
 
 /// RFC 8259: quotes, backslashes and control characters escaped; bytes that aren't UTF-8 become U+FFFD.
@@ -75,7 +78,7 @@ func jsonEscaped(_ bytes: Bytes) -> Bytes {
   for byte in Bytes(text: String(decoding: bytes, as: UTF8.self)) {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-    case 0..<0x20: text += Bytes(text: "\\u00") + hexadecimal([byte])
+    case 0..<0x20: text += Text("\\u00\(hexadecimal([byte]))").bytes
     default: text.append(byte)
     }
   }
@@ -85,39 +88,38 @@ func jsonEscaped(_ bytes: Bytes) -> Bytes {
 // MARK: - For people
 
 extension Status {
-  static let heading = "USER             UID    LENGTH  FAILURES  STATE      LAST SUCCESS\n"
+  static var heading: Text { "USER             UID    LENGTH  FAILURES  STATE      LAST SUCCESS\n" }
 
-  func row(isColoured: Bool) -> Bytes {
-    var text = printable(account.name)
-    text += blanks(17 - text.count)
-    text += Bytes(text: padded("\(account.uid)", 7) + padded(length.map { "\($0)" } ?? "-", 8))
-    text += Bytes(text: padded("\(failures)", 10))
+  func row(isColoured: Bool) -> Text {
+    var text = padded(Text(printable(account.name)), 17) + padded("\(account.uid)", 7)
+    text += padded(lengthText ?? "-", 8) + padded("\(failures)", 10)
     let state = padded(stateName, 11)
-    text += Bytes(text: isColoured && self.state != .ok ? "\u{1b}[31m" + state + "\u{1b}[0m" : state)
-    return text + (lastSuccess.map { SystemClock.rfc3339($0) } ?? Bytes(text: "-")) + Bytes(text: "\n")
+    text += isColoured && self.state != .ok ? "\u{1b}[31m\(state)\u{1b}[0m" : state
+    return text + "\(lastSuccess.map { SystemClock.rfc3339($0) } ?? Bytes(text: "-"))\n"
   }
 
-  func words(_ store: Bytes) -> Bytes {
+  func words(_ store: Bytes) -> Text {
     let name = printable(account.name)
     guard state != .corrupt else {
-      let path = printable(store) + Bytes(text: "/\(account.uid)")
-      return name + Bytes(text: ": the record is damaged (") + path
-        + Bytes(text: "): restore it from a backup, or enrol again as root (passcode enroll)\n")
+      return """
+        \(name): the record is damaged (\(printable(store))/\(account.uid)): restore it from a backup, \
+        or enrol again as root (passcode enroll)
+
+        """
     }
     guard isEnrolled else {
-      let suspended = state == .disabled ? " (and suspended)" : ""
-      return name + Bytes(text: ": no passcode is set\(suspended)\n")
+      return state == .disabled
+        ? "\(name): no passcode is set (and suspended)\n" : "\(name): no passcode is set\n"
     }
-    var text = name + Bytes(text: ": a passcode is set")
-    if let length { text += Bytes(text: ", \(length) digits") }
-    text += Bytes(text: "\n  state: " + stateWords + "\n")
-    text += Bytes(text: "  failures since the last success: \(failures)\n")
-    if let enrolledAt { text += Bytes(text: "  set: ") + SystemClock.rfc3339(enrolledAt) + Bytes(text: "\n") }
-    if let lastSuccess { text += Bytes(text: "  last used: ") + SystemClock.rfc3339(lastSuccess) + Bytes(text: "\n") }
+    var text: Text = "\(name): a passcode is set"
+    if let length { text += ", \(length) digits" }
+    text += "\n  state: \(stateWords)\n  failures since the last success: \(failures)\n"
+    if let enrolledAt { text += "  set: \(SystemClock.rfc3339(enrolledAt))\n" }
+    if let lastSuccess { text += "  last used: \(SystemClock.rfc3339(lastSuccess))\n" }
     return text
   }
 
-  private var stateWords: String {
+  private var stateWords: Text {
     switch state {
     case .ok: "ok"
     case .locked(let milliseconds): "locked, \(Words.remaining(milliseconds)) left"
@@ -126,8 +128,4 @@ extension Status {
     case .corrupt: "damaged"
     }
   }
-}
-
-private func blanks(_ count: Int) -> Bytes {
-  Bytes(repeating: UInt8(ascii: " "), count: max(1, count))
 }

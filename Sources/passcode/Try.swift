@@ -1,4 +1,121 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
-func runTry(_ session: Session) throws(Failure) -> ExitStatus { .done }
+
+/// `passcode try`: the real thing (this vault, the built module, the system's libpam) in a throw-away store
+/// and a private PAM service directory. Nothing on the system changes.
+func runTry(_ session: Session) throws(Failure) -> ExitStatus {
+  let isDemo = session.isDemo || !standardInputIsTerminal()
+  // Whatever happens in the process that plays, this one cleans up after it.
+  let directory = try TryBed.makeDirectory(failDelay: isDemo ? "0" : "2s")
+  let path = directory.path
+  let status = inNewProcess(shielded: true) { play(session, path, isDemo: isDemo) }
+  // Held until here: it removes the folder when it goes.
+  withExtendedLifetime(directory) {}
+  guard let status else { throw Failure(.cancelled, "ended by a signal; the throw-away store is gone") }
+  return ExitStatus(rawValue: Int32(status)) ?? .unusable
+}
+
+private func play(_ session: Session, _ directory: Bytes, isDemo: Bool) -> UInt8 {
+  do throws(Failure) {
+    let bed = try TryBed(session, directory)
+    let status = isDemo ? try TryDemo(bed).play() : try TryMenu(bed).play()
+    return UInt8(truncatingIfNeeded: status.rawValue)
+  } catch {
+    complain(error.text)
+    return UInt8(truncatingIfNeeded: error.status.rawValue)
+  }
+}
+
+/// The throw-away store, and how to log in with it.
+struct TryBed {
+  static let service = Bytes(text: "passcode-try")
+
+  let directory: Bytes
+  let session: Session
+  let vault: Vault
+  let account: Account
+
+  /// A folder with configuration, PAM service and a link to the module.
+  static func makeDirectory(failDelay: Text) throws(Failure) -> TemporaryDirectory {
+    guard let directory = TemporaryDirectory(prefix: "passcode-try") else {
+      throw Failure(.unusable, "no folder could be made in /tmp")
+    }
+    let path = directory.path
+    let configuration: Text = "store=\(path)/store\nkey_file=\(path)/key\nfail_delay=\(failDelay)\n"
+    let stack: Text = "auth required \(path)/pam_passcode.so conf=\(path)/passcode.conf\n"
+    let module = try module()
+    do throws(Errno) {
+      try directory.write(Bytes(text: "passcode.conf"), configuration.bytes)
+      try directory.write(service, stack.bytes)
+      try directory.link(Bytes(text: "pam_passcode.so"), to: module)
+    } catch {
+      throw Failure(.unusable, "\(path): \(error.text)")
+    }
+    return directory
+  }
+
+  init(_ session: Session, _ directory: Bytes) throws(Failure) {
+    var trial = session
+    trial.configurationPath = Text("\(directory)/passcode.conf").bytes
+    trial.isTrial = true
+    self.directory = directory
+    self.session = trial
+    vault = try trial.vault()
+    account = try trial.account()
+    let vault = vault
+    try reporting { () throws(Fault) in try vault.createKey() }
+  }
+
+  /// The module beside this program, as it was built; else the installed one.
+  private static func module() throws(Failure) -> Bytes {
+    if let program = programPath(), let slash = program.lastIndex(of: UInt8(ascii: "/")) {
+      let folder = Bytes(program[..<slash])
+      for name in ["pam_passcode.so", "libpam_passcode.so"] as [Text] {
+        let path = Text("\(folder)/\(name)").bytes
+        if exists(path) { return path }
+      }
+    }
+    for folder in moduleDirectories() {
+      let path = Text("\(folder)/pam_passcode.so").bytes
+      if exists(path) { return path }
+    }
+    throw Failure(.unusable, "pam_passcode.so is neither beside this program nor installed")
+  }
+
+  private static func exists(_ path: Bytes) -> Bool {
+    (try? FileStatus.of(path)) != nil
+  }
+
+  /// One login, as sudo or a lock screen does it, in a process of its own.
+  ///
+  /// - Parameter check: what to make of the outcome, in that process: PAM's words, questions asked, notices.
+  /// - Returns: what `check` said; false if the process failed.
+  func logIn(_ asker: Asker, _ check: @escaping (PAMClient.Outcome, LoginRecord) -> Bool) -> Bool {
+    inNewProcess(shielded: false) {
+      guard let sodium = Sodium(), let secrets = Secrets(sodium) else { return 1 }
+      let record = LoginRecord()
+      let outcome = PAMClient.authenticate(
+        service: TryBed.service, user: account.name, directory: directory, secrets
+      ) {
+        message, text, secrets in
+        switch message {
+        case .hidden:
+          record.questions += 1
+          return asker.ask(Text(text), &secrets) == .line
+        case .information, .error:
+          record.notices.append(text)
+          Stream.output.write("    \(text)\n")
+          return true
+        }
+      }
+      return check(outcome, record) ? 0 : 1
+    } == 0
+  }
+}
+
+/// What a login did besides its result.
+final class LoginRecord {
+  var questions = 0
+  var notices: [Bytes] = []
+}

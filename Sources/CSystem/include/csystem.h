@@ -60,6 +60,12 @@ void cs_restore_signals(const sigset_t *before);
 /* Removes a directory and all in it, following no link and crossing no mount. */
 void cs_remove_tree(const char *path);
 
+/* What ends a program from its terminal ends this one no more. */
+void cs_ignore_interrupts(void);
+int cs_input_is_ready(int milliseconds);
+/* Where Debian's libpam of this architecture looks for modules. */
+const char *cs_module_directory(void);
+
 /* arguments.c: the program's arguments. */
 int cs_argument_count(void);
 const char *cs_argument(int index);

@@ -1,0 +1,103 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `try` on a terminal: a newcomer does it all with their own hands.
+struct TryMenu {
+  private let bed: TryBed
+
+  init(_ bed: TryBed) {
+    self.bed = bed
+  }
+
+  private struct Choice {
+    let key: Text
+    let title: Text
+    let run: (TryMenu) throws(Failure) -> Void
+  }
+
+  private static func choices() -> [Choice] {
+    [
+      Choice(key: "1", title: "set a passcode") { (menu: TryMenu) throws(Failure) in
+        _ = try enroll(menu.bed.account, menu.bed.session, menu.bed.vault, .terminal)
+      },
+      Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in menu.logIn() },
+      Choice(key: "3", title: "watch the lock count down") { (menu: TryMenu) throws(Failure) in
+        try menu.watch()
+      },
+      Choice(key: "4", title: "unlock it") { (menu: TryMenu) throws(Failure) in try menu.unlock() },
+      Choice(key: "5", title: "change it") { (menu: TryMenu) throws(Failure) in
+        _ = try change(menu.bed.account, menu.bed.session, menu.bed.vault, .terminal)
+      },
+      Choice(key: "6", title: "remove it") { (menu: TryMenu) throws(Failure) in try menu.remove() },
+      Choice(key: "q", title: "quit: the store is thrown away") { (_: TryMenu) throws(Failure) in },
+    ]
+  }
+
+  func play() throws(Failure) -> ExitStatus {
+    say("This is a throw-away store: nothing on this system changes. Log-ins go through the real module.\n")
+    while true {
+      try showState()
+      for choice in TryMenu.choices() { say("  \(choice.key)  \(choice.title)") }
+      Stream.output.write("Your choice: ")
+      guard let key = try readKey(), !key.spells("q") else { return .done }
+      guard let choice = TryMenu.choices().first(where: { $0.key.bytes == key }) else { continue }
+      // What went wrong here is part of the trying; the menu comes again.
+      do throws(Failure) { try choice.run(self) } catch { complain(error.text) }
+      say("")
+    }
+  }
+
+  private func showState() throws(Failure) {
+    let status = try status()
+    Stream.output.write(status.words(bed.vault.configuration.options.policy.store))
+  }
+
+  private func status() throws(Failure) -> Status {
+    try reporting { () throws(Fault) in try bed.vault.status(bed.account) }
+  }
+
+  /// nil: end of input.
+  private func readKey() throws(Failure) -> Bytes? {
+    var secrets = try bed.session.secrets(bed.vault)
+    switch secrets.readLineFromInput() {
+    case .line: return secrets.read(.line) { line in line.indices.map { line[$0] } }
+    case .tooLong: return []
+    case .endOfFile, .interrupted, .failed: return nil
+    }
+  }
+
+  private func logIn() {
+    _ = bed.logIn(.terminal) { outcome, record in
+      if record.questions == 0 { say("    (it didn't even ask)") }
+      say("    PAM: \(Text(outcome.text))")
+      return true
+    }
+  }
+
+  /// Until it is over, or Enter is pressed.
+  private func watch() throws(Failure) {
+    while case .locked(let milliseconds) = try status().state {
+      Stream.output.write("\r    locked, \(Words.remaining(milliseconds)) left (Enter: back)   ")
+      if inputIsReady(within: 1_000) {
+        _ = try readKey()
+        return
+      }
+    }
+    say("    not locked")
+  }
+
+  private func unlock() throws(Failure) {
+    let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account) }
+    say(done == true ? "    unlocked" : "    there was nothing to unlock")
+  }
+
+  private func remove() throws(Failure) {
+    let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account) }
+    say(done ? "    removed" : "    there was none")
+  }
+
+  private func say(_ text: Text) {
+    Stream.output.write("\(text)\n")
+  }
+}
