@@ -1,0 +1,149 @@
+/// What the system itself tells everybody about an account: the first thing to try after the popular codes.
+///
+/// A third of those who use a date take their own birthday (Bonneau et al., FC 2012); which one that is the
+/// system doesn't know, but it knows telephone and room numbers, and names.
+public struct PersonalData: Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    case phone, room, fullName, userName, userID, spelledName, home, nameYear
+  }
+
+  /// Digits in which a code isn't to be found.
+  private struct Trace: Equatable, Sendable {
+    let kind: Kind
+    let digits: Bytes
+  }
+
+  private var traces: [Trace] = []
+
+  /// Knows nobody.
+  public init() {}
+
+  /// - Parameters: as in the account's passwd entry; any bytes. GECOS is `name,room,work phone,home phone,…`.
+  public init(userName: Bytes, gecos: Bytes, uid: UInt32, home: Bytes) {
+    addGecos(gecos)
+    addNumber(.userID, Bytes(text: "\(uid)"))
+    add(.userName, digits(userName))
+    add(.spelledName, spelled(userName[...]))
+    for component in home.split(separator: UInt8(ascii: "/")) { add(.home, digits(Bytes(component))) }
+    addYears(userName)
+    addYears(home)
+  }
+
+  /// Where a code is found; nil if it isn't.
+  ///
+  /// - Parameter code: 4 or 6 ASCII digits, of which nothing is copied.
+  func kind(of code: Span<UInt8>) -> Kind? {
+    for trace in traces where contains(trace, code) { return trace.kind }
+    return nil
+  }
+}
+
+// MARK: - Taking it apart
+
+extension PersonalData {
+  private mutating func addGecos(_ gecos: Bytes) {
+    var field = 0
+    for text in gecos.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      switch field {
+      case 0: addFullName(text)
+      case 1: addNumber(.room, digits(Bytes(text)))
+      default: add(.phone, digits(Bytes(text)))  // what follows the phones is free text: digits all the same
+      }
+      field += 1
+    }
+  }
+
+  private mutating func addFullName(_ name: ArraySlice<UInt8>) {
+    add(.fullName, digits(Bytes(name)))
+    for word in name.split(separator: UInt8(ascii: " ")) { add(.spelledName, spelled(word)) }
+  }
+
+  /// A number is also typed with zeros before it, to fill it up: room 12 as 0012, uid 1000 as 001000.
+  private mutating func addNumber(_ kind: Kind, _ digits: Bytes) {
+    add(kind, digits)
+    for length in [4, 6] where !digits.isEmpty && digits.count < length {
+      add(kind, Bytes(repeating: UInt8(ascii: "0"), count: length - digits.count) + digits)
+    }
+  }
+
+  /// The years in a name: its runs of exactly four digits, and of two as in `bob87`.
+  private mutating func addYears(_ name: Bytes) {
+    for run in name.split(whereSeparator: { !isDigit($0) }) {
+      if run.count == 4 { add(.nameYear, Bytes(run)) }
+      if run.count == 2 {
+        add(.nameYear, Bytes(text: "19") + run)
+        add(.nameYear, Bytes(text: "20") + run)
+      }
+    }
+  }
+
+  private mutating func add(_ kind: Kind, _ digits: Bytes) {
+    if digits.count >= 4 { traces.append(Trace(kind: kind, digits: digits)) }
+  }
+
+  /// The digits of a text, whatever stands between them: 0171-23 45 becomes 01712345.
+  private func digits(_ text: Bytes) -> Bytes {
+    var digits = Bytes()
+    for byte in text where isDigit(byte) { digits.append(byte) }
+    return digits
+  }
+
+  /// A name as typed on the letters of a phone keypad: "love" is 5683. What has no key is left out.
+  private func spelled(_ name: ArraySlice<UInt8>) -> Bytes {
+    let keys = Bytes(text: "22233344455566677778889999")
+    var digits = Bytes()
+    for byte in name {
+      let letter = byte | 0x20
+      if isDigit(byte) {
+        digits.append(byte)
+      } else if letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z") {
+        digits.append(keys[Int(letter - UInt8(ascii: "a"))])
+      }
+    }
+    return digits
+  }
+}
+
+// MARK: - Finding a code in it
+
+extension PersonalData {
+  private func contains(_ trace: Trace, _ code: Span<UInt8>) -> Bool {
+    if trace.kind == .nameYear { return isAtEitherEnd(trace.digits, code) }
+    guard trace.digits.count >= code.count else { return false }
+    for start in 0...trace.digits.count - code.count where stands(code, in: trace.digits, at: start) {
+      return true
+    }
+    return false
+  }
+
+  private func stands(_ code: Span<UInt8>, in digits: Bytes, at start: Int) -> Bool {
+    for index in code.indices where code[index] != digits[start + index] { return false }
+    return true
+  }
+
+  /// True if four digits begin the code or end it: 1987 in 198704 and 041987.
+  private func isAtEitherEnd(_ year: Bytes, _ code: Span<UInt8>) -> Bool {
+    stands(year, in: code, at: 0) || stands(year, in: code, at: code.count - year.count)
+  }
+
+  private func stands(_ digits: Bytes, in code: Span<UInt8>, at start: Int) -> Bool {
+    for index in digits.indices where digits[index] != code[start + index] { return false }
+    return true
+  }
+}
+
+extension PersonalData.Kind: CustomStringConvertible {
+  /// What it is to the person: "this is …".
+  public var description: String {
+    switch self {
+    case .phone: "your phone number, or part of it"
+    case .room: "your room number"
+    case .fullName: "in your name"
+    case .userName: "in your user name"
+    case .userID: "your user number"
+    case .spelledName: "your name, typed on a phone's keypad"
+    case .home: "in the path of your home directory"
+    case .nameYear: "a year in your user name or home directory"
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/// Why a passcode is refused when somebody chooses it.
+///
+/// A lockout gives ten guesses; what they are worth is decided here. Unrestricted, the best ten open 14 to
+/// 23 % of accounts; lists of the size that phones have help little, and about a tenth of the 4-digit space
+/// is where refusing more stops paying (Markert et al., "This PIN Can Be Easily Guessed", IEEE S&P 2020).
+/// NIST SP 800-63B asks for the same: compare with values known to be common or expected, and say why.
+///
+/// - Weakness+Patterns.swift: what follows from the digits alone.
+/// - Weakness+Keypad.swift: what follows from where the keys are.
+/// - PopularCodes.swift: a table, made from leaked codes by Tests/weak/make-popular-codes.
+/// - PersonalData.swift, WeakList.swift: what is known about the account, and about the site.
+/// - Weakness+Variation.swift: what follows from the old passcode.
+public enum Weakness: Equatable, Sendable {
+  /// 1111
+  case sameDigit
+  /// 111112: five of six.
+  case nearlySameDigit
+  /// 1212, 121212, 123123
+  case repeated
+  /// 1221, 123321
+  case mirrored
+  /// 1122, 112233
+  case doubled
+  /// 1234, 9876, 1357, 8901; in six digits also two short ones, 123789
+  case run
+  /// 2580, 1478, 1379, 147258
+  case keypad
+  /// 1987; with a month, 051987 and 198705
+  case year
+  /// 1213, 2030, 102030, 121518
+  case steppedPairs
+  /// One of the popular dates, in the table.
+  case date
+  /// In the table.
+  case popular
+  /// Found in what the system knows about the account.
+  case personal(PersonalData.Kind)
+  /// Found in the administrator's list.
+  case siteList
+  /// Too near to the passcode that it replaces.
+  case variation(Variation)
+
+  public enum Variation: Equatable, Sendable {
+    case same, reversed, rotated, oneDigitByOne, contained
+  }
+}
+
+/// What a code is judged by besides its own digits.
+public struct Surroundings: Sendable {
+  /// The current year, kept in `years`.
+  let year: Int
+  let person: PersonalData
+  let site: WeakList
+
+  /// A clock that lies doesn't make 1999 a good code; and the table is to be made anew before its rules for
+  /// years grow beyond the share of codes that may be refused.
+  static let years = 2025...2040
+
+  /// - Parameter now: seconds since 1970, UTC.
+  public init(now: UInt64, person: PersonalData = PersonalData(), site: WeakList = WeakList()) {
+    // The mean Gregorian year; off by hours at New Year's Eve, which no rule minds.
+    let year = 1_970 + min(now / 31_556_952, 1_000)
+    self.year = min(max(Int(year), Surroundings.years.lowerBound), Surroundings.years.upperBound)
+    self.person = person
+    self.site = site
+  }
+}
+
+extension Weakness {
+  /// The first reason to refuse a code, or nil if it isn't weak.
+  ///
+  /// The code is read where it is: no memory is taken for it, so nothing is left to wipe.
+  ///
+  /// - Parameter code: 4 or 6 ASCII digits. Anything else is nobody's passcode, and gets nil.
+  public static func of(_ code: Span<UInt8>, in surroundings: Surroundings) -> Weakness? {
+    guard Answer(code) == .passcode else { return nil }
+    if let pattern = pattern(code, year: surroundings.year) { return pattern }
+    if let kind = surroundings.person.kind(of: code) { return .personal(kind) }
+    if surroundings.site.contains(code) { return .siteList }
+    guard isPopular(code) else { return nil }
+    return readsAsDate(code) ? .date : .popular
+  }
+
+  /// What a code is worth as a number below 10,000 or 1,000,000.
+  ///
+  /// - Parameter code: digits, at most six.
+  static func number(_ code: Span<UInt8>) -> Int {
+    number(code, 0, code.count)
+  }
+
+  /// The number that `length` digits from `start` on spell.
+  @inline(__always)
+  static func number(_ code: Span<UInt8>, _ start: Int, _ length: Int) -> Int {
+    var value = 0
+    for index in start..<start + length { value = value * 10 + digit(code, index) }
+    return value
+  }
+
+  @inline(__always)
+  static func digit(_ code: Span<UInt8>, _ index: Int) -> Int {
+    Int(code[index] & 15)  // an ASCII digit's low four bits are its value
+  }
+}
+
+extension Weakness: CustomStringConvertible {
+  /// The reason in words for the person who chose the code; a whole sentence without a full stop.
+  public var description: String {
+    switch self {
+    case .sameDigit: "this is one digit repeated"
+    case .nearlySameDigit: "this is one digit repeated, but for one"
+    case .repeated: "this is the same digits repeated"
+    case .mirrored: "this reads the same backwards"
+    case .doubled: "this is a row of doubled digits"
+    case .run: "these digits follow one another"
+    case .keypad: "this is a shape on the keypad"
+    case .year: "this is a year"
+    case .steppedPairs: "this counts in even steps"
+    case .date: "this is a date"
+    case .popular: "this is among the most used codes"
+    case .personal(let kind): "this is \(kind.description)"
+    case .siteList: "your administrator doesn't allow this one"
+    case .variation(let variation): variation.description
+    }
+  }
+}
+
+extension Weakness.Variation: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .same: "this is your old passcode"
+    case .reversed: "this is your old passcode backwards"
+    case .rotated: "this is your old passcode, begun at another digit"
+    case .oneDigitByOne: "this is your old passcode with one digit changed by one"
+    case .contained: "this is your old passcode, longer or shorter"
+    }
+  }
+}
