@@ -4,7 +4,7 @@
 /// system doesn't know, but it knows telephone and room numbers, and names.
 public struct PersonalData: Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
-    case phone, room, fullName, userName, userID, spelledName, home, nameYear
+    case phone, room, fullName, userName, userID, spelledName, home, nameYear, details
   }
 
   /// Digits in which a code isn't to be found.
@@ -18,7 +18,7 @@ public struct PersonalData: Equatable, Sendable {
   /// Knows nobody.
   public init() {}
 
-  /// - Parameters: as in the account's passwd entry; any bytes. GECOS is `name,room,work phone,home phone,…`.
+  /// - Parameters: as in the account's passwd entry; any bytes. GECOS is `name,room,work phone,home phone,anything`.
   public init(userName: Bytes, gecos: Bytes, uid: UInt32, home: Bytes) {
     addGecos(gecos)
     addNumber(.userID, Bytes(text: "\(uid)"))
@@ -47,7 +47,8 @@ extension PersonalData {
       switch field {
       case 0: addFullName(text)
       case 1: addNumber(.room, digits(Bytes(text)))
-      default: add(.phone, digits(Bytes(text)))  // what follows the phones is free text: digits all the same
+      case 2, 3: add(.phone, digits(Bytes(text)))
+      default: add(.details, digits(Bytes(text)))
       }
       field += 1
     }
@@ -144,6 +145,7 @@ extension PersonalData.Kind: CustomStringConvertible {
     case .spelledName: "your name, typed on a phone's keypad"
     case .home: "in the path of your home directory"
     case .nameYear: "a year in your user name or home directory"
+    case .details: "in your account's details"
     }
   }
 }

@@ -31,8 +31,8 @@ public enum Weakness: Equatable, Sendable {
   case steppedPairs
   /// One of the popular dates, in the table.
   case date
-  /// In the table.
-  case popular
+  /// In the table, and no date.
+  case popular(length: Int)
   /// Found in what the system knows about the account.
   case personal(PersonalData.Kind)
   /// Found in the administrator's list.
@@ -78,7 +78,19 @@ extension Weakness {
     if let kind = surroundings.person.kind(of: code) { return .personal(kind) }
     if surroundings.site.contains(code) { return .siteList }
     guard isPopular(code) else { return nil }
-    return readsAsDate(code) ? .date : .popular
+    return readsAsDate(code) ? .date : .popular(length: code.count)
+  }
+
+  /// The first reason to refuse a code in place of another, or nil if there is none.
+  ///
+  /// - Parameters:
+  ///   - code: as above.
+  ///   - old: the passcode that it replaces, as its owner has just typed it. Nothing about it is kept.
+  public static func of(
+    _ code: Span<UInt8>, replacing old: Span<UInt8>, in surroundings: Surroundings
+  ) -> Weakness? {
+    if let variation = Variation.of(code, from: old) { return .variation(variation) }
+    return of(code, in: surroundings)
   }
 
   /// What a code is worth as a number below 10,000 or 1,000,000.
@@ -116,9 +128,9 @@ extension Weakness: CustomStringConvertible {
     case .year: "this is a year"
     case .steppedPairs: "this counts in even steps"
     case .date: "this is a date"
-    case .popular: "this is among the most used codes"
+    case .popular(let length): "this is among the \(length == 4 ? "1,000" : "3,000") most used codes"
     case .personal(let kind): "this is \(kind.description)"
-    case .siteList: "your administrator doesn't allow this one"
+    case .siteList: "this is on your administrator's list"
     case .variation(let variation): variation.description
     }
   }

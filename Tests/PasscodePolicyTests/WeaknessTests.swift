@@ -57,7 +57,8 @@ struct WeaknessTests {
     "A popular date is called a date, another popular code popular",
     arguments: [
       ("1225", Weakness.date), ("3112", .date), ("0214", .date), ("031290", .date), ("121288", .date),
-      ("1342", .popular), ("4200", .popular), ("5683", .popular), ("123457", .popular), ("787898", .popular),
+      ("1342", .popular(length: 4)), ("4200", .popular(length: 4)), ("5683", .popular(length: 4)),
+      ("123457", .popular(length: 6)), ("787898", .popular(length: 6)),
     ])
   func table(code: String, expected: Weakness) {
     #expect(weakness(code) == expected)
@@ -115,18 +116,31 @@ struct WeaknessTests {
     #expect(try #require(fastest) < .microseconds(20) * codes.count)
   }
 
+  @Test("The generated table of six digits is in the order that the search relies on")
+  func tableOrder() {
+    let starts = (0..<17).map { Int(PopularCodes.sixGroups[$0]) }
+    #expect(starts.first == 0 && starts.last == PopularCodes.six.count)
+    #expect(starts == starts.sorted())
+    for (start, end) in zip(starts, starts.dropFirst()) where start < end {
+      for index in start..<end - 1 { #expect(PopularCodes.six[index] < PopularCodes.six[index + 1]) }
+    }
+  }
+
   @Test("Every reason is a sentence of its own")
   func words() {
     let all: [Weakness] = [
       .sameDigit, .nearlySameDigit, .repeated, .mirrored, .doubled, .run, .keypad, .year, .steppedPairs,
       .date,
-      .popular, .personal(.phone), .personal(.room), .personal(.fullName), .personal(.userName),
-      .personal(.userID), .personal(.spelledName), .personal(.home), .personal(.nameYear), .siteList,
+      .popular(length: 4), .popular(length: 6), .personal(.phone), .personal(.room), .personal(.fullName),
+      .personal(.userName),
+      .personal(.userID), .personal(.spelledName), .personal(.home), .personal(.nameYear),
+      .personal(.details), .siteList,
       .variation(.same), .variation(.reversed), .variation(.rotated), .variation(.oneDigitByOne),
       .variation(.contained),
     ]
     #expect(Set(all.map(\.description)).count == all.count)
     #expect(Weakness.date.description == "this is a date")
+    #expect(Weakness.popular(length: 4).description == "this is among the 1,000 most used codes")
     #expect(Weakness.personal(.phone).description == "this is your phone number, or part of it")
   }
 }
@@ -142,7 +156,7 @@ struct PersonalDataTests {
     arguments: [
       ("0507", PersonalData.Kind.room), ("000507", .room), ("7123", .phone), ("017123", .phone),
       ("7946", .phone),
-      ("460018", .phone), ("6294", .phone), ("7184", .userID), ("071840", .userID), ("8315", .userName),
+      ("460018", .phone), ("6294", .details), ("7184", .userID), ("071840", .userID), ("8315", .userName),
       ("232831", .spelledName), ("5683", .spelledName), ("683522", .spelledName), ("7306", .home),
     ])
   func found(code: String, kind: PersonalData.Kind) {
@@ -256,6 +270,17 @@ struct VariationTests {
     ])
   func allowed(new: String, old: String) {
     #expect(variation(new, old) == nil)
+  }
+
+  @Test("At a change both are asked: is it near the old one, and is it weak in itself?")
+  func change() {
+    let surroundings = Surroundings(now: summer2025)
+    func reason(_ new: String) -> Weakness? {
+      Weakness.of(Bytes(text: new).span, replacing: Bytes(text: "2704").span, in: surroundings)
+    }
+    #expect(reason("4072") == .variation(.reversed))
+    #expect(reason("1234") == .run)
+    #expect(reason("8068") == nil)
   }
 
   @Test("Few codes are near any one code: 1 in 500 of those of its length at most")

@@ -1,11 +1,17 @@
-"""What the product itself says about every code, and the frequency files: shared by the scripts here."""
+"""What the scripts here share: the product's own verdicts, the frequency files, and the choice from them."""
 
 import csv
 import json
+import math
 import subprocess
 
 # The product's words for what comes from the table and not from a rule.
-FROM_TABLE = ("this is a date", "this is among the most used codes")
+MOST_USED = {4: 1_000, 6: 3_000}
+FROM_TABLE = ["this is a date"] + [
+    "this is among the {:,} most used codes".format(most) for most in MOST_USED.values()
+]
+
+DATE_BONUS = 0.15
 
 
 def every_code(length):
@@ -41,3 +47,13 @@ def is_date(code):
     """As Weakness.readsAsDate: DDMM or MMDD, in six digits with a year after it."""
     first, second = int(code[:2]), int(code[2:4])
     return (1 <= first <= 12 and 1 <= second <= 31) or (1 <= first <= 31 and 1 <= second <= 12)
+
+
+def chosen(count_of, covered, size):
+    """The values of the codes for a table of that size, ascending: see make-popular-codes."""
+    score = {
+        code: math.log(count) + (DATE_BONUS if is_date(code) else 0)
+        for code, count in count_of.items()
+        if code not in covered
+    }
+    return sorted(int(code) for code in ranked(score)[:size])
