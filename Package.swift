@@ -8,7 +8,9 @@ let embedded: BuildSettingCondition = .when(traits: ["Embedded"])
 let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
   // Lets the linker drop the parts of the standard library that nothing uses (130 kB -> 53 kB).
-  .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize", "-Xfrontend", "-enable-large-loadable-types-reg2mem"], embedded),
+  .unsafeFlags(
+    ["-Xfrontend", "-function-sections", "-Osize", "-Xfrontend", "-enable-large-loadable-types-reg2mem"],
+    embedded),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -54,7 +56,9 @@ let package = Package(
       linkerSettings: hardening + [
         .linkedLibrary("pam"),
         // Only pam_sm_*: a host that is itself Swift must not bind to our copy of its runtime.
-        .unsafeFlags(["-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/pam_passcode/exports.map"], embedded),
+        .unsafeFlags(
+          ["-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/pam_passcode/exports.map"],
+          embedded),
       ]),
     .executableTarget(
       name: "passcode", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
