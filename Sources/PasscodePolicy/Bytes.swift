@@ -4,15 +4,19 @@ public typealias Bytes = [UInt8]
 
 /// The number that `digits` spells in decimal.
 ///
-/// - Returns: nil for anything but 1 to 19 ASCII digits without a leading zero ("0" itself is fine).
+/// - Returns: nil for anything but ASCII digits without a leading zero ("0" itself is fine), and beyond
+///   `UInt64.max`: every number that we can write can be read again.
 @inline(never)
 public func decimal(_ digits: some Collection<UInt8>) -> UInt64? {
-  guard (1...19).contains(digits.count) else { return nil }
+  guard (1...20).contains(digits.count) else { return nil }
   if digits.count > 1 && digits.first == UInt8(ascii: "0") { return nil }
   var value: UInt64 = 0
   for digit in digits {
     guard isDigit(digit) else { return nil }
-    value = value * 10 + UInt64(digit - UInt8(ascii: "0"))  // 19 digits always fit
+    let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
+    let (sum, overflow) = tens.addingReportingOverflow(UInt64(digit - UInt8(ascii: "0")))
+    guard !tooLarge, !overflow else { return nil }
+    value = sum
   }
   return value
 }

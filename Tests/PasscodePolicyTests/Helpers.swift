@@ -1,0 +1,30 @@
+import PasscodePolicy
+
+/// The text as the slice that parsers take.
+func slice(_ text: String) -> ArraySlice<UInt8> {
+  Bytes(text: text)[...]
+}
+
+func text(_ bytes: some Collection<UInt8>) -> String {
+  String(decoding: bytes, as: UTF8.self)
+}
+
+/// A moment of the boot that the tests run in, and of another one.
+func now(_ milliseconds: UInt64) -> Instant {
+  Instant(boot: BootID(high: 1, low: 2), milliseconds: milliseconds)
+}
+
+func elsewhere(_ milliseconds: UInt64) -> Instant {
+  Instant(boot: BootID(high: 3, low: 4), milliseconds: milliseconds)
+}
+
+/// Stands in for BLAKE2b: four FNV-1a hashes with different beginnings, 32 bytes. Any single changed byte
+/// changes all four (each step of FNV-1a is a bijection), which is what the codec's tests need of it.
+func testChecksum(_ bytes: Bytes) -> Bytes {
+  (0..<4).flatMap { (lane: UInt64) -> Bytes in
+    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 &+ lane &* 0x9e37_79b9_7f4a_7c15) { hash, byte in
+      (hash ^ UInt64(byte)) &* 0x0100_0000_01b3
+    }
+    return (0..<8).map { UInt8(truncatingIfNeeded: hash >> ($0 * 8)) }
+  }
+}
