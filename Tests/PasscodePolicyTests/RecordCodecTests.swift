@@ -1,0 +1,174 @@
+import Testing
+
+@testable import PasscodePolicy
+
+struct RecordCodecTests {
+  private let codec = RecordCodec(checksum: testChecksum)
+
+  private static func enrolled(
+    name: String = "alice", generation: UInt64 = 12, sealed: Int = 100, largest: Bool = false
+  ) -> Record {
+    var record = Record(uid: largest ? .max : 1_000, name: Bytes(text: name), generation: generation)
+    record.state = .enrolled(sealed: Bytes((0..<sealed).map { UInt8(truncatingIfNeeded: $0 * 37) }))
+    record.suspended = largest
+    let moment = Instant(boot: BootID(high: .max, low: 5), milliseconds: largest ? .max : 123_456)
+    record.ledger = Ledger(failures: largest ? .max : 1, lastFailure: moment, served: largest)
+    record.times =
+      largest
+      ? .init(enrolled: .max, success: .max, failure: .max)
+      : .init(enrolled: 1_767_225_600, success: 0, failure: 7)
+    return record
+  }
+
+  private static let samples = [
+    Record(uid: 0, name: Bytes(text: "root"), generation: 0),
+    Record(uid: 1_000, name: Bytes(text: "alice"), generation: 1),
+    enrolled(), enrolled(sealed: 1), enrolled(name: "DOMAIN\\an na=é"),
+    enrolled(
+      name: String(repeating: "n", count: 255), generation: .max, sealed: Record.longestSealed, largest: true),
+  ]
+
+  private func file(_ first: Record?, _ second: Record?) -> Bytes {
+    [first, second].flatMap { $0.map(codec.encode) ?? Bytes(repeating: 0, count: RecordCodec.slotLength) }
+  }
+
+  @Test(arguments: samples)
+  func `what is written is read back`(record: Record) {
+    let slot = codec.encode(record)
+    #expect(slot.count == RecordCodec.slotLength)
+    #expect(codec.decode(slot[...]) == record)
+  }
+
+  @Test func `a slot is lines that a person can read`() {
+    let lines = text(codec.encode(Self.enrolled(sealed: 2)).prefix { $0 != 0 }).split(separator: "\n")
+    #expect(
+      lines.dropLast() == [
+        "passcode_record=1", "generation=12", "uid=1000", "name=alice", "state=enrolled", "suspended=no",
+        "sealed=0025", "failures=1", "failed_boot=ffffffffffffffff0000000000000005", "failed_at=123456",
+        "served=no", "enrolled_time=1767225600", "success_time=0", "failure_time=7",
+      ])
+    #expect(lines.last?.hasPrefix("checksum=") == true)
+    #expect(lines.last?.utf8.count == 9 + 64)
+  }
+
+  @Test(arguments: [UInt8(0x01), 0x80])
+  func `a flipped bit is detected wherever it is`(bit: UInt8) {
+    let slot = codec.encode(Self.enrolled())
+    for offset in slot.indices {
+      var changed = slot
+      changed[offset] ^= bit
+      if codec.decode(changed[...]) != nil { Issue.record("bit \(bit) at \(offset) went unnoticed") }
+    }
+  }
+
+  @Test func `every other value of a byte is detected`() {
+    let slot = codec.encode(Self.enrolled())
+    let used = slot.prefix { $0 != 0 }.count
+    // Every seventh byte of the text meets each line; then the text's end, and padding.
+    for offset in Array(stride(from: 0, to: used, by: 7)) + [used - 1, used, used + 1, slot.count - 1] {
+      for value in UInt8.min...UInt8.max where value != slot[offset] {
+        var changed = slot
+        changed[offset] = value
+        if codec.decode(changed[...]) != nil { Issue.record("\(value) at \(offset) went unnoticed") }
+      }
+    }
+  }
+
+  @Test(arguments: Array(stride(from: 512, to: RecordCodec.slotLength, by: 512)), [0, 1])
+  func `a torn write leaves the record as it was`(torn: Int, slot: Int) {
+    let old = Self.enrolled(name: String(repeating: "o", count: 255), generation: 7, sealed: 256)
+    let new = Self.enrolled(name: String(repeating: "n", count: 255), generation: 8, sealed: 256)
+    let slots = [codec.encode(old), codec.encode(Self.enrolled(generation: 6))]
+    let written = slot == 1 ? slots : slots.reversed()
+    var after = written.flatMap { $0 }
+    let start = slot * RecordCodec.slotLength
+    after.replaceSubrange(start..<start + torn, with: codec.encode(new).prefix(torn))
+    let contents = codec.read(after)
+    if torn >= codec.encode(new).prefix(while: { $0 != 0 }).count {  // all its text: the rest is NUL anyway
+      #expect(contents?.record == new)
+    } else {
+      #expect(contents == RecordCodec.Contents(record: old, nextSlot: slot, damaged: true))
+    }
+  }
+
+  @Test(arguments: [0, 1])
+  func `the higher generation wins and the other slot is written next`(newer: Int) {
+    let (old, new) = (Self.enrolled(generation: 41), Self.enrolled(generation: 42))
+    let contents = codec.read(newer == 0 ? file(new, old) : file(old, new))
+    #expect(contents == RecordCodec.Contents(record: new, nextSlot: 1 - newer, damaged: false))
+  }
+
+  @Test(arguments: [0, 1])
+  func `one bad slot falls back to the other, which is kept`(bad: Int) {
+    let record = Self.enrolled()
+    let contents = codec.read(bad == 0 ? file(nil, record) : file(record, nil))
+    #expect(contents == RecordCodec.Contents(record: record, nextSlot: bad, damaged: true))
+  }
+
+  @Test func `two bad slots are no record`() {
+    #expect(codec.read(file(nil, nil)) == nil)
+    var changed = file(Self.enrolled(), Self.enrolled(generation: 13))
+    changed[5] ^= 1
+    changed[RecordCodec.slotLength + 5] ^= 1
+    #expect(codec.read(changed) == nil)
+  }
+
+  @Test(arguments: [0, 1, 4_095, 4_096, 8_191, 8_193])
+  func `a file of another length is no record`(length: Int) {
+    let whole = file(Self.enrolled(), Self.enrolled(generation: 13)) + [0]
+    #expect(codec.read(Bytes(whole.prefix(length))) == nil)
+  }
+
+  @Test(arguments: [0, 1, 4_095])
+  func `a slot of another length is no record`(length: Int) {
+    #expect(codec.decode(codec.encode(Self.enrolled()).prefix(length)) == nil)
+  }
+
+  /// A slot whose checksum is right and whose lines are not what `encode` makes.
+  private func forged(_ line: String, _ instead: String) -> Bytes {
+    let lines = text(codec.encode(Self.enrolled()).prefix { $0 != 0 }).split(separator: "\n").dropLast()
+    let body = Bytes(text: lines.map { $0 == line ? instead : $0 + "\n" }.joined())
+    let sum = Bytes(text: "checksum=") + hexadecimal(testChecksum(body)) + [0x0a]
+    return body + sum + Bytes(repeating: 0, count: RecordCodec.slotLength - body.count - sum.count)
+  }
+
+  @Test func `a forged slot that changes nothing is a record`() {
+    #expect(codec.decode(forged("uid=1000", "uid=1000\n")[...]) == Self.enrolled())
+  }
+
+  @Test(arguments: [
+    ("passcode_record=1", "passcode_record=2\n"), ("passcode_record=1", ""),
+    ("generation=12", "generation=012\n"),
+    ("generation=12", "generation=18446744073709551616\n"), ("generation=12", "generation=-1\n"),
+    ("uid=1000", "uid=4294967296\n"), ("uid=1000", "uid=1000\nuid=1000\n"), ("uid=1000", "uid=1000 \n"),
+    ("name=alice", "name=\n"), ("name=alice", "name=a\u{1}b\n"), ("name=alice", "name=a\u{0}b\n"),
+    ("name=alice", "name=" + String(repeating: "n", count: 256) + "\n"),
+    ("state=enrolled", "state=removed\n"),
+    ("state=enrolled", "state=\n"), ("state=enrolled", "state=Enrolled\n"),
+    ("suspended=no", "suspended=maybe\n"),
+    ("failures=1", "failures=4294967296\n"), ("failures=1", "failures=\n"), ("failed_at=123456", ""),
+    ("served=no", "served=no\r\n"), ("success_time=0", "success_time=00\n"),
+    ("failure_time=7", "failure_time=7\nmore=1\n"),
+  ])
+  func `a right checksum doesn't excuse a wrong line`(line: String, instead: String) {
+    #expect(codec.decode(forged(line, instead)[...]) == nil)
+  }
+
+  @Test(arguments: [0, Record.longestSealed + 1])
+  func `a credential of no bytes or too many is no record`(sealed: Int) {
+    #expect(codec.decode(codec.encode(Self.enrolled(sealed: sealed))[...]) == nil)
+  }
+
+  @Test(arguments: [
+    ("", false), ("a", true), ("a b", true), ("é", true), ("a\nb", false), ("a\u{0}", false),
+    ("\u{7f}", false),
+  ])
+  func `a name is kept if it has no control characters`(name: String, kept: Bool) {
+    #expect(Record.canKeep(name: Bytes(text: name)) == kept)
+  }
+
+  @Test(arguments: [(255, true), (256, false)])
+  func `a name is kept up to 255 bytes`(length: Int, kept: Bool) {
+    #expect(Record.canKeep(name: Bytes(repeating: 0x61, count: length)) == kept)
+  }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import PasscodePolicy
+
+struct WordsTests {
+  @Test(
+    arguments: [
+      (.wrong(.open(attemptsLeft: 2)), "Wrong passcode, 2 attempts left."),
+      (.wrong(.open(attemptsLeft: 1)), "Wrong passcode, 1 attempt left."),
+      (.wrong(.locked(milliseconds: 60_000)), "Passcode locked (1 minute left to unlock)."),
+      (.locked(milliseconds: 180_000), "Passcode locked (3 minutes left to unlock)."),
+      (.locked(milliseconds: 45_000), "Passcode locked (45 seconds left to unlock)."),
+      (
+        .wrong(.exhausted),
+        "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+      ),
+      (.exhausted, "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."),
+      (.disabled, "Passcode suspended by the administrator."),
+    ] as [(Verdict, String)])
+  func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
+    #expect(Words.notice(verdict) == words)
+  }
+
+  @Test(arguments: [
+    Verdict.granted, .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
+    .unavailable(Fault(.key, "no key")),
+  ])
+  func `what is another module's to say is not said`(verdict: Verdict) {
+    #expect(Words.notice(verdict) == nil)
+  }
+
+  @Test(arguments: [1, 60_000, 3_600_000, 2_592_000_000] as [UInt64])
+  func `a lock notice contains the words that hyprlock looks for`(milliseconds: UInt64) throws {
+    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds)))
+    #expect(notice.contains("left to unlock"))
+  }
+
+  @Test(
+    arguments: [
+      (0, "1 second"), (1, "1 second"), (999, "1 second"), (1_000, "1 second"), (1_001, "2 seconds"),
+      (59_000, "59 seconds"), (59_001, "1 minute"), (60_000, "1 minute"), (60_001, "2 minutes"),
+      (179_001, "3 minutes"), (180_000, "3 minutes"), (3_600_000, "60 minutes"), (5_400_000, "90 minutes"),
+      (5_400_001, "2 hours"), (7_200_000, "2 hours"), (7_200_001, "3 hours"), (172_800_000, "48 hours"),
+      (172_800_001, "3 days"), (2_592_000_000, "30 days"), (UInt64.max, "213503982335 days"),
+    ] as [(UInt64, String)])
+  func `a remaining time is rounded up`(milliseconds: UInt64, words: String) {
+    #expect(Words.remaining(milliseconds) == words)
+  }
+}
