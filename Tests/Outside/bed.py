@@ -1,0 +1,216 @@
+"""A throw-away bed for the built programs: configuration, store, key and PAM services of its own."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import pwd
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import pam
+
+BUILD = pathlib.Path(os.environ.get("PASSCODE_BUILD", ".build/ship/out")).absolute()
+MODULE = BUILD / "pam_passcode.so"
+TOOL = BUILD / "passcode"
+SERVICE = "passcode-test"
+SLOT = 4096
+
+# Fast on purpose: what is tested here is not Argon2's strength.
+QUICK = {"opslimit": "1", "memlimit": "64K", "fail_delay": "0"}
+
+
+class Bed:
+    def __init__(self, owner="root", journal=None, **options):
+        self.owner, self.journal = owner, journal
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-test-"))
+        self.folder.chmod(0o755)
+        self.configuration = self.folder / "passcode.conf"
+        self.store, self.key, self.services = (self.folder / name for name in ("store", "key", "pam.d"))
+        self.services.mkdir()
+        self.options = {"store": self.store, "key_file": self.key, **QUICK}
+        shutil.chown(self.folder, owner)
+        self.configure(**options)
+        self.service()
+        self.typed = set()
+        self._first_line = len(journal.lines()) if journal else 0
+
+    def remove(self):
+        shutil.rmtree(self.folder)
+
+    # MARK: What administrators write
+
+    def configure(self, *lines, **options):
+        """Writes the configuration: the bed's options with these changed, and further lines as they are."""
+        self.options.update(options)
+        text = "".join(f"{name}={value}\n" for name, value in self.options.items())
+        self.configuration.write_text(text + "".join(line + "\n" for line in lines))
+        self.configuration.chmod(0o644)
+        shutil.chown(self.configuration, self.owner)
+
+    def service(self, *arguments, stack="auth required {module}"):
+        """Writes the service file; `{module}` stands for the module with its conf= and the arguments."""
+        module = " ".join([str(MODULE), f"conf={self.configuration}", *arguments])
+        (self.services / SERVICE).write_text(stack.format(module=module) + "\n")
+
+    # MARK: The tool
+
+    def tool(self, *arguments, stdin="", user=None, check=None):
+        """Runs the tool; with `user`, as that person and nothing else."""
+        who = {} if user is None else {"user": uid(user), "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+        data = stdin if isinstance(stdin, bytes) else stdin.encode()
+        done = subprocess.run(
+            [str(TOOL), "--conf", str(self.configuration), *arguments],
+            input=data, capture_output=True, timeout=120, env=environment, cwd="/", **who,
+        )  # fmt: skip
+        answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+        if check is not None:
+            assert answer.status == check, f"passcode {' '.join(arguments)}: {answer}"
+        return answer
+
+    def enroll(self, user, code):
+        """A passcode for the user, and a machine key if there is none."""
+        by = None if self.owner == "root" else self.owner
+        self.typed.add(code)
+        if not self.key.exists():
+            self.tool("key", "init", user=by, check=0)
+        return self.tool("enroll", "--stdin", user, stdin=code + "\n", user=by, check=0)
+
+    def status(self, user):
+        by = None if self.owner == "root" else self.owner
+        return json.loads(self.tool("status", "--json", user, user=by).output)
+
+    def failures(self, user):
+        return self.status(user)["failures"]
+
+    # MARK: PAM
+
+    def authenticate(self, user, *answers, **how):
+        return self.start(user, *answers, **how).wait()
+
+    def start(self, user, *answers, **how):
+        self.typed |= {answer for answer in answers if isinstance(answer, str)}
+        return pam.start(SERVICE, user, self.services, answers, **how)
+
+    # MARK: The store
+
+    def record_file(self, user):
+        return self.store / str(uid(user))
+
+    def record(self, user):
+        return self.record_file(user).read_bytes()
+
+    def rewrite(self, user, change, source=None):
+        """Forges the user's record: each slot's text changed, with the checksum that belongs to it."""
+        slots = []
+        whole = self.record(source or user)
+        for start in range(0, len(whole), SLOT):
+            text = whole[start : start + SLOT].rstrip(b"\0")
+            body, line, _ = text.partition(b"checksum=")
+            if line:
+                body = change(body)
+                text = body + b"checksum=" + hashlib.blake2b(body, digest_size=32).hexdigest().encode() + b"\n"
+            slots.append(text.ljust(SLOT, b"\0"))
+        path = self.record_file(user)
+        if not path.exists():
+            shutil.copy2(self.record_file(source), path)
+            shutil.copystat(self.record_file(source), path)
+            owner = self.record_file(source).stat()
+            os.chown(path, owner.st_uid, owner.st_gid)
+        path.write_bytes(b"".join(slots))
+
+    # MARK: The log
+
+    def log(self):
+        """The log lines since the bed was made."""
+        return self.journal.lines()[self._first_line :]
+
+    def assert_nothing_typed_was_logged(self):
+        """No passcode in a log line: neither on success, nor after failure, nor with debug."""
+        for line in self.log():
+            message = line.message.replace(str(self.folder), "")
+            for typed in self.typed:
+                assert len(typed) < 4 or typed not in message, f"typed {typed!r}, logged {message!r}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    output: str
+    errors: str
+
+
+def uid(user):
+    return pwd.getpwnam(user).pw_uid
+
+
+def become(real, effective=None, saved=None):
+    """For `prepare`: these users' ids, by name; with one name, that person and nobody else."""
+    effective, saved = effective or real, saved or effective or real
+
+    def prepare():
+        if real == effective == saved:
+            os.setgroups([])
+            os.setresgid(*[pwd.getpwnam(real).pw_gid] * 3)
+        os.setresuid(uid(real), uid(effective), uid(saved))
+
+    return prepare
+
+
+def more_memory_than(bytes_more):
+    """For `prepare`: at most so much more address space than now."""
+
+    def prepare():
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + bytes_more
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    return prepare
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.005)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    facility: int
+    severity: int
+    message: str
+
+
+class Journal:
+    """Collects what is sent to /dev/log (syslog's datagrams, RFC 3164)."""
+
+    def __init__(self, path="/dev/log"):
+        self._lines, self._path = [], path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(path)
+        os.chmod(path, 0o666)
+        threading.Thread(target=self._collect, daemon=True).start()
+
+    def _collect(self):
+        while True:
+            text = self._socket.recv(65536).decode(errors="backslashreplace")
+            priority, header, message = re.match(r"<(\d+)>(.*?): (.*)", text, re.DOTALL).groups()
+            self._lines.append(Line(int(priority) // 8, int(priority) % 8, message))
+
+    def lines(self):
+        """All lines that were sent before now."""
+        mark = f"mark {time.monotonic_ns()}"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(f"<0>mark: {mark}".encode(), self._path)
+        wait_for(lambda: any(line.message == mark for line in self._lines))
+        self._lines = [line for line in self._lines if not line.message.startswith("mark ")]
+        return list(self._lines)

@@ -1,0 +1,63 @@
+"""Fixtures. What is missing fails loudly: nothing here is ever skipped."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import bed as beds  # noqa: E402
+
+PEOPLE = ["alice", "bob", "carol"]
+
+
+def pytest_configure():
+    if not os.environ.get("PASSCODE_NAMESPACE"):
+        pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
+    for program in (beds.MODULE, beds.TOOL):
+        if not program.is_file():
+            pytest.exit(f"{program} is not there: build it first", 1)
+
+
+@pytest.fixture(scope="session")
+def journal():
+    return beds.Journal()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def people(journal):
+    """Ordinary accounts, in the namespace's copy of /etc."""
+    for name in PEOPLE:
+        subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
+    return PEOPLE
+
+
+@pytest.fixture
+def make_bed(journal):
+    """Makes beds, and takes them away after the test and after a look into the log."""
+    made = []
+
+    def make(owner="root", **options):
+        made.append(beds.Bed(owner, journal, **options))
+        return made[-1]
+
+    yield make
+    for bed in made:
+        bed.assert_nothing_typed_was_logged()
+        bed.remove()
+
+
+@pytest.fixture
+def bed(make_bed):
+    """An empty bed of root's."""
+    return make_bed()
+
+
+@pytest.fixture
+def alice(bed):
+    """A bed in which alice has the passcode 0471."""
+    bed.enroll("alice", "0471")
+    return bed
