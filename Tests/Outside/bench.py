@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""Figures: ratios of medians, measured interleaved in one run, so that the machine's mood cancels out.
+
+Run by Tests/outside Tests/Outside/test_figures.py, which prints the table and holds it to its bars.
+"""
+
+import ctypes
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+import _ctypes
+
+import pam
+from bed import MODULE, SERVICE
+
+_ARGON2ID13 = 2
+
+
+def seconds(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def interleaved(rounds, *works):
+    """The median seconds of each, taking turns."""
+    taken = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*taken, strict=True)]
+
+
+def bare_hash(operations, memory):
+    """crypto_pwhash of four bytes at the given cost."""
+    sodium = ctypes.CDLL("libsodium.so.23")
+    sodium.sodium_init()
+    out, salt = ctypes.create_string_buffer(32), os.urandom(16)
+
+    def work():
+        status = sodium.crypto_pwhash(
+            out, ctypes.c_ulonglong(32), b"0471", ctypes.c_ulonglong(4), salt,
+            ctypes.c_ulonglong(operations), ctypes.c_size_t(memory), ctypes.c_int(_ARGON2ID13),
+        )  # fmt: skip
+        assert status == 0
+
+    return work
+
+
+def login(bed, user, code, result):
+    """pam_authenticate on a handle that is already open, as a login program has it."""
+
+    def work():
+        outcome = pam.Outcome()
+        handle = pam.Handle(SERVICE, user, bed.services, [code], outcome)
+        start = time.perf_counter()
+        handle.call("authenticate")
+        work.inner.append(time.perf_counter() - start)
+        handle.end()
+        assert outcome.results == [result], outcome
+
+    work.inner = []
+    return work
+
+
+def login_against_hash(bed, operations, memory, rounds=15):
+    """The whole of pam_authenticate with the right passcode, and the bare hash at the same cost.
+
+    The module is loaded in each round anew, and that counts: so it is in every real login.
+    """
+    bed.configure(opslimit=operations, memlimit=memory)
+    bed.enroll("alice", "0471")
+    right, bare = login(bed, "alice", "0471", "SUCCESS"), bare_hash(operations, memory)
+    right(), bare()
+    right.inner.clear()
+    _, hashing = interleaved(rounds, right, bare)
+    return statistics.median(right.inner), hashing
+
+
+def locked_against_login(bed, rounds=15):
+    """An answer while locked, and a verification at the default cost."""
+    bed.configure(opslimit=3, memlimit="64M")
+    bed.enroll("alice", "0471")
+    bed.enroll("bob", "0471")
+    for code in ("1593", "2604", "3715"):
+        bed.authenticate("bob", code)
+    right, locked = login(bed, "alice", "0471", "SUCCESS"), login(bed, "bob", "0471", "AUTH_ERR")
+    right(), locked()
+    right.inner.clear(), locked.inner.clear()
+    interleaved(rounds, right, locked)
+    return statistics.median(locked.inner), statistics.median(right.inner)
+
+
+def load(path):
+    def work():
+        _ctypes.dlclose(_ctypes.dlopen(str(path), os.RTLD_NOW))
+
+    return work
+
+
+def loading_against_pam_unix(rounds=301):
+    """dlopen and dlclose of the module, and of pam_unix.so, with the libraries that each brings.
+
+    To be called in a process that has libpam, as every caller has, but no libsodium yet.
+    """
+    assert "libsodium" not in pathlib.Path("/proc/self/maps").read_text()
+    [theirs] = pathlib.Path("/usr/lib").glob("*-linux-gnu/security/pam_unix.so")
+    ours, unix = load(MODULE), load(theirs)
+    ours(), unix()
+    return interleaved(rounds, ours, unix)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(" ".join(map(repr, loading_against_pam_unix())))

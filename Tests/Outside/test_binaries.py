@@ -1,0 +1,150 @@
+"""The built files: what they export, need and cost to load."""
+
+import ctypes
+import gc
+import os
+import pathlib
+import re
+import subprocess
+
+import _ctypes
+import pytest
+
+import pam
+from bed import MODULE, SERVICE, TOOL
+
+ALLOWED = {"libpam.so.0", "libsodium.so.23", "libc.so.6", "libm.so.6"}
+BOTH = pytest.mark.parametrize("program", [MODULE, TOOL], ids=lambda path: path.name)
+
+
+def readelf(option, path):
+    return subprocess.run(["readelf", "--wide", option, str(path)], check=True, capture_output=True, text=True).stdout
+
+
+def dynamic(path, tag):
+    """The values of a tag of the dynamic section."""
+    return re.findall(rf"\({tag}\)\s+(.*)", readelf("--dynamic", path))
+
+
+def test_the_module_exports_pam_entries_and_nothing_else():
+    listing = subprocess.run(["nm", "-D", "--defined-only", str(MODULE)], check=True, capture_output=True, text=True)
+    names = {line.split()[-1].partition("@")[0] for line in listing.stdout.splitlines()}
+    assert {"pam_sm_authenticate", "pam_sm_setcred"} <= names
+    assert names <= {"pam_sm_authenticate", "pam_sm_setcred", "pam_sm_open_session", "pam_sm_close_session"}
+
+
+@BOTH
+def test_only_libpam_libsodium_and_libc_are_needed(program):
+    needed = {re.search(r"\[(.*)\]", value)[1] for value in dynamic(program, "NEEDED")}
+    assert {"libsodium.so.23", "libc.so.6"} <= needed <= ALLOWED
+
+
+@BOTH
+def test_no_path_to_libraries_is_built_in(program):
+    assert dynamic(program, "RUNPATH") == dynamic(program, "RPATH") == []
+
+
+@BOTH
+def test_everything_is_resolved_at_start_and_then_read_only(program):
+    assert any("NOW" in value for value in dynamic(program, "FLAGS") + dynamic(program, "FLAGS_1"))
+    assert "GNU_RELRO" in readelf("--program-headers", program)
+
+
+@BOTH
+def test_neither_stack_nor_data_is_executable(program):
+    segments = re.findall(r"^\s+(GNU_STACK|LOAD) .* ([R ][W ][E ]) 0x", readelf("--program-headers", program), re.MULTILINE)
+    assert ("GNU_STACK", "RW ") in segments
+    assert not [flags for _, flags in segments if "W" in flags and "E" in flags]
+    assert dynamic(program, "TEXTREL") == []
+
+
+@BOTH
+def test_position_independent(program):
+    assert re.search(r"Type:\s+DYN", readelf("--file-header", program))
+    if program == TOOL:
+        assert any("PIE" in value for value in dynamic(program, "FLAGS_1"))
+
+
+@BOTH
+def test_nothing_of_the_build_machine_is_in_it(program):
+    """Neither folders of the machine that built it nor a Swift runtime's tables."""
+    text = program.read_bytes()
+    assert b".build/" not in text and b"/home/" not in text and b"/root/" not in text and b"/tmp/" not in text
+
+
+def test_the_module_is_small(tmp_path):
+    stripped = tmp_path / "stripped.so"
+    subprocess.run(["strip", "-o", str(stripped), str(MODULE)], check=True)
+    assert stripped.stat().st_size <= 80 * 1024
+
+
+def test_the_module_links_without_anything_undefined():
+    done = subprocess.run(["ldd", "-r", str(MODULE)], capture_output=True, text=True)
+    assert "undefined" not in done.stdout + done.stderr and "not found" not in done.stdout
+
+
+# MARK: Loading it again and again
+
+
+def cost():
+    """Resident memory in KiB, open descriptors, mappings."""
+    gc.collect()
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    maps = pathlib.Path("/proc/self/maps").read_text().count("\n")
+    return pages * os.sysconf("SC_PAGESIZE") // 1024, len(os.listdir("/proc/self/fd")), maps
+
+
+def in_child(work):
+    """Runs it in a child, whose cost is its own; returns its growth."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            os.write(writing, repr(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    data = b"".join(iter(lambda: os.read(reading, 4096), b""))
+    os.close(reading)
+    assert os.waitpid(child, 0)[1] == 0
+    return eval(data)
+
+
+def growth(step, times):
+    for _ in range(times // 10):
+        step()
+    before = cost()
+    for _ in range(times):
+        step()
+    return tuple(after - earlier for after, earlier in zip(cost(), before, strict=True))
+
+
+def test_a_thousand_loads_leave_nothing():
+    def load():
+        handle = _ctypes.dlopen(str(MODULE), os.RTLD_NOW)
+        assert ctypes.c_void_p.from_address(_ctypes.dlsym(handle, "pam_sm_authenticate"))
+        _ctypes.dlclose(handle)
+
+    memory, descriptors, mappings = in_child(lambda: growth(load, 1_000))
+    assert memory <= 64 and descriptors == 0 and mappings == 0
+
+
+def test_it_is_really_unloaded():
+    def mapped():
+        _ctypes.dlclose(_ctypes.dlopen(str(MODULE), os.RTLD_NOW))
+        return MODULE.name in pathlib.Path("/proc/self/maps").read_text()
+
+    assert in_child(mapped) is False
+
+
+@pytest.mark.parametrize("code, result", [("0471", "SUCCESS"), ("abcd", "AUTH_ERR"), ("", "AUTH_ERR")])
+def test_three_hundred_logins_in_one_process_leave_nothing(alice, code, result):
+    def login():
+        outcome = pam.Outcome()
+        handle = pam.Handle(SERVICE, "alice", alice.services, [code], outcome)
+        handle.call("authenticate")
+        handle.end()
+        assert outcome.results == [result]
+
+    alice.typed.add(code)
+    memory, descriptors, mappings = in_child(lambda: growth(login, 300))
+    assert memory <= 256 and descriptors == 0 and mappings <= 2

@@ -1,0 +1,32 @@
+"""The figures that were promised, with their bars."""
+
+import subprocess
+import sys
+
+import pytest
+
+import bench
+
+
+def show(capsys, name, ours, other, bar):
+    ratio = ours / other
+    with capsys.disabled():
+        print(f"\n  {name:<58} {ours * 1e3:9.3f} ms / {other * 1e3:9.3f} ms = {ratio:6.3f}  (at most {bar:g})")
+    return ratio
+
+
+@pytest.mark.parametrize("operations, memory", [(3, 64 << 20), (1, 64 << 20)])
+def test_a_login_costs_what_its_hash_costs(bed, capsys, operations, memory):
+    ours, other = bench.login_against_hash(bed, operations, memory)
+    assert show(capsys, f"login / crypto_pwhash, opslimit={operations}", ours, other, 1.05) <= 1.05
+
+
+def test_loading_the_module_costs_no_more_than_pam_unix(capsys):
+    done = subprocess.run([sys.executable, bench.__file__], check=True, capture_output=True, text=True)
+    ours, other = map(float, done.stdout.split())
+    assert show(capsys, "dlopen of pam_passcode.so / pam_unix.so", ours, other, 1.0) <= 1.0
+
+
+def test_a_locked_answer_costs_a_fiftieth_of_a_verification(bed, capsys):
+    ours, other = bench.locked_against_login(bed)
+    assert show(capsys, "locked answer / verification", ours, other, 1 / 50) <= 1 / 50
