@@ -22,6 +22,7 @@ MODULE = BUILD / "pam_passcode.so"
 TOOL = BUILD / "passcode"
 SERVICE = "passcode-test"
 SLOT = 4096
+PEOPLE = ["alice", "bob", "carol"]
 
 # Fast on purpose: what is tested here is not Argon2's strength.
 QUICK = {"opslimit": "1", "memlimit": "64K", "fail_delay": "0"}
@@ -64,7 +65,11 @@ class Bed:
 
     def tool(self, *arguments, stdin="", user=None, check=None):
         """Runs the tool; with `user`, as that person and nothing else."""
-        who = {} if user is None else {"user": uid(user), "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+        who = (
+            {}
+            if user is None
+            else {"user": uid(user), "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+        )
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         done = subprocess.run(
@@ -97,7 +102,7 @@ class Bed:
         return self.start(user, *answers, **how).wait()
 
     def start(self, user, *answers, **how):
-        self.typed |= {answer for answer in answers if isinstance(answer, str)}
+        self.typed |= {answer for answer in answers if isinstance(answer, str)} - {user, *PEOPLE}
         return pam.start(SERVICE, user, self.services, answers, **how)
 
     # MARK: The store
@@ -117,7 +122,9 @@ class Bed:
             body, line, _ = text.partition(b"checksum=")
             if line:
                 body = change(body)
-                text = body + b"checksum=" + hashlib.blake2b(body, digest_size=32).hexdigest().encode() + b"\n"
+                text = (
+                    body + b"checksum=" + hashlib.blake2b(body, digest_size=32).hexdigest().encode() + b"\n"
+                )
             slots.append(text.ljust(SLOT, b"\0"))
         path = self.record_file(user)
         if not path.exists():
@@ -132,6 +139,10 @@ class Bed:
     def log(self):
         """The log lines since the bed was made."""
         return self.journal.lines()[self._first_line :]
+
+    def module_log(self):
+        """Those of the module: libpam puts the service's name in front."""
+        return [line for line in self.log() if f"({SERVICE}:auth): " in line.message]
 
     def assert_nothing_typed_was_logged(self):
         """No passcode in a log line: neither on success, nor after failure, nor with debug."""

@@ -1,7 +1,6 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -10,8 +9,6 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import bed as beds  # noqa: E402
-
-PEOPLE = ["alice", "bob", "carol"]
 
 
 def pytest_configure():
@@ -30,9 +27,9 @@ def journal():
 @pytest.fixture(scope="session", autouse=True)
 def people(journal):
     """Ordinary accounts, in the namespace's copy of /etc."""
-    for name in PEOPLE:
+    for name in beds.PEOPLE:
         subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
-    return PEOPLE
+    return beds.PEOPLE
 
 
 @pytest.fixture
@@ -60,4 +57,11 @@ def bed(make_bed):
 def alice(bed):
     """A bed in which alice has the passcode 0471."""
     bed.enroll("alice", "0471")
+    return bed
+
+
+@pytest.fixture
+def keyed(bed):
+    """A bed with a machine key, and nobody enrolled."""
+    bed.tool("key", "init", check=0)
     return bed

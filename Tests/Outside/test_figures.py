@@ -11,7 +11,9 @@ import bench
 def show(capsys, name, ours, other, bar):
     ratio = ours / other
     with capsys.disabled():
-        print(f"\n  {name:<58} {ours * 1e3:9.3f} ms / {other * 1e3:9.3f} ms = {ratio:6.3f}  (at most {bar:g})")
+        print(
+            f"\n  {name:<58} {ours * 1e3:9.3f} ms / {other * 1e3:9.3f} ms = {ratio:6.3f}  (at most {bar:g})"
+        )
     return ratio
 
 

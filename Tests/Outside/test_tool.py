@@ -1,15 +1,12 @@
-"""The tool: exit statuses, what it writes, and its manners on a terminal and in scripts."""
+"""The tool in scripts: exit statuses, what it says and what it writes."""
 
 import contextlib
 import json
-import os
 import pwd
 import re
-import signal
 import stat
 import subprocess
 
-import pexpect
 import pytest
 
 from bed import TOOL, uid
@@ -58,7 +55,10 @@ def test_wrong_usage(bed, arguments):
 
 
 def test_conf_before_or_after_the_command(alice):
-    for arguments in (["--conf", alice.configuration, "status", "alice"], ["status", "alice", "--conf", alice.configuration]):
+    for arguments in (
+        ["--conf", alice.configuration, "status", "alice"],
+        ["status", "alice", "--conf", alice.configuration],
+    ):
         assert subprocess.run([str(TOOL), *map(str, arguments)], capture_output=True).returncode == DONE
 
 
@@ -132,7 +132,9 @@ def test_a_last_line_without_its_end_is_a_line(bed):
     bed.tool("verify", "--stdin", "alice", stdin="0471", check=DONE)
 
 
-@pytest.mark.parametrize("lengths, code, status", [("4", "0471", 0), ("4", "004711", 5), ("6", "004711", 0), ("6", "0471", 5)])
+@pytest.mark.parametrize(
+    "lengths, code, status", [("4", "0471", 0), ("4", "004711", 5), ("6", "004711", 0), ("6", "0471", 5)]
+)
 def test_lengths_govern_new_passcodes(bed, lengths, code, status):
     bed.configure(lengths=lengths)
     bed.tool("key", "init", check=DONE)
@@ -162,7 +164,9 @@ def test_an_unknown_account_is_not_enrolled(bed):
 def test_two_passcodes_alike_look_different(alice):
     """A salt, a nonce: nothing in the store tells that two people chose the same."""
     alice.enroll("bob", "0471")
-    sealed = [re.search(rb"^sealed=(\w{64,})$", alice.record(name), re.MULTILINE)[1] for name in ("alice", "bob")]
+    sealed = [
+        re.search(rb"^sealed=(\w{64,})$", alice.record(name), re.MULTILINE)[1] for name in ("alice", "bob")
+    ]
     assert sealed[0] != sealed[1] and sealed[0][:32] != sealed[1][:32]
 
 
@@ -257,7 +261,11 @@ def test_status_of_somebody_without_a_passcode(alice):
 
 def test_status_shows_no_secret(alice):
     answer = alice.tool("status", "alice", check=DONE)
-    assert "alice" in answer.output and "0471" not in answer.output and not re.search(r"[0-9a-f]{32}", answer.output)
+    assert (
+        "alice" in answer.output
+        and "0471" not in answer.output
+        and not re.search(r"[0-9a-f]{32}", answer.output)
+    )
 
 
 def test_a_damaged_record_is_shown_and_can_be_removed(alice):
@@ -314,115 +322,3 @@ def test_quiet_says_nothing(alice):
     for command in (["unlock", "alice"], ["verify", "--stdin", "alice"], ["remove", "alice"]):
         answer = alice.tool("--quiet", *command, stdin="0471\n", check=DONE)
         assert answer.output == ""
-
-
-# MARK: On a terminal
-
-TERMINAL = 'trap : INT QUIT; "$@"; echo "status=$?"; stty -a'
-
-
-class Terminal:
-    """The tool on a pseudo-terminal, in a shell that outlives it and tells what it left."""
-
-    def __init__(self, bed, *arguments):
-        command = [str(TOOL), "--conf", str(bed.configuration), *arguments]
-        self.child = pexpect.spawn("/bin/bash", ["-c", TERMINAL, "-", *command], encoding="utf-8", timeout=30)
-        self.prompts = 0
-
-    def type(self, text):
-        """Waits for a prompt with echo off, and answers it."""
-        self.child.expect(r": $")
-        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
-        self.prompts += 1
-        self.child.send(text)
-
-    def ends(self):
-        """The exit status; the terminal is as it was, and no code was shown."""
-        self.child.expect(r"status=(\d+)\r\n")
-        status = int(self.child.match[1])
-        said = self.child.before
-        self.child.expect(pexpect.EOF)
-        assert re.search(r"(?<!-)\becho\b", self.child.before), "echo is off"
-        assert re.search(r"(?<!-)\bisig\b", self.child.before) and re.search(r"(?<!-)\bicanon\b", self.child.before)
-        assert not re.search(r"\b\d{4}(\d\d)?\b", said), "a code was shown"
-        self.child.close()
-        return status, said
-
-
-@pytest.fixture
-def keyed(bed):
-    bed.tool("key", "init", check=DONE)
-    return bed
-
-
-def test_enroll_asks_twice(keyed):
-    terminal = Terminal(keyed, "enroll", "alice")
-    terminal.type("0471\r")
-    terminal.type("0471\r")
-    assert terminal.ends()[0] == DONE
-    assert keyed.authenticate("alice", "0471").result == "SUCCESS"
-
-
-def test_a_mismatch_is_told_and_asked_again(keyed):
-    terminal = Terminal(keyed, "enroll", "alice")
-    for typed in ("0471", "0472", "004711", "004711"):
-        terminal.type(typed + "\r")
-    assert terminal.ends()[0] == DONE
-    assert keyed.authenticate("alice", "004711").result == "SUCCESS"
-
-
-def test_three_mismatches_are_enough(keyed):
-    terminal = Terminal(keyed, "enroll", "alice")
-    for typed in ("0471", "0472") * 3:
-        terminal.type(typed + "\r")
-    assert terminal.ends()[0] == POLICY
-    assert keyed.status("alice")["enrolled"] is False
-
-
-@pytest.mark.parametrize("typed", ["12345", "abcd", "", "٠٤٧١", "1" * 300])
-def test_what_is_no_passcode_is_told_and_asked_again(keyed, typed):
-    terminal = Terminal(keyed, "enroll", "alice")
-    terminal.type(typed + "\r")
-    terminal.type("0471\r")
-    terminal.type("0471\r")
-    assert terminal.ends()[0] == DONE
-    assert keyed.authenticate("alice", "0471").result == "SUCCESS"
-
-
-def test_verify_asks_once(alice):
-    terminal = Terminal(alice, "verify", "alice")
-    terminal.type("0471\r")
-    assert terminal.ends()[0] == DONE and terminal.prompts == 1
-
-
-@pytest.mark.parametrize("prompt", [1, 2])
-@pytest.mark.parametrize("typed", ["", "047"])
-@pytest.mark.parametrize("key", ["\x03", "\x04\x04"], ids=["Ctrl-C", "Ctrl-D"])
-def test_cancelling_restores_the_terminal(keyed, prompt, typed, key):
-    terminal = Terminal(keyed, "enroll", "alice")
-    for _ in range(prompt - 1):
-        terminal.type("0471\r")
-    terminal.type(typed + key)
-    status, _ = terminal.ends()
-    assert status == (CANCELLED if typed == "" or key == "\x03" else status) != DONE
-    assert keyed.status("alice")["enrolled"] is False
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: number.name)
-def test_a_signal_restores_the_terminal(keyed, number):
-    terminal = Terminal(keyed, "enroll", "alice")
-    terminal.child.expect(r": $")
-    assert terminal.child.waitnoecho(timeout=5)
-    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(terminal.child.pid)], capture_output=True, text=True)
-    os.kill(int(children.stdout.split()[0]), number)
-    status, _ = terminal.ends()
-    assert status in (CANCELLED, 128 + number)
-
-
-def test_without_a_terminal_and_without_stdin_nothing_is_guessed(keyed):
-    """A pipe is no terminal: whoever means it says --stdin."""
-    done = subprocess.run(
-        ["setsid", str(TOOL), "--conf", str(keyed.configuration), "enroll", "alice"],
-        input=b"0471\n0471\n", capture_output=True, timeout=30,
-    )  # fmt: skip
-    assert done.returncode not in (DONE, 128 + signal.SIGABRT) and keyed.status("alice")["enrolled"] is False

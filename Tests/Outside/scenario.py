@@ -1,0 +1,41 @@
+"""What many scenarios need: the codes, what a refusal looks like, and hands that forge."""
+
+
+PROMPT = "Passcode: "
+BLOCKED = 'Passcode blocked after too many attempts: run "passcode unlock" with your password.'
+RIGHT, WRONG = "0471", ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
+
+
+def asked_once(outcome):
+    return outcome.prompts == [PROMPT] and outcome.styles == ["PROMPT_ECHO_OFF"]
+
+
+def refused_unasked(outcome, result, *texts):
+    return (outcome.results, outcome.prompts, outcome.texts) == ([result], [], list(texts))
+
+
+def fail(bed, times, user="alice"):
+    """So many wrong passcodes, each another one."""
+    return [bed.authenticate(user, WRONG[bed.failures(user)]) for _ in range(times)]
+
+
+def unavailable_uncharged(bed, user="alice", code=RIGHT, **how):
+    before = bed.record(user)
+    outcome = bed.authenticate(user, code, **how)
+    assert outcome.result == "AUTHINFO_UNAVAIL" and len(outcome.prompts) <= 1
+    assert bed.record(user) == before
+    assert not any("rong" in text for text in outcome.texts)
+    return outcome
+
+
+def replace_line(body, name, line):
+    lines = body.splitlines(keepends=True)
+    assert sum(old.startswith(name + b"=") for old in lines) == 1
+    return b"".join(line if old.startswith(name + b"=") else old for old in lines)
+
+
+def overwrite(path, data):
+    mode = path.stat().st_mode
+    path.chmod(0o600)
+    path.write_bytes(data)
+    path.chmod(mode & 0o7777)

@@ -1,0 +1,81 @@
+"""The lockout schedule as a person meets it: messages, waiting, exhaustion, unlocking."""
+
+import time
+
+from scenario import BLOCKED, RIGHT, WRONG, asked_once, fail, refused_unasked, replace_line
+
+
+def test_three_wrong_lock(alice):
+    outcomes = fail(alice, 3)
+    assert [outcome.texts for outcome in outcomes] == [
+        ["Wrong passcode, 2 attempts left."],
+        ["Wrong passcode, 1 attempt left."],
+        ["Passcode locked (1 minute left to unlock)."],
+    ]
+    assert all(outcome.result == "AUTH_ERR" and asked_once(outcome) for outcome in outcomes)
+
+
+def test_the_right_passcode_is_refused_while_locked(bed):
+    bed.configure(memlimit="64M", opslimit="3")
+    bed.enroll("alice", RIGHT)
+    right = bed.authenticate("alice", RIGHT)
+    fail(bed, 3)
+    before = bed.record("alice")
+    outcome = bed.authenticate("alice", RIGHT)
+    assert outcome.result == "AUTH_ERR" and outcome.prompts == []
+    assert outcome.texts in [[f"Passcode locked ({left} left to unlock)."] for left in remaining(60)]
+    assert bed.record("alice") == before, "a locked answer writes nothing"
+    assert outcome.processor_seconds < right.processor_seconds / 10, "a locked answer hashes nothing"
+
+
+def remaining(seconds):
+    """How the time left may read within the next ten seconds."""
+    return ["1 minute" if left == 60 else f"{left} seconds" for left in range(seconds, seconds - 11, -1)]
+
+
+def test_a_delay_over_lets_in(make_bed):
+    bed = make_bed(lockout="3:1s,4:2s,5:reset")
+    bed.enroll("alice", RIGHT)
+    assert fail(bed, 3)[-1].texts == ["Passcode locked (1 second left to unlock)."]
+    time.sleep(1.1)
+    outcome = bed.authenticate("alice", RIGHT)
+    assert outcome.result == "SUCCESS" and asked_once(outcome) and bed.failures("alice") == 0
+
+
+def test_delays_rise_until_it_is_exhausted(make_bed):
+    bed = make_bed(lockout="3:1s,4:2s,5:reset")
+    bed.enroll("alice", RIGHT)
+    fail(bed, 3)
+    time.sleep(1.1)
+    assert fail(bed, 1)[0].texts == ["Passcode locked (2 seconds left to unlock)."]
+    time.sleep(1.1)
+    assert refused_unasked(
+        bed.authenticate("alice", RIGHT), "AUTH_ERR", "Passcode locked (1 second left to unlock)."
+    )
+    time.sleep(1)
+    assert fail(bed, 1)[0].texts == [BLOCKED]
+    time.sleep(1)
+    assert refused_unasked(bed.authenticate("alice", RIGHT), "AUTH_ERR", BLOCKED)
+    assert bed.status("alice")["state"] == "exhausted"
+    bed.tool("unlock", "alice", check=0)
+    assert bed.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_unlock_ends_a_lock(alice):
+    fail(alice, 3)
+    alice.tool("unlock", "alice", check=0)
+    assert alice.authenticate("alice", WRONG[5]).texts == ["Wrong passcode, 2 attempts left."]
+
+
+def test_a_record_of_another_boot_starts_its_delay_over_once(make_bed):
+    bed = make_bed(lockout="3:2s")
+    bed.enroll("alice", RIGHT)
+    fail(bed, 3)
+    time.sleep(2.1)  # over, but nobody looked: unserved
+    other_boot = b"failed_boot=" + b"5" * 32 + b"\n"
+    bed.rewrite("alice", lambda body: replace_line(body, b"failed_boot", other_boot))
+    assert refused_unasked(
+        bed.authenticate("alice", RIGHT), "AUTH_ERR", "Passcode locked (2 seconds left to unlock)."
+    )
+    time.sleep(2.1)
+    assert bed.authenticate("alice", RIGHT).result == "SUCCESS"

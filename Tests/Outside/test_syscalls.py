@@ -1,0 +1,140 @@
+"""The attempt protocol as the kernel sees it: what is synced when, and what follows where a call fails."""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import client
+from bed import SERVICE
+from scenario import RIGHT, WRONG
+
+MARK = "getppid"
+
+
+def traced(bed, *codes, options=(), stack=None):
+    """The results, and for each call of pam_authenticate the system calls [name, line] that it made."""
+    trace = bed.folder / "trace"
+    trace.unlink(missing_ok=True)
+    bed.typed |= set(codes)
+    done = subprocess.run(
+        ["strace", "-f", "-o", str(trace), *options, sys.executable, "-B", "-I", "-c", RUN, SERVICE, str(bed.services), "alice", *codes],
+        capture_output=True, text=True, timeout=60, env={"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    lines = re.findall(r"^\d+ +((\w+)\(.*)$", trace.read_text(), re.MULTILINE)
+    calls, current = [], None
+    for line, name in lines:
+        if name == MARK:
+            current = None if current is not None else []
+            if current is not None:
+                calls.append(current)
+        elif current is not None:
+            current.append((name, line))
+    return done.stdout.split(), calls, [name for _, name in lines]
+
+
+RUN = f"import sys, runpy; sys.path.insert(0, {str(pathlib.Path(client.__file__).parent)!r})\n" + (
+    f"runpy.run_path({client.__file__!r}, run_name='__main__')"
+)
+
+
+def names(call):
+    return collections.Counter(name for name, _ in call)
+
+
+def test_one_sync_for_a_wrong_code_and_two_for_a_right_one(alice):
+    results, (wrong, right), _ = traced(alice, WRONG[0], RIGHT)
+    assert results == ["AUTH_ERR", "SUCCESS"]
+    for call, times in ((wrong, 1), (right, 2)):
+        order = [name for name, _ in call if name in ("pwrite64", "fdatasync")]
+        assert order == ["pwrite64", "fdatasync"] * times
+        assert names(call)["fsync"] == 0
+
+
+def test_an_attempt_makes_few_system_calls(alice):
+    """At most 50 after the first call on a handle, libpam's own left out."""
+    _, calls, _ = traced(alice, RIGHT, RIGHT, RIGHT)
+    alice.service(stack="auth required pam_permit.so")
+    _, libpams, _ = traced(alice, RIGHT, RIGHT, RIGHT)
+    assert sum(names(calls[-1]).values()) - sum(names(libpams[-1]).values()) <= 50, calls[-1]
+
+
+def test_nothing_is_written_but_the_charge_and_the_reset(alice):
+    _, calls, _ = traced(alice, WRONG[0], RIGHT)
+    for call in calls:
+        for name, line in call:
+            assert name not in ("ftruncate", "rename", "renameat2", "unlink", "unlinkat", "linkat"), line
+            assert "O_CREAT" not in line and "O_TRUNC" not in line, line
+            if name == "openat":
+                assert "O_CLOEXEC" in line, line
+
+
+def fails(name, error, when):
+    return ["-e", f"trace={name},{MARK}", "-e", f"inject={name}:error={error}:when={when}"]
+
+
+@pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
+@pytest.mark.parametrize(
+    "name, error", [("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("pwrite64", "EROFS")]
+)
+def test_a_charge_that_cannot_be_written_is_a_refusal(alice, name, error, code):
+    results, _, _ = traced(alice, code, options=fails(name, error, 1))
+    assert results == ["AUTHINFO_UNAVAIL"]
+    assert alice.failures("alice") <= 1
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+@pytest.mark.parametrize("name, error", [("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO")])
+def test_a_reset_that_cannot_be_written_never_changes_the_verdict(alice, name, error):
+    results, _, _ = traced(alice, RIGHT, options=fails(name, error, 2))
+    assert results == ["SUCCESS"]
+    assert alice.failures("alice") <= 1
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert alice.failures("alice") == 0
+
+
+KILL_AT = [
+    "openat",
+    "flock",
+    "fcntl",
+    "read",
+    "pread64",
+    "pwrite64",
+    "fdatasync",
+    "close",
+    "mmap",
+    "munmap",
+    "rt_sigprocmask",
+]
+
+
+@pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
+def test_killed_at_any_system_call_it_is_untouched_or_charged(alice, code):
+    """Before and after each call that the attempt makes: never refunded, never unreadable, never let in."""
+    _, [call], everything = traced(alice, code)
+    start = (
+        len(everything) - 1 - everything[::-1].index(MARK, 1)
+        if everything.count(MARK) > 2
+        else everything.index(MARK)
+    )
+    seen, points = collections.Counter(everything[:start]), []
+    for name, _ in call:
+        seen[name] += 1
+        if name in KILL_AT:
+            points.append((name, seen[name]))
+    killed = 0
+    for name, when in points:
+        alice.tool("unlock", "alice", check=0)
+        results, _, _ = traced(
+            alice,
+            code,
+            options=["-e", f"trace={name},{MARK}", "-e", f"inject={name}:signal=KILL:when={when}"],
+        )
+        killed += results == []
+        status = alice.status("alice")
+        assert status["enrolled"] and status["state"] == "ok" and status["failures"] in (0, 1), (name, when)
+    assert killed > len(points) / 2
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"

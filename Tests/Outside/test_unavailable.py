@@ -1,0 +1,83 @@
+"""What can't be used is unavailable, and never counts: key, record, store."""
+
+import subprocess
+
+import pytest
+
+from bed import uid
+from scenario import RIGHT, WRONG, fail, overwrite, refused_unasked, replace_line, unavailable_uncharged
+
+
+@pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
+def test_a_missing_machine_key(alice, code):
+    alice.key.unlink()
+    unavailable_uncharged(alice, code=code)
+    assert not alice.key.exists(), "an authentication never makes a key"
+    assert any(str(alice.key) in line.message for line in alice.log())
+
+
+@pytest.mark.parametrize("key", [b"\x55" * 32, b"", b"\x55" * 31, b"\x55" * 33], ids=len)
+def test_another_machine_key(alice, key):
+    overwrite(alice.key, key)
+    unavailable_uncharged(alice)
+    unavailable_uncharged(alice, code=WRONG[0])
+
+
+def test_anothers_record_copied_over(alice):
+    alice.enroll("bob", "8260")
+    alice.record_file("bob").write_bytes(alice.record("alice"))
+    unavailable_uncharged(alice, "bob")
+    unavailable_uncharged(alice, "bob", "8260")
+
+
+def test_anothers_credential_under_ones_own_name(alice):
+    """A record forged to the last checksum: only the seal tells whose it is."""
+    alice.enroll("bob", "8260")
+    own = f"uid={uid('bob')}\n".encode()
+    alice.rewrite(
+        "bob",
+        lambda body: replace_line(replace_line(body, b"uid", own), b"name", b"name=bob\n"),
+        source="alice",
+    )
+    unavailable_uncharged(alice, "bob")
+
+
+def test_a_forged_ledger_line_with_a_wrong_checksum(alice):
+    whole = bytearray(alice.record("alice"))
+    for slot in (0, 4096):
+        whole[slot + 20] ^= 1
+    alice.record_file("alice").write_bytes(whole)
+    unavailable_uncharged(alice)
+
+
+@pytest.mark.parametrize("length", [0, 1, 4096, 8191, 8193])
+def test_a_record_of_another_length(alice, length):
+    whole = alice.record("alice")
+    alice.record_file("alice").write_bytes((whole + b"\0")[:length])
+    unavailable_uncharged(alice)
+
+
+def test_one_torn_slot_is_the_other_slot(alice):
+    fail(alice, 1)
+    for start in (0, 4096):
+        whole = bytearray(alice.record("alice"))
+        whole[start : start + 512] = b"\0" * 512
+        alice.record_file("alice").write_bytes(whole)
+        assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_another_accounts_uid_reused(alice):
+    """The record's name is no longer the uid's: it counts as not enrolled, and that is logged."""
+    subprocess.run(["usermod", "--login", "alicia", "alice"], check=True)
+    try:
+        assert refused_unasked(alice.authenticate("alicia", RIGHT), "USER_UNKNOWN")
+        assert any("alice" in line.message and "alicia" in line.message for line in alice.log())
+    finally:
+        subprocess.run(["usermod", "--login", "alice", "alicia"], check=True)
+
+
+def test_the_store_is_not_there(alice):
+    alice.store.rename(alice.folder / "elsewhere")
+    outcome = alice.authenticate("alice", RIGHT)
+    assert outcome.result in ("AUTHINFO_UNAVAIL", "USER_UNKNOWN") and outcome.prompts == []
+    assert not alice.store.exists(), "an authentication never makes a store"
