@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import client
-from bed import SERVICE
+from bed import SERVICE, TOOL
 from scenario import RIGHT, WRONG
 
 MARK = "getppid"
@@ -138,3 +138,15 @@ def test_killed_at_any_system_call_it_is_untouched_or_charged(alice, code):
         assert status["enrolled"] and status["state"] == "ok" and status["failures"] in (0, 1), (name, when)
     assert killed > len(points) / 2
     assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_a_new_record_is_whole_and_synced_before_it_has_a_name(keyed):
+    """Written, synced, named, and the folder synced; only then locked and filled with the credential."""
+    keyed.typed.add(RIGHT)
+    trace = keyed.folder / "trace"
+    command = ["strace", "-o", trace, TOOL, "--conf", keyed.configuration, "enroll", "--stdin", "alice"]
+    subprocess.run(list(map(str, command)), input=f"{RIGHT}\n".encode(), check=True, capture_output=True)
+    names = re.findall(
+        r"^(pwrite64|fsync|fdatasync|linkat|flock|rename\w*|unlink\w*)\(", trace.read_text(), re.MULTILINE
+    )
+    assert names == ["pwrite64", "fsync", "linkat", "fsync", "flock", *["pwrite64", "fdatasync"] * 2, "flock"]
