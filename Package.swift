@@ -65,6 +65,7 @@ let package = Package(
       linkerSettings: hardening + [.linkedLibrary("pam")]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
-    .testTarget(name: "PasscodeVaultTests", dependencies: ["PasscodeVault"]),
+    .testTarget(
+      name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
   ]
 )

@@ -1,4 +1,4 @@
-public import CSystem
+internal import CSystem
 
 /// A failed system call's error number.
 public struct Errno: Error, Equatable, Sendable {

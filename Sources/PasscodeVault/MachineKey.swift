@@ -1,5 +1,5 @@
-public import PasscodePolicy
-public import PasscodeSystem
+internal import PasscodePolicy
+internal import PasscodeSystem
 
 /// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
 /// store holds nothing to search without it.
