@@ -27,6 +27,6 @@ private func check(_ parse: (inout OptionParser) throws(OptionError) -> Void) {
     precondition(
       Options.Cost.memoryRange.contains(taken.policy.cost.memory) && !taken.policy.lockout.steps.isEmpty)
   } catch {
-    precondition(error.text.allSatisfy { (0x20...0x7e).contains($0) } && error.text.count < 1_024)
+    precondition(error.text.bytes.allSatisfy { (0x20...0x7e).contains($0) } && error.text.bytes.count < 1_024)
   }
 }

@@ -9,6 +9,10 @@ func text(_ bytes: some Collection<UInt8>) -> String {
   String(decoding: bytes, as: UTF8.self)
 }
 
+func text(_ sentence: Text) -> String {
+  text(sentence.bytes)
+}
+
 /// A moment of the boot that the tests run in, and of another one.
 func now(_ milliseconds: UInt64) -> Instant {
   Instant(boot: BootID(high: 1, low: 2), milliseconds: milliseconds)

@@ -116,7 +116,8 @@ struct OptionTests {
   func `a bad value says what is wanted, with file and line`(line: String) throws {
     let name = String(line.prefix { $0 != "=" })
     let row = try #require(OptionRow.table().first { $0.name == name })
-    #expect(complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" wants \(row.values)")
+    #expect(
+      complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" wants \(row.values)")
   }
 
   @Test(arguments: Flip.all.filter { $0.name != "prompt" })

@@ -229,7 +229,7 @@ struct WeakListTests {
     ])
   func badLine(text: String, message: String) {
     let error = #expect(throws: OptionError.self) { try list(text) }
-    #expect(error?.text == Bytes(text: message))
+    #expect(error?.text.bytes == Bytes(text: message))
   }
 
   @Test("A file larger than 64 KiB is an error")
