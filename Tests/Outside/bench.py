@@ -63,7 +63,7 @@ def login(bed, user, code, result):
     return work
 
 
-def login_against_hash(bed, operations, memory, rounds=15):
+def login_against_hash(bed, operations, memory, rounds=25):
     """The whole of pam_authenticate with the right passcode, and the bare hash at the same cost.
 
     The module is loaded in each round anew, and that counts: so it is in every real login.
