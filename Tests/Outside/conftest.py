@@ -42,9 +42,12 @@ def make_bed(journal):
         return made[-1]
 
     yield make
-    for bed in made:
-        bed.assert_nothing_typed_was_logged()
-        bed.remove()
+    try:
+        for bed in made:
+            bed.assert_nothing_typed_was_logged()
+    finally:
+        for bed in made:
+            bed.remove()
 
 
 @pytest.fixture
