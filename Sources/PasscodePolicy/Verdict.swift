@@ -2,12 +2,12 @@
 public enum Verdict: Equatable, Sendable {
   /// A completed match of a charged attempt. Made in exactly one line, in PasscodeVault.
   case granted
-  /// A completed mismatch, and what the ledger says after it.
-  case wrong(Standing)
+  /// A completed mismatch, and what the ledger says after it; `failures` counts the row of them.
+  case wrong(Standing, failures: UInt32)
   /// Too many failures; milliseconds until the next attempt is allowed.
-  case locked(milliseconds: UInt64)
+  case locked(milliseconds: UInt64, failures: UInt32)
   /// The schedule came to `reset`: unlock it.
-  case exhausted
+  case exhausted(failures: UInt32)
   /// Suspended by an administrator.
   case disabled
   case notEnrolled

@@ -6,10 +6,10 @@ public enum Words {
   /// something is the next module's part (not enrolled, not permitted, unavailable).
   public static func notice(_ verdict: Verdict) -> Text? {
     switch verdict {
-    case .wrong(.open(let left)):
+    case .wrong(.open(let left), _):
       left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, \(left) attempts left."
-    case .wrong(.locked(let milliseconds)), .locked(let milliseconds): locked(milliseconds)
-    case .wrong(.exhausted), .exhausted:
+    case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _): locked(milliseconds)
+    case .wrong(.exhausted, _), .exhausted:
       "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
     case .disabled: "Passcode suspended by the administrator."
     case .granted, .notEnrolled, .notPermitted, .unavailable: nil

@@ -9,7 +9,7 @@ extension Vault {
   /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
   ///
   /// - Precondition: the field holds an `Answer.passcode` of a configured length.
-  /// - Parameter mark: what `credentialMark` said when the old passcode was proven; if the credential is
+  /// - Parameter mark: `Login.provenMark` of the old passcode's proof; if the credential is
   ///   another one by now, it is a fault. nil: whatever is there.
   public func enroll(_ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil) throws(Fault)
   {
@@ -34,13 +34,8 @@ extension Vault {
     }
   }
 
-  /// Tells one credential of the account from the next: the same as long as nobody sets, changes or removes it.
-  public func credentialMark(_ account: Account) throws(Fault) -> Bytes {
-    let store = try Store.open(configuration)
-    return mark(try read(store, account.uid)?.contents?.record)
-  }
-
-  private func mark(_ record: Record?) -> Bytes {
+  /// Tells one credential from the next.
+  func mark(_ record: Record?) -> Bytes {
     guard case .enrolled(let sealed) = record?.state else { return [] }
     return blake2b(sealed)
   }

@@ -15,21 +15,41 @@ public import PasscodeSystem
 //  9  While locked or disabled nothing is hashed, and nothing written but what
 //     time makes necessary (10).                                                test_module.py
 
-extension Vault {
+/// One login: what is open from the look before the prompt to the attempt after it. Nothing is locked in
+/// between, and no secret is kept.
+public struct Login: ~Copyable {
+  private let vault: Vault
+  private let account: Account
+  private let store: Store
+  private var key: Descriptor?
+  /// After a granted attempt: which credential was proven (see `Vault.enroll`).
+  public private(set) var provenMark: Bytes?
+
+  /// - Throws: a fault if the store is missing or not to be trusted.
+  public init(_ vault: Vault, _ permit: Permit) throws(Fault) {
+    self.vault = vault
+    account = permit.account
+    store = try Store.open(vault.configuration)
+  }
+
   /// What can be said without a passcode: the refusal there is now, or nil if asking for one makes sense.
   ///
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
   /// the attempt decides.
-  public func look(_ permit: Permit) -> Verdict? {
+  public mutating func look(_ secrets: inout Secrets) -> Verdict? {
     do throws(Fault) {
-      let store = try Store.open(configuration)
-      switch try LockedRecord.acquire(store, permit.account.uid, .none) {
+      switch try LockedRecord.acquire(store, account.uid, .none) {
       case .missing: return .notEnrolled
       case .busy: return nil
       case .locked(var record):
-        switch try readiness(&record, permit.account) {
+        switch try readiness(&record) {
         case .refused(let verdict): return verdict
-        case .ready(let current, let sealed): return try lookAtKey(current, sealed)
+        case .ready(let current, let sealed):
+          // Whoever can't be verified is better not asked.
+          _ = try openCredential(current, sealed, &secrets)
+          secrets.wipe(.credential)
+          secrets.wipe(.key)
+          return nil
         }
       }
     } catch {
@@ -37,54 +57,78 @@ extension Vault {
     }
   }
 
-  /// Whoever can't be verified is better not asked.
-  private func lookAtKey(_ record: Record, _ sealed: Bytes) throws(Fault) -> Verdict? {
-    guard var secrets = Secrets(sodium) else { throw Fault(.memory, "no memory for the machine key") }
-    _ = try openCredential(record, sealed, &secrets)
-    return nil
-  }
-
   /// One attempt with the passcode in the secrets' field `code`.
   ///
   /// - Precondition: the field holds an `Answer.passcode`.
-  public func attempt(_ permit: Permit, _ secrets: inout Secrets) -> Verdict {
+  public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
     do throws(Fault) {
-      let store = try Store.open(configuration)
-      switch try LockedRecord.acquire(store, permit.account.uid, .full) {
+      switch try LockedRecord.acquire(store, account.uid, .full) {
       case .missing: return .notEnrolled
-      case .busy: throw busy(permit.account)
-      case .locked(var record): return try attempt(permit.account, &record, &secrets)
+      case .busy: throw vault.busy(account)
+      case .locked(var record): return try attempt(&record, &secrets)
       }
     } catch {
       return .unavailable(error)
     }
   }
 
-  private func attempt(
-    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets
-  ) throws(Fault) -> Verdict {
-    switch try readiness(&record, account) {
+  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault)
+    -> Verdict
+  {
+    switch try readiness(&record) {
     case .refused(let verdict): return verdict
     case .ready(let current, let sealed):
       let credential = try openCredential(current, sealed, &secrets)
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       try reserve(credential.cost)
-      let charged = try charge(current, &record, account)
+      let charged = try charge(current, &record)
       return try verify(credential, before: current, charged, &record, &secrets)
     }
   }
 
-  func openCredential(_ record: Record, _ sealed: Bytes, _ secrets: inout Secrets) throws(Fault) -> Credential
-  {
-    try MachineKey(configuration: configuration).load(&secrets)
-    guard let credential = Credential.open(sealed, record, &secrets) else {
-      throw Fault(
-        .key, at: recordPath(record.uid),
-        "was sealed under another machine key, or was altered: restore the key or the record from a backup, "
-          + "or enrol again as root (passcode enroll)")
+  /// What stands between a locked record and an attempt.
+  private enum Readiness {
+    case ready(Record, sealed: Bytes)
+    case refused(Verdict)
+  }
+
+  /// Decides, under the lock, whether an attempt may be made now, and makes the ledger's corrections durable.
+  private func readiness(_ record: inout LockedRecord) throws(Fault) -> Readiness {
+    guard let contents = record.contents else { throw vault.corrupt(account) }
+    if contents.damaged {
+      vault.log(
+        vault.note(
+          "one slot of a record is damaged; the other serves, and the next write repairs it", account))
     }
-    return credential
+    var current = contents.record
+    guard case .enrolled(let sealed) = current.state, vault.isSameAccount(current, account) else {
+      return .refused(.notEnrolled)
+    }
+    if current.suspended { return .refused(.disabled) }
+    let review = current.ledger.review(vault.policy.lockout, now: try vault.clock.now())
+    if let correction = review.correction {
+      current.ledger = correction
+      do throws(Errno) { try record.write(current) } catch { throw vault.unwritten(account, error) }
+    }
+    switch review.standing {
+    case .open: return .ready(current, sealed: sealed)
+    case .locked(let milliseconds):
+      return .refused(.locked(milliseconds: milliseconds, failures: current.ledger.failures))
+    case .exhausted: return .refused(.exhausted(failures: current.ledger.failures))
+    }
+  }
+
+  private mutating func openCredential(
+    _ record: Record, _ sealed: Bytes, _ secrets: inout Secrets
+  ) throws(Fault) -> Credential {
+    let machineKey = MachineKey(configuration: vault.configuration)
+    if key == nil { key = try machineKey.open() }
+    switch key {
+    case .some(let file): try machineKey.read(file, &secrets)
+    case .none: throw Fault(.key, "the machine key is not open")
+    }
+    return try vault.openCredential(record, sealed, &secrets)
   }
 
   /// libsodium takes a little more than it is told.
@@ -97,17 +141,15 @@ extension Vault {
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.
-  private func charge(
-    _ current: Record, _ record: inout LockedRecord, _ account: Account
-  ) throws(Fault) -> Record {
+  private func charge(_ current: Record, _ record: inout LockedRecord) throws(Fault) -> Record {
     var charged = current
-    charged.ledger = current.ledger.charged(at: try clock.now())
-    charged.times.failure = clock.wall()
-    do throws(Errno) { try record.write(charged) } catch { throw unwritten(account, error) }
+    charged.ledger = current.ledger.charged(at: try vault.clock.now())
+    charged.times.failure = vault.clock.wall()
+    do throws(Errno) { try record.write(charged) } catch { throw vault.unwritten(account, error) }
     return charged
   }
 
-  private func verify(
+  private mutating func verify(
     _ credential: Credential, before: Record, _ charged: Record, _ record: inout LockedRecord,
     _ secrets: inout Secrets
   ) throws(Fault) -> Verdict {
@@ -115,24 +157,58 @@ extension Vault {
       throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
     }
     guard isMatch else {
-      return .wrong(charged.ledger.review(policy.lockout, now: charged.ledger.lastFailure).standing)
+      let review = charged.ledger.review(vault.policy.lockout, now: charged.ledger.lastFailure)
+      return .wrong(review.standing, failures: charged.ledger.failures)
     }
-    settle(before, &record)
+    settle(credential, before, &record, &secrets)
     return .granted
   }
 
-  /// Takes the charge back. If that can't be written the charge stays: never more attempts than the ledger says.
-  private func settle(_ before: Record, _ record: inout LockedRecord) {
+  /// Takes the charge back, and hashes anew where the configured cost is another one by now.
+  ///
+  /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
+  /// here, the verdict stays.
+  private mutating func settle(
+    _ credential: Credential, _ before: Record, _ record: inout LockedRecord, _ secrets: inout Secrets
+  ) {
     var settled = before
     settled.ledger = .clear
-    settled.times.success = clock.wall()
+    settled.times.success = vault.clock.wall()
     do throws(Errno) {
+      // First the reset, at once; the new hash is a luxury.
       try record.write(settled)
+      if credential.cost != vault.policy.cost, vault.reseal(&settled, &secrets) {
+        try record.replace(settled)
+      }
     } catch {
-      var line = LogLine("granted, but the failure count could not be reset")
+      var line = LogLine("granted, but the record could not be written")
       line.add("uid", UInt64(before.uid))
       line.add("error", error.text)
-      log(line.text)
+      vault.log(line.text)
     }
+    provenMark = vault.mark(record.contents?.record)
+  }
+}
+
+extension Vault {
+  /// Opens the sealed credential with the key in the secrets' field `key`.
+  func openCredential(_ record: Record, _ sealed: Bytes, _ secrets: inout Secrets) throws(Fault) -> Credential
+  {
+    guard let credential = Credential.open(sealed, record, &secrets) else {
+      throw Fault(
+        .key, at: recordPath(record.uid),
+        "was sealed under another machine key, or was altered: restore the key or the record from a backup, "
+          + "or enrol again as root (passcode enroll)")
+    }
+    return credential
+  }
+
+  /// Makes a new credential from the passcode in `code`, at the configured cost, and seals it into the record.
+  ///
+  /// - Returns: false when hashing could not be completed; the record is then as it was.
+  func reseal(_ record: inout Record, _ secrets: inout Secrets) -> Bool {
+    guard Credential.make(&secrets, policy.cost, sodium) != nil else { return false }
+    record.state = .enrolled(sealed: Credential.seal(secrets, record, sodium))
+    return true
   }
 }

@@ -46,7 +46,7 @@ struct LockedRecord: ~Copyable {
   private init(_ lock: consuming FileLock, _ store: borrowing Store, _ uid: UInt32) throws(Fault) {
     codec = recordCodec
     do throws(Errno) {
-      contents = codec.read(try lock.file.read(RecordCodec.fileLength, at: 0))
+      contents = codec.read(try lock.file.read(RecordCodec.fileLength + 1, at: 0))
     } catch {
       throw store.fault(uid, Text(error.text))
     }

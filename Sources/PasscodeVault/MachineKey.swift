@@ -13,7 +13,11 @@ struct MachineKey {
 
   /// Reads it into the secrets' field `key`.
   func load(_ secrets: inout Secrets) throws(Fault) {
-    let file = try open()
+    try read(try open(), &secrets)
+  }
+
+  /// Reads an opened key into the secrets' field `key`.
+  func read(_ file: borrowing Descriptor, _ secrets: inout Secrets) throws(Fault) {
     do throws(Errno) {
       if try secrets.readKey(file) { return }
     } catch {

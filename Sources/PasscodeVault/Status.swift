@@ -89,6 +89,7 @@ extension Vault {
 
   private func length(_ record: Record) -> Int? {
     guard case .enrolled(let sealed) = record.state, var secrets = Secrets(sodium) else { return nil }
+    guard (try? MachineKey(configuration: configuration).load(&secrets)) != nil else { return nil }
     return (try? openCredential(record, sealed, &secrets))?.digits
   }
 
@@ -102,7 +103,7 @@ extension Vault {
     guard let file = try store.open(uid) else { return nil }
     try store.check(file, uid)
     do throws(Errno) {
-      let contents = recordCodec.read(try file.read(RecordCodec.fileLength, at: 0))
+      let contents = recordCodec.read(try file.read(RecordCodec.fileLength + 1, at: 0))
       return Reading(contents: contents?.record.uid == uid ? contents : nil)
     } catch {
       throw store.fault(uid, Text(error.text))

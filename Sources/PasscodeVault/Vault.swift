@@ -36,53 +36,33 @@ public struct Clock {
     self.wall = wall
   }
 
+  /// The kernel's. The boot's id is read once: it doesn't change while a process lives.
   public static var system: Clock {
-    Clock(now: { () throws(Fault) in try systemInstant() }, wall: { SystemClock.wallSeconds() })
+    let boot = systemBoot()
+    return Clock(
+      now: { () throws(Fault) in
+        guard let boot else {
+          throw Fault(.clock, "/proc/sys/kernel/random/boot_id can't be read: lockout times can't be told")
+        }
+        guard let milliseconds = SystemClock.bootMilliseconds() else {
+          throw Fault(.clock, "the kernel has no CLOCK_BOOTTIME")
+        }
+        return Instant(boot: boot, milliseconds: milliseconds)
+      },
+      wall: { SystemClock.wallSeconds() })
   }
 
-  private static func systemInstant() throws(Fault) -> Instant {
-    guard let milliseconds = SystemClock.bootMilliseconds() else {
-      throw Fault(.clock, "the kernel has no CLOCK_BOOTTIME")
-    }
-    guard let text = try? SystemClock.bootID(), let boot = BootID(kernelText: text[...]) else {
-      throw Fault(.clock, "/proc/sys/kernel/random/boot_id can't be read: lockout times can't be told")
-    }
-    return Instant(boot: boot, milliseconds: milliseconds)
+  private static func systemBoot() -> BootID? {
+    guard let text = try? SystemClock.bootID() else { return nil }
+    return BootID(kernelText: text[...])
   }
 }
 
 extension Vault {
-  /// What stands between a locked record and an attempt.
-  enum Readiness {
-    case ready(Record, sealed: Bytes)
-    case refused(Verdict)
-  }
-
-  /// Decides, under the lock, whether an attempt may be made now, and makes the ledger's corrections durable.
-  func readiness(_ record: inout LockedRecord, _ account: Account) throws(Fault) -> Readiness {
-    guard let contents = record.contents else { throw corrupt(account) }
-    if contents.damaged {
-      log(note("one slot of a record is damaged; the other serves, and the next write repairs it", account))
-    }
-    var current = contents.record
-    guard case .enrolled(let sealed) = current.state, isSameAccount(current, account) else {
-      return .refused(.notEnrolled)
-    }
-    if current.suspended { return .refused(.disabled) }
-    let review = current.ledger.review(policy.lockout, now: try clock.now())
-    if let correction = review.correction {
-      current.ledger = correction
-      do throws(Errno) { try record.write(current) } catch { throw unwritten(account, error) }
-    }
-    switch review.standing {
-    case .open: return .ready(record.contents?.record ?? current, sealed: sealed)
-    case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds))
-    case .exhausted: return .refused(.exhausted)
-    }
-  }
-
   /// A uid may have been given to somebody else since the record was made.
   func isSameAccount(_ record: Record, _ account: Account) -> Bool {
+    // The account was looked up just now: its name and uid belong together today.
+    if account.name == record.name { return true }
     guard case .found(let today) = Account.numbered(record.uid), today.name == record.name else {
       log(note("the record was made for another account name: not enrolled", account))
       return false

@@ -77,19 +77,35 @@ struct Authentication {
       return answer(.unavailable(Fault(.memory, "no memory for a passcode")), door, user: user)
     }
     let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
-    if let refusal = vault.look(permit) { return answer(refusal, door, user: user) }
+    do throws(Fault) {
+      var login = try Login(vault, permit)
+      if let refusal = login.look(&secrets) { return answer(refusal, door, user: user) }
+      switch ask(user, door, &secrets) {
+      case .passcode: return answer(login.attempt(&secrets), door, user: user)
+      case .no(let result): return result
+      }
+    } catch {
+      return answer(.unavailable(error), door, user: user)
+    }
+  }
 
-    guard pam.ask(door.prompt + [UInt8(ascii: " ")], &secrets) else { return .cancelled }
+  private enum Asked {
+    /// In the secrets' field `code`.
+    case passcode
+    case no(Result)
+  }
+
+  /// The one prompt.
+  private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Asked {
+    guard pam.ask(door.prompt + [UInt8(ascii: " ")], &secrets) else { return .no(.cancelled) }
+    defer { secrets.wipe(.line) }
     guard case .named(let name) = pam.user(), name == user else {
       pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
-      return .failed
+      return .no(.failed)
     }
-    switch secrets.read(.line, { Answer($0) }) {
-    case .empty, .other: return .failed
-    case .passcode: secrets.copy(.line, to: .code)
-    }
-    secrets.wipe(.line)
-    return answer(vault.attempt(permit, &secrets), door, user: user)
+    guard secrets.read(.line, { Answer($0) }) == .passcode else { return .no(.failed) }
+    secrets.copy(.line, to: .code)
+    return .passcode
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.
@@ -111,11 +127,15 @@ struct Authentication {
   private func log(_ verdict: Verdict, _ user: Bytes?, _ door: Options.Door) {
     var line = line(verdict.event, user ?? [], door)
     switch verdict {
-    case .wrong(.open(let left)): line.add("attempts_left", UInt64(left))
-    case .wrong(.locked(let milliseconds)), .locked(let milliseconds):
+    case .wrong(.open(let left), let failures):
+      line.add("failures", UInt64(failures))
+      line.add("attempts_left", UInt64(left))
+    case .wrong(.locked(let milliseconds), let failures), .locked(let milliseconds, let failures):
+      line.add("failures", UInt64(failures))
       line.add("seconds_left", (milliseconds + 999) / 1_000)
+    case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.text)
-    case .granted, .wrong(.exhausted), .exhausted, .disabled, .notEnrolled, .notPermitted: break
+    case .granted, .disabled, .notEnrolled, .notPermitted: break
     }
     pam.log(verdict == .granted || isExpected(verdict) ? .notice : .error, line.text)
   }

@@ -48,11 +48,11 @@ struct Command {
         run: runDisable),
       Command(name: "enable", operand: .otherUser, options: [], summary: "end a suspension", run: runEnable),
       Command(
-        name: "status", operand: .user, options: [.json],
+        name: "status", operand: .user, options: [],
         summary: "say whether a passcode is set, and its state",
         run: runStatus),
       Command(
-        name: "list", operand: .none, options: [.json], summary: "the state of everybody enrolled",
+        name: "list", operand: .none, options: [], summary: "the state of everybody enrolled",
         run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
@@ -70,7 +70,7 @@ struct Command {
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, demo
 
-    static let everywhere: [Option] = [.conf, .quiet, .help, .version]
+    static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
     var entry: Arguments.Option {
       switch self {
@@ -109,7 +109,7 @@ struct Command {
       case .quiet: "say nothing when it worked"
       case .help: "this text"
       case .version: "the version"
-      case .json: "one JSON object a line, for programs"
+      case .json: "status and list: one JSON object a line, for programs"
       case .stdin: "read passcodes from standard input, one a line, without asking twice"
       case .length: "how many digits the new passcode must have"
       case .generate: "make up a random passcode and print it, once"
@@ -128,8 +128,8 @@ extension Command {
     for command in table() {
       text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
     }
-    text += "\nOptions (\"passcode COMMAND --help\" tells a command's own):\n"
-    for option in Option.everywhere { text += option.line }
+    text += "\nOptions (\"passcode COMMAND --help\" tells which are a command's own):\n"
+    for option in Option.allCases { text += option.line }
     return text
   }
 

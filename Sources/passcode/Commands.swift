@@ -44,11 +44,11 @@ func change(
   guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
     throw notEnrolled(account)
   }
+  var mark: Bytes?
   if !session.isForced {
-    let verdict = try verify("Old passcode: ", account, session, vault, asker, &secrets)
+    let verdict = try verify("Old passcode: ", account, session, vault, asker, &secrets, &mark)
     guard verdict == .granted else { return tell(verdict) }
   }
-  let mark = try reporting { () throws(Fault) in try vault.credentialMark(account) }
   try NewPasscode(session, vault, asker).choose(&secrets)
   try store(account, &secrets, vault, onlyFor: mark)
   session.note("passcode changed", account)
@@ -59,24 +59,31 @@ func change(
 func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   var secrets = try session.secrets(vault)
-  let verdict = try verify("Passcode: ", try session.account(), session, vault, session.asker, &secrets)
+  var mark: Bytes?
+  let verdict = try verify(
+    "Passcode: ", try session.account(), session, vault, session.asker, &secrets, &mark)
   if verdict == .granted { session.say("Right.") }
   return tell(verdict)
 }
 
 /// One attempt, the question included.
+///
+/// - Parameter mark: tells which credential was proven.
 private func verify(
   _ question: Text, _ account: Account, _ session: Session, _ vault: Vault, _ asker: Asker,
-  _ secrets: inout Secrets
+  _ secrets: inout Secrets, _ mark: inout Bytes?
 ) throws(Failure) -> Verdict {
   guard let permit = Permit.check(account, session.process, requester: nil) else {
     return .notPermitted(.otherAccount)
   }
-  if let refusal = vault.look(permit) { return refusal }
+  var login = try reporting { () throws(Fault) in try Login(vault, permit) }
+  if let refusal = login.look(&secrets) { return refusal }
   guard try asker.askPasscode(question, &secrets) == .passcode else {
     throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
   }
-  return vault.attempt(permit, &secrets)
+  let verdict = login.attempt(&secrets)
+  mark = login.provenMark
+  return verdict
 }
 
 /// Says on stderr why it isn't granted.

@@ -49,6 +49,6 @@ extension ExitStatus {
 }
 
 /// Runs what the Vault does, and makes its faults ours.
-func reporting<Value>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
+func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
   do throws(Fault) { return try body() } catch { throw Failure(error) }
 }
