@@ -3,12 +3,26 @@
 #include <security/pam_appl.h>
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
-static inline void cpam_syslog(const pam_handle_t *handle, int priority, const char *text) {
-  pam_syslog(handle, priority, "%s", text);
+/* Text comes as the bytes of an array that ends in NUL: Swift lends those as they are. */
+static inline void cpam_syslog(const pam_handle_t *handle, int priority, const uint8_t *text) {
+  pam_syslog(handle, priority, "%s", (const char *)text);
+}
+
+/* One message through the program's conversation function; NULL if that failed or there is none. */
+static inline struct pam_response *cpam_converse(pam_handle_t *handle, int style, const uint8_t *text) {
+  const void *item = NULL;
+  if (pam_get_item(handle, PAM_CONV, &item) != PAM_SUCCESS || item == NULL) return NULL;
+  const struct pam_conv *conversation = item;
+  const struct pam_message message = {.msg_style = style, .msg = (const char *)text}, *list = &message;
+  struct pam_response *answer = NULL;
+  if (conversation->conv == NULL) return NULL;
+  if (conversation->conv(1, &list, &answer, conversation->appdata_ptr) != PAM_SUCCESS) return NULL;
+  return answer;
 }
 
 /* Wipes and frees a NUL-terminated text. */

@@ -94,3 +94,24 @@ const char *cs_module_directory(void) {
   return "/usr/lib/security";
 #endif
 }
+
+int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size) {
+  struct passwd entry, *result = NULL;
+  int error = ERANGE;
+  for (size_t room = 1024; error == ERANGE && room <= 1 << 20; room *= 4) {
+    char *buffer = malloc(room);
+    if (buffer == NULL) return ENOMEM;
+    do {
+      error = name ? getpwnam_r((const char *)name, &entry, buffer, room, &result)
+                   : getpwuid_r(ids[0], &entry, buffer, room, &result);
+    } while (error == EINTR);
+    if (error == 0 && result != NULL) {
+      ids[0] = entry.pw_uid;
+      ids[1] = entry.pw_gid;
+      error = strlen(entry.pw_name) < size ? 0 : ENAMETOOLONG;
+      if (error == 0) strcpy((char *)found, entry.pw_name);
+    }
+    free(buffer);
+  }
+  return error == 0 && result == NULL ? -1 : error;
+}

@@ -7,7 +7,7 @@ public typealias Bytes = [UInt8]
 /// - Returns: nil for anything but ASCII digits without a leading zero ("0" itself is fine), and beyond
 ///   `UInt64.max`: every number that we can write can be read again.
 @inline(never)
-public func decimal(_ digits: some Collection<UInt8>) -> UInt64? {
+public func decimal(_ digits: ArraySlice<UInt8>) -> UInt64? {
   guard (1...20).contains(digits.count) else { return nil }
   if digits.count > 1 && digits.first == UInt8(ascii: "0") { return nil }
   var value: UInt64 = 0
@@ -28,7 +28,8 @@ public func isDigit(_ byte: UInt8) -> Bool {
 }
 
 /// Two lower-case hexadecimal digits a byte.
-public func hexadecimal(_ bytes: some Collection<UInt8>) -> Bytes {
+@inline(never)
+public func hexadecimal(_ bytes: Bytes) -> Bytes {
   var text = Bytes()
   text.reserveCapacity(bytes.count * 2)
   for byte in bytes {
@@ -39,7 +40,8 @@ public func hexadecimal(_ bytes: some Collection<UInt8>) -> Bytes {
 }
 
 /// The inverse of `hexadecimal`; nil for an odd length or any byte but 0-9 and a-f.
-public func bytes(hexadecimal text: some Collection<UInt8>) -> Bytes? {
+@inline(never)
+public func bytes(hexadecimal text: ArraySlice<UInt8>) -> Bytes? {
   guard text.count % 2 == 0 else { return nil }
   var bytes = Bytes()
   bytes.reserveCapacity(text.count / 2)

@@ -59,12 +59,12 @@ public struct BootID: Equatable, Sendable {
   public init?(kernelText text: ArraySlice<UInt8>) {
     let groups = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard groups.map({ $0.count }) == [8, 4, 4, 4, 12] else { return nil }
-    self.init(hexadecimal: groups.reduce(Bytes()) { $0 + $1 })
+    self.init(hexadecimal: groups.reduce(Bytes()) { $0 + $1 }[...])
     if self == .none { return nil }
   }
 
   /// From 32 hexadecimal digits; nil for anything else.
-  public init?(hexadecimal text: some Collection<UInt8>) {
+  public init?(hexadecimal text: ArraySlice<UInt8>) {
     guard text.count == 32, let raw = bytes(hexadecimal: text) else { return nil }
     high = raw[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
     low = raw[8..<16].reduce(0) { $0 << 8 | UInt64($1) }

@@ -43,6 +43,7 @@ public struct RecordCodec: Sendable {
   ///
   /// - Precondition: `Record.canKeep(name:)`, and a sealed credential of at most `Record.longestSealed`
   ///   bytes; then it always fits.
+  @inline(never)
   public func encode(_ record: Record) -> Bytes {
     var text = fields(of: record)
     let sum = checksum(text)
@@ -52,6 +53,7 @@ public struct RecordCodec: Sendable {
   }
 
   /// The record in one slot, or nil if there is any doubt.
+  @inline(never)
   public func decode(_ slot: ArraySlice<UInt8>) -> Record? {
     guard slot.count == RecordCodec.slotLength else { return nil }
     var reader = FieldReader(slot)
@@ -77,6 +79,7 @@ public struct RecordCodec: Sendable {
   }
 
   /// Chooses the valid slot with the higher generation; nil where neither is valid.
+  @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }
     let first = decode(file[..<RecordCodec.slotLength])

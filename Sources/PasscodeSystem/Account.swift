@@ -22,52 +22,27 @@ public enum AccountLookup: Equatable, Sendable {
 
 extension Account {
   /// By name. The corresponding C function is `getpwnam_r`.
-  @inline(never)
   public static func named(_ name: [UInt8]) -> AccountLookup {
-    unsafe lookUp { entry, buffer, size, result in
-      unsafe withCString(name) { unsafe getpwnam_r($0, entry, buffer, size, result) }
-    }
+    lookUp(name + [0], .max)
   }
 
   /// By uid; where several names share it, the database's first. The corresponding C function is `getpwuid_r`.
-  @inline(never)
   public static func numbered(_ uid: UInt32) -> AccountLookup {
-    unsafe lookUp { entry, buffer, size, result in unsafe getpwuid_r(uid, entry, buffer, size, result) }
+    lookUp([], uid)
   }
 
-  private typealias Call = (
-    UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
-    UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
-  ) -> Int32
-
-  /// Grows the buffer until the entry fits, up to 1 MiB.
-  private static func lookUp(_ call: Call) -> AccountLookup {
-    var size = 1_024
-    while true {
-      let lookup = unsafe tryLookUp(call, size)
-      guard lookup == .failed(Errno(ERANGE)), size < 1 << 20 else { return lookup }
-      size *= 4
+  @inline(never)
+  private static func lookUp(_ name: [UInt8], _ uid: UInt32) -> AccountLookup {
+    var ids: [UInt32] = [uid, .max]
+    var found = [UInt8](repeating: 0, count: 256)
+    // SAFETY: the name ends in NUL or is none; two ids and a name of at most 255 bytes and a NUL are written.
+    let error = unsafe cs_find_account(name.isEmpty ? nil : name, &ids, &found, found.count)
+    switch error {
+    case 0: return .found(Account(uid: ids[0], gid: ids[1], name: [UInt8](found.prefix { $0 != 0 })))
+    // Some sources of accounts say "no such one" by an error (getpwnam(3), "ERRORS").
+    case -1, ENOENT, ESRCH: return .unknown
+    default: return .failed(Errno(error))
     }
-  }
-
-  private static func tryLookUp(_ call: Call, _ size: Int) -> AccountLookup {
-    var buffer = [CChar](repeating: 0, count: size)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    // SAFETY: the entry's strings point into the buffer, which lives until they have been copied.
-    return unsafe buffer.withUnsafeMutableBufferPointer { memory in
-      guard let start = memory.baseAddress else { return .failed(Errno(ENOMEM)) }
-      var error = unsafe call(&entry, start, size, &found)
-      while error == EINTR { error = unsafe call(&entry, start, size, &found) }
-      guard error == 0 else { return isUnknown(error) ? .unknown : .failed(Errno(error)) }
-      guard unsafe found != nil, let name = unsafe entry.pw_name else { return .unknown }
-      return unsafe .found(Account(uid: entry.pw_uid, gid: entry.pw_gid, name: bytes(name)))
-    }
-  }
-
-  /// Some sources of accounts say "no such one" by an error (getpwnam(3), "ERRORS").
-  private static func isUnknown(_ error: Int32) -> Bool {
-    error == ENOENT || error == ESRCH
   }
 }
 

@@ -91,9 +91,8 @@ extension Secrets {
     return result == 0
   }
 
-  /// Reads exactly `Length.key` bytes of an open file into `key`; false if it doesn't hold just these.
+  /// Reads `Length.key` bytes of an open file into `key`; false if it is shorter.
   public mutating func readKey(_ file: borrowing Descriptor) throws(Errno) -> Bool {
-    guard try file.status().size == Length.key else { return false }
     // SAFETY: key has Length.key bytes.
     return try unsafe file.read(into: start(.key), count: Length.key)
   }

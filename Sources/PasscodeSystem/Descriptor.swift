@@ -44,8 +44,9 @@ public struct Descriptor: ~Copyable {
       flags = O_RDWR | O_CREAT | O_EXCL
       mode = permissions
     }
+    let terminated = path + [0]
     let file = try retrying {
-      unsafe withCString(path) { unsafe cs_openat(directory, $0, flags | O_NOFOLLOW, mode) }
+      unsafe cs_openat(directory, terminated, flags | O_NOFOLLOW, mode)
     }
     return Descriptor(adopting: file)
   }
@@ -91,12 +92,6 @@ public struct Descriptor: ~Copyable {
     // SAFETY: the caller's memory has count bytes.
     let got = try retrying { unsafe pread(raw, memory, count, 0) }
     return got == count
-  }
-
-  /// Everything from the start, if it is at most `limit` bytes; else the first `limit` + 1.
-  public func readAll(limit: Int) throws(Errno) -> [UInt8] {
-    let size = try status().size
-    return try read(min(limit, max(0, size)) + 1, at: 0)
   }
 
   /// Writes them all over what is there. The corresponding C function is `pwrite`.
@@ -201,7 +196,8 @@ public struct FileStatus: Equatable, Sendable {
   @inline(never)
   public static func of(_ path: [UInt8]) throws(Errno) -> FileStatus {
     var status = stat()
-    try retrying { unsafe withCString(path) { unsafe lstat($0, &status) } }
+    let terminated = path + [0]
+    try retrying { unsafe cs_lstat(terminated, &status) }
     return FileStatus(status)
   }
 }

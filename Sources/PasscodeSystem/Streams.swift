@@ -112,8 +112,8 @@ public struct Terminal: ~Copyable {
 
   /// nil: there is none. The corresponding file is /dev/tty, tty(4).
   public init?() {
-    let path = literal("/dev/tty")
-    guard let raw = try? retrying({ unsafe withCString(path) { unsafe cs_openat(AT_FDCWD, $0, O_RDWR, 0) } })
+    let path = literal("/dev/tty") + [0]
+    guard let raw = try? retrying({ unsafe cs_openat(AT_FDCWD, path, O_RDWR, 0) })
     else {
       return nil
     }

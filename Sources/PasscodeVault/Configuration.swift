@@ -38,9 +38,9 @@ public struct Configuration: Sendable {
     case .missing:
       if mustExist { throw Fault(.configuration, at: path, "no such file") }
       return []
-    case .found(let file, _):
+    case .found(let file, let status):
       do throws(Errno) {
-        return try file.readAll(limit: OptionParser.largestFile)
+        return try file.read(min(max(0, status.size), OptionParser.largestFile + 1), at: 0)
       } catch {
         throw Fault(.configuration, at: path, Text(error.text))
       }

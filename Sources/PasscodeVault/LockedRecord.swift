@@ -32,8 +32,8 @@ struct LockedRecord: ~Copyable {
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
-        try store.check(lock.file, uid)
-        return .locked(try LockedRecord(lock, store, uid))
+        let size = try store.check(lock.file, uid)
+        return .locked(try LockedRecord(lock, size, store, uid))
       case .failed(let error):
         throw store.fault(uid, Text(error.text))
       case .busy(let open):
@@ -43,10 +43,10 @@ struct LockedRecord: ~Copyable {
     }
   }
 
-  private init(_ lock: consuming FileLock, _ store: borrowing Store, _ uid: UInt32) throws(Fault) {
+  private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault) {
     codec = recordCodec
     do throws(Errno) {
-      contents = codec.read(try lock.file.read(RecordCodec.fileLength + 1, at: 0))
+      contents = size == RecordCodec.fileLength ? codec.read(try lock.file.read(size, at: 0)) : nil
     } catch {
       throw store.fault(uid, Text(error.text))
     }
@@ -110,6 +110,7 @@ struct MovementWait {
     return true
   }
 
+  @inline(never)
   private mutating func look(_ file: borrowing Descriptor, _ now: UInt64) {
     guard generation == nil || now - lastLook >= MovementWait.lookEvery else { return }
     lastLook = now

@@ -23,13 +23,19 @@ struct MachineKey {
     } catch {
       throw Fault(.key, at: path, Text(error.text))
     }
-    throw Fault(.key, at: path, "must hold exactly 32 bytes: restore it from a backup")
+    throw misshapen
+  }
+
+  private var misshapen: Fault {
+    Fault(.key, at: path, "must hold exactly 32 bytes: restore it from a backup")
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
   func open() throws(Fault) -> Descriptor {
     switch try Trust(access: configuration.access, subject: .key).open(path) {
-    case .found(let file, _): return file
+    case .found(let file, let status):
+      guard status.size == Length.key else { throw misshapen }
+      return file
     case .missing:
       throw Fault(
         .key, at: path,

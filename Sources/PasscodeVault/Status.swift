@@ -101,9 +101,9 @@ extension Vault {
 
   func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid) else { return nil }
-    try store.check(file, uid)
+    let size = try store.check(file, uid)
     do throws(Errno) {
-      let contents = recordCodec.read(try file.read(RecordCodec.fileLength + 1, at: 0))
+      let contents = size == RecordCodec.fileLength ? recordCodec.read(try file.read(size, at: 0)) : nil
       return Reading(contents: contents?.record.uid == uid ? contents : nil)
     } catch {
       throw store.fault(uid, Text(error.text))

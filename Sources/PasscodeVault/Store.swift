@@ -70,7 +70,8 @@ struct Store: ~Copyable {
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.
-  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) {
+  /// - Returns: its size.
+  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Int {
     let found: FileStatus
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, Text(error.text)) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
@@ -80,6 +81,7 @@ struct Store: ~Copyable {
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
       throw fault(uid, "others than its owner can write it")
     }
+    return found.size
   }
 
   /// The uids that have a record file, in no order.
@@ -90,7 +92,7 @@ struct Store: ~Copyable {
     }
     var uids: [UInt32] = []
     for name in names {
-      if let number = decimal(name), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+      if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
     }
     return uids
   }

@@ -57,7 +57,7 @@ internal import PasscodeSystem
   ///
   /// - Returns: false if the conversation failed, was cancelled, or gave no answer.
   func ask(_ prompt: Bytes, _ secrets: inout Secrets) -> Bool {
-    guard let answer = unsafe converse(PAM_PROMPT_ECHO_OFF, prompt) else { return false }
+    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, prompt + [0]) else { return false }
     defer { unsafe cpam_free_answer(answer) }
     guard let text = unsafe answer.pointee.resp else { return false }
     // SAFETY: the application allocated a NUL-terminated string, and gave it away (pam_conv(3)).
@@ -67,31 +67,8 @@ internal import PasscodeSystem
 
   /// Tells the person something; silent where the program asked for silence.
   func tell(_ text: Text) {
-    guard !isSilent, let answer = unsafe converse(PAM_TEXT_INFO, text.bytes) else { return }
+    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, text.bytes + [0]) else { return }
     unsafe cpam_free_answer(answer)
-  }
-
-  /// One message through the program's conversation function; nil if that failed.
-  @inline(never)
-  private func converse(_ style: CInt, _ text: Bytes) -> UnsafeMutablePointer<pam_response>? {
-    var item: UnsafeRawPointer?
-    guard unsafe pam_get_item(handle, PAM_CONV, &item) == PAM_SUCCESS, let item = unsafe item else {
-      return nil
-    }
-    // SAFETY: PAM_CONV is a struct pam_conv that libpam owns.
-    let conversation = unsafe item.assumingMemoryBound(to: pam_conv.self).pointee
-    guard let call = unsafe conversation.conv else { return nil }
-    var answer: UnsafeMutablePointer<pam_response>?
-    let code = unsafe withCText(text) { words in
-      var message = unsafe pam_message(msg_style: style, msg: words)
-      // SAFETY: an array of one message that outlives the call, as pam_conv(3) wants it.
-      return unsafe withUnsafePointer(to: &message) { first in
-        var list: UnsafePointer<pam_message>? = unsafe first
-        return unsafe call(1, &list, &answer, conversation.appdata_ptr)
-      }
-    }
-    guard code == PAM_SUCCESS else { return nil }
-    return unsafe answer
   }
 
   /// How long PAM waits before it tells the program that the login failed. The corresponding C function is
@@ -114,15 +91,6 @@ internal import PasscodeSystem
 
   /// Facility authpriv. The corresponding C function is `pam_syslog`.
   func log(_ priority: Priority, _ line: Bytes) {
-    unsafe withCText(line) { unsafe cpam_syslog(handle, priority.number, $0) }
-  }
-
-  private func withCText<Value>(_ text: Bytes, _ body: (UnsafePointer<CChar>) -> Value) -> Value {
-    let terminated = text.map { CChar(bitPattern: $0) } + [0]
-    // SAFETY: it ends in NUL and lives through the call.
-    return unsafe terminated.withUnsafeBufferPointer { buffer in
-      guard let start = buffer.baseAddress else { preconditionFailure("an array with a NUL is not empty") }
-      return unsafe body(start)
-    }
+    unsafe cpam_syslog(handle, priority.number, line + [0])
   }
 }

@@ -28,6 +28,8 @@ def journal():
 def people(journal):
     """Ordinary accounts, in the namespace's copy of /etc."""
     for name in beds.PEOPLE:
+        # The copy may have somebody of that name already.
+        subprocess.run(["userdel", "--force", name], stderr=subprocess.DEVNULL)
         subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
     return beds.PEOPLE
 

@@ -21,8 +21,12 @@
 #include <unistd.h>
 
 static inline int cs_errno(void) { return errno; }
-static inline int cs_openat(int directory, const char *name, int flags, mode_t mode) {
-  return openat(directory, name, flags | O_CLOEXEC, mode);
+/* Text comes as the bytes of an array that ends in NUL: Swift lends those as they are. */
+static inline int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode) {
+  return openat(directory, (const char *)name, flags | O_CLOEXEC, mode);
+}
+static inline int cs_lstat(const uint8_t *path, struct stat *status) {
+  return lstat((const char *)path, status);
 }
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
@@ -53,6 +57,9 @@ uint64_t cs_boottime_milliseconds(void);
 int cs_reserve_memory(size_t size, int touch);
 /* Free memory of the machine, in bytes; UINT64_MAX if unknown. */
 uint64_t cs_free_memory(void);
+/* The account of a name, or, where that is NULL, of ids[0]: its uid and gid into ids, its name into found.
+   0, -1 if there is none, or an errno. */
+int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size);
 /* Blocks every signal that can be blocked, for this thread. */
 void cs_block_signals(sigset_t *before);
 void cs_restore_signals(const sigset_t *before);
