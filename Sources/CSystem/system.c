@@ -115,3 +115,25 @@ int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t
   }
   return error == 0 && result == NULL ? -1 : error;
 }
+
+static int set_range(int file, short type, off_t start, off_t count) {
+  struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+  return fcntl(file, F_OFD_SETLK, &range);
+}
+
+int cs_lock_range(int file, off_t start, off_t count) {
+  return set_range(file, F_WRLCK, start, count);
+}
+
+int cs_unlock_range(int file, off_t start, off_t count) {
+  return set_range(file, F_UNLCK, start, count);
+}
+
+int cs_processors(void) {
+  return get_nprocs();
+}
+
+uint64_t cs_memory(void) {
+  struct sysinfo info;
+  return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+}

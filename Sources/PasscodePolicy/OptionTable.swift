@@ -55,6 +55,9 @@ extension OptionRow {
         options.policy.cost = Options.Cost(operations: options.policy.cost.operations, memory: memory)
         return true
       },
+      OptionRow(
+        .policy, "max_parallel", "auto", "auto, or 1 to 64", "how many passcodes are hashed at once on this machine"
+      ) { assign(&$0.policy.maxParallel, $1.spells("auto") ? 0 : number($1, in: 1...64)) },
     ]
   }
 

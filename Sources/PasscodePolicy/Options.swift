@@ -13,6 +13,8 @@ public struct Options: Equatable, Sendable {
     public var lengths = Lengths(four: true, six: true)
     public var lockout = Schedule.standard
     public var cost = Cost(operations: 3, memory: 64 << 20)
+    /// How many may run Argon2 at once, 1 to 64; 0: as many as the machine bears.
+    public var maxParallel: UInt64 = 0
   }
 
   /// How one service uses it: in the file or, overriding it, in a module line.

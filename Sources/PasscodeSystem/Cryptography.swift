@@ -1,4 +1,5 @@
 internal import CSodium
+internal import CSystem
 
 /// Lengths that the record's and the key's formats are made of.
 public enum Length {
@@ -29,7 +30,28 @@ public func blake2b(_ message: [UInt8]) -> [UInt8] {
   return hash
 }
 
+/// Whether two digests are the same, in constant time. The corresponding C function is `sodium_memcmp`.
+public func equalInConstantTime(_ one: [UInt8], _ two: [UInt8]) -> Bool {
+  unsafe one.count == two.count && sodium_memcmp(one, two, one.count) == 0
+}
+
 extension Secrets {
+  /// BLAKE2b-256 of `context` and the field `code`, keyed by the field `key`; put together in the field `line`,
+  /// which is wiped. The corresponding C function is `crypto_generichash`.
+  ///
+  /// - Precondition: the context is at most 256 bytes.
+  public mutating func keyedDigest(_ context: [UInt8]) -> [UInt8] {
+    let length = min(context.count, 256)
+    // SAFETY: `line` has room for 256 bytes and a passcode; the key has Length.key bytes.
+    unsafe cs_copy(start(.line), context, length)
+    unsafe cs_copy(start(.line) + length, start(.code), count(.code))
+    var digest = [UInt8](repeating: 0, count: Length.hash)
+    unsafe crypto_generichash(
+      &digest, digest.count, start(.line), UInt64(length + count(.code)), start(.key), Length.key)
+    wipe(.line)
+    return digest
+  }
+
   /// Argon2id of the field `code` into `digest` (RFC 9106; the corresponding C function is `crypto_pwhash`).
   ///
   /// - Parameters:

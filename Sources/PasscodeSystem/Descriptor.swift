@@ -121,6 +121,11 @@ public struct Descriptor: ~Copyable {
     try retrying { fsync(raw) }
   }
 
+  /// Sets the time of the last change to now. The corresponding C function is `futimens`.
+  public func touch() throws(Errno) {
+    try retrying { futimens(raw, nil) }
+  }
+
   /// The corresponding C function is `ftruncate`.
   public func setSize(_ size: Int) throws(Errno) {
     try retrying { ftruncate(raw, size) }
@@ -177,6 +182,9 @@ public struct FileStatus: Equatable, Sendable {
   public let mode: UInt32
   public let links: UInt64
   public let size: Int
+  /// When it was last written or touched: nanoseconds since 1970.
+  public let modified: UInt64
+  public let inode: UInt64
 
   init(_ status: stat) {
     switch status.st_mode & UInt32(S_IFMT) {
@@ -190,6 +198,8 @@ public struct FileStatus: Equatable, Sendable {
     mode = status.st_mode & 0o7777
     links = UInt64(status.st_nlink)
     size = status.st_size
+    modified = UInt64(clamping: status.st_mtim.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: status.st_mtim.tv_nsec)
+    inode = UInt64(status.st_ino)
   }
 
   /// Of a path, without following a symbolic link at its end. The corresponding C function is `lstat`.
@@ -207,4 +217,16 @@ public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) {
   try retrying { unsafe withCString(path) { unsafe mkdir($0, 0o700) } }
   let directory = try Descriptor.open(path, .directory)
   try directory.setMode(mode)
+}
+
+/// A file of /proc, whose size isn't told, up to 1 MiB.
+public func readKernelFile(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+  let file = try Descriptor.open(path, .read)
+  var content: [UInt8] = []
+  while content.count < 1 << 20 {
+    let part = try file.read(4_096, at: content.count)
+    content += part
+    if part.count < 4_096 { break }
+  }
+  return content
 }

@@ -34,3 +34,26 @@ public struct FileLock: ~Copyable {
     }
   }
 }
+
+/// An exclusive lock on some bytes of an open file, and the file; it goes with this value, or with the process.
+public struct RangeLock: ~Copyable {
+  private let file: Descriptor
+  private let start: Int
+  private let count: Int
+
+  /// Takes over bytes that `tryLock` locked.
+  public init(_ file: consuming Descriptor, at start: Int, count: Int) {
+    self.file = file
+    self.start = start
+    self.count = count
+  }
+
+  deinit {
+    cs_unlock_range(file.raw, start, count)
+  }
+
+  /// Locks them without waiting; false: somebody else has them. The corresponding C function is `fcntl`, F_OFD_SETLK.
+  public static func tryLock(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
+    cs_lock_range(file.raw, start, count) == 0
+  }
+}

@@ -78,3 +78,12 @@ public enum SystemLog {
     unsafe withCString(line) { unsafe cs_log(LOG_NOTICE, $0) }
   }
 }
+
+/// What the machine has.
+public enum Machine {
+  /// Processors in use, at least 1. The corresponding C function is `get_nprocs`.
+  public static func processors() -> Int { max(1, Int(cs_processors())) }
+
+  /// Bytes of memory. The corresponding C function is `sysinfo`.
+  public static func memory() -> UInt64 { cs_memory() }
+}

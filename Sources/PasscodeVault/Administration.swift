@@ -26,7 +26,7 @@ extension Vault {
     case .missing: throw Fault(.store, "the record vanished while it was made: try again")
     case .busy: throw busy(account)
     case .locked(var record):
-      if let mark, mark != self.mark(record.contents?.record) {
+      if let mark, mark != self.mark(record.current) {
         throw Fault(
           .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
       }
@@ -35,8 +35,8 @@ extension Vault {
   }
 
   /// Tells one credential from the next.
-  func mark(_ record: Record?) -> Bytes {
-    guard case .enrolled(let sealed) = record?.state else { return [] }
+  func mark(_ record: Record) -> Bytes {
+    guard case .enrolled(let sealed) = record.state else { return [] }
     return blake2b(sealed)
   }
 
@@ -68,8 +68,7 @@ extension Vault {
 
   /// A suspension is the account's; it doesn't pass on to whoever gets its uid later.
   private func isSuspended(_ record: borrowing LockedRecord, _ account: Account) -> Bool {
-    guard let before = record.contents?.record, before.name == account.name else { return false }
-    return before.suspended
+    record.current.name == account.name && record.current.suspended
   }
 
   /// Forgets the passcode. Needs no key. For root, or a person's own store.
@@ -132,7 +131,7 @@ extension Vault {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
-      let (replacement, answer) = try decide(record.contents?.record)
+      let (replacement, answer) = try decide(record.isCorrupt ? nil : record.current)
       guard let replacement else { return answer }
       do throws(Errno) { try record.replace(replacement) } catch { throw unwritten(account, error) }
       return answer
@@ -154,6 +153,7 @@ extension Vault {
         .key, at: policy.keyFile,
         "\(enrolled) enrolled passcode(s) need the old key: restore it from a backup, or remove them first")
     }
+    try Places.make(try Store.open(configuration))
     try MachineKey(configuration: configuration).create(sodium)
   }
 

@@ -12,8 +12,12 @@ public import PasscodeSystem
 //  5  `granted` comes from one line.                                            VaultTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
 //     changes the verdict. A failure writes nothing more.                       test_syscalls.py
+//  7  Killed or cut off at any instruction: an untouched record or a charged one.  test_crash.py
 //  9  While locked or disabled nothing is hashed, and nothing written but what
 //     time makes necessary (10).                                                test_module.py
+// 10  Time: see Ledger.                                                         LedgerTests, test_clock.py
+// 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
+// 12  Every wait ends, and hashing is bounded on the machine: `Wait`, `Places`. test_storm.py
 
 /// One login: what is open from the look before the prompt to the attempt after it. Nothing is locked in
 /// between, and no secret is kept.
@@ -42,15 +46,12 @@ public struct Login: ~Copyable {
       case .missing: return .notEnrolled
       case .busy: return nil
       case .locked(var record):
-        switch try readiness(&record) {
-        case .refused(let verdict): return verdict
-        case .ready(let current, let sealed):
-          // Whoever can't be verified is better not asked.
-          _ = try openCredential(current, sealed, &secrets)
-          secrets.wipe(.credential)
-          secrets.wipe(.key)
-          return nil
-        }
+        if case .refused(let verdict) = try readiness(&record) { return verdict }
+        // Whoever can't be verified is better not asked.
+        _ = try openCredential(record.current, &secrets)
+        secrets.wipe(.credential)
+        secrets.wipe(.key)
+        return nil
       }
     } catch {
       return .unavailable(error)
@@ -72,63 +73,79 @@ public struct Login: ~Copyable {
     }
   }
 
-  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault)
-    -> Verdict
-  {
+  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault) -> Verdict {
     switch try readiness(&record) {
     case .refused(let verdict): return verdict
-    case .ready(let current, let sealed):
-      let credential = try openCredential(current, sealed, &secrets)
-      let undisturbed = SignalsBlocked()
-      defer { _ = undisturbed }
-      try reserve(credential.cost)
-      let charged = try charge(current, &record)
-      return try verify(credential, before: current, charged, &record, &secrets)
+    case .ready(let standing):
+      let credential = try openCredential(record.current, &secrets)
+      let last = lastWrong(credential, &secrets)
+      if try last?.isRepeated(at: vault.clock.now()) ?? false {
+        return .wrong(standing, failures: record.current.ledger.failures)
+      }
+      let place = try Places.take(store, vault.policy.places) { vault.log(vault.note($0, account)) }
+      let verdict = try attemptUndisturbed(credential, &record, &secrets)
+      if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
+      return withExtendedLifetime(place) { verdict }
     }
+  }
+
+  /// Only where the usual configuration is in force: a store for trying leaves nothing in /run.
+  private func lastWrong(_ credential: Credential, _ secrets: inout Secrets) -> LastWrong? {
+    guard vault.configuration.isUsual else { return nil }
+    return LastWrong(account, credential, vault.configuration.access, &secrets)
+  }
+
+  /// From the charge to the settling no signal that can be blocked ends this.
+  private mutating func attemptUndisturbed(
+    _ credential: Credential, _ record: inout LockedRecord, _ secrets: inout Secrets
+  ) throws(Fault) -> Verdict {
+    let undisturbed = SignalsBlocked()
+    defer { _ = undisturbed }
+    try reserve(credential.cost)
+    let lastFailure = record.current.times.failure
+    try charge(&record)
+    guard let isMatch = credential.matches(&secrets) else {
+      throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
+    }
+    guard isMatch else { return wrong(record.current.ledger) }
+    settle(credential, lastFailure, &record, &secrets)
+    return .granted
   }
 
   /// What stands between a locked record and an attempt.
   private enum Readiness {
-    case ready(Record, sealed: Bytes)
+    case ready(Standing)
     case refused(Verdict)
   }
 
   /// Decides, under the lock, whether an attempt may be made now, and makes the ledger's corrections durable.
   private func readiness(_ record: inout LockedRecord) throws(Fault) -> Readiness {
-    guard let contents = record.contents else { throw vault.corrupt(account) }
-    if contents.damaged {
-      vault.log(
-        vault.note(
-          "one slot of a record is damaged; the other serves, and the next write repairs it", account))
+    if record.isCorrupt { throw vault.corrupt(account) }
+    if record.isDamaged {
+      vault.log(vault.note("one slot of a record is damaged; the other serves, and the next write repairs it", account))
     }
-    var current = contents.record
-    guard case .enrolled(let sealed) = current.state, vault.isSameAccount(current, account) else {
+    guard record.current.state != .removed, vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
     }
-    if current.suspended { return .refused(.disabled) }
-    let review = current.ledger.review(vault.policy.lockout, now: try vault.clock.now())
-    if let correction = review.correction {
-      current.ledger = correction
-      do throws(Errno) { try record.write(current) } catch { throw vault.unwritten(account, error) }
-    }
+    if record.current.suspended { return .refused(.disabled) }
+    let failures = record.current.ledger.failures
+    let review = record.current.ledger.review(vault.policy.lockout, now: try vault.clock.now())
+    if let correction = review.correction { try write(&record) { $0.ledger = correction } }
     switch review.standing {
-    case .open: return .ready(current, sealed: sealed)
-    case .locked(let milliseconds):
-      return .refused(.locked(milliseconds: milliseconds, failures: current.ledger.failures))
-    case .exhausted: return .refused(.exhausted(failures: current.ledger.failures))
+    case .open: return .ready(review.standing)
+    case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
+    case .exhausted: return .refused(.exhausted(failures: failures))
     }
   }
 
-  private mutating func openCredential(
-    _ record: Record, _ sealed: Bytes, _ secrets: inout Secrets
-  ) throws(Fault) -> Credential {
+  private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential {
     let machineKey = MachineKey(configuration: vault.configuration)
     if key == nil { key = try machineKey.open() }
     switch key {
     case .some(let file): try machineKey.read(file, &secrets)
     case .none: throw Fault(.key, "the machine key is not open")
     }
-    return try vault.openCredential(record, sealed, &secrets)
+    return try vault.openCredential(record, &secrets)
   }
 
   /// libsodium takes a little more than it is told.
@@ -141,27 +158,20 @@ public struct Login: ~Copyable {
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.
-  private func charge(_ current: Record, _ record: inout LockedRecord) throws(Fault) -> Record {
-    var charged = current
-    charged.ledger = current.ledger.charged(at: try vault.clock.now())
-    charged.times.failure = vault.clock.wall()
-    do throws(Errno) { try record.write(charged) } catch { throw vault.unwritten(account, error) }
-    return charged
+  private func charge(_ record: inout LockedRecord) throws(Fault) {
+    let now = try vault.clock.now()
+    try write(&record) {
+      $0.ledger = $0.ledger.charged(at: now)
+      $0.times.failure = vault.clock.wall()
+    }
   }
 
-  private mutating func verify(
-    _ credential: Credential, before: Record, _ charged: Record, _ record: inout LockedRecord,
-    _ secrets: inout Secrets
-  ) throws(Fault) -> Verdict {
-    guard let isMatch = credential.matches(&secrets) else {
-      throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
-    }
-    guard isMatch else {
-      let review = charged.ledger.review(vault.policy.lockout, now: charged.ledger.lastFailure)
-      return .wrong(review.standing, failures: charged.ledger.failures)
-    }
-    settle(credential, before, &record, &secrets)
-    return .granted
+  private func write(_ record: inout LockedRecord, _ change: (inout Record) -> Void) throws(Fault) {
+    do throws(Errno) { try record.update(change) } catch { throw vault.unwritten(account, error) }
+  }
+
+  private func wrong(_ ledger: Ledger) -> Verdict {
+    .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
   /// Takes the charge back, and hashes anew where the configured cost is another one by now.
@@ -169,32 +179,32 @@ public struct Login: ~Copyable {
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
   /// here, the verdict stays.
   private mutating func settle(
-    _ credential: Credential, _ before: Record, _ record: inout LockedRecord, _ secrets: inout Secrets
+    _ credential: Credential, _ lastFailure: UInt64, _ record: inout LockedRecord, _ secrets: inout Secrets
   ) {
-    var settled = before
-    settled.ledger = .clear
-    settled.times.success = vault.clock.wall()
     do throws(Errno) {
       // First the reset, at once; the new hash is a luxury.
-      try record.write(settled)
-      if credential.cost != vault.policy.cost, vault.reseal(&settled, &secrets) {
-        try record.replace(settled)
+      try record.update {
+        $0.ledger = .clear
+        $0.times.failure = lastFailure
+        $0.times.success = vault.clock.wall()
       }
+      if credential.cost != vault.policy.cost { try rehash(&record, &secrets) }
     } catch {
-      var line = LogLine("granted, but the record could not be written")
-      line.add("uid", UInt64(before.uid))
-      line.add("error", error.text)
-      vault.log(line.text)
+      vault.log(vault.note("granted, but the record could not be written: \(error.text)", account))
     }
-    provenMark = vault.mark(record.contents?.record)
+    provenMark = vault.mark(record.current)
+  }
+
+  private func rehash(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Errno) {
+    var rehashed = record.current
+    if vault.reseal(&rehashed, &secrets) { try record.replace(rehashed) }
   }
 }
 
 extension Vault {
   /// Opens the sealed credential with the key in the secrets' field `key`.
-  func openCredential(_ record: Record, _ sealed: Bytes, _ secrets: inout Secrets) throws(Fault) -> Credential
-  {
-    guard let credential = Credential.open(sealed, record, &secrets) else {
+  func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential {
+    guard case .enrolled(let sealed) = record.state, let credential = Credential.open(sealed, record, &secrets) else {
       throw Fault(
         .key, at: recordPath(record.uid),
         "was sealed under another machine key, or was altered: restore the key or the record from a backup, "

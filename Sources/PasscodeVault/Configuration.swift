@@ -5,12 +5,15 @@ public import PasscodeSystem
 public struct Configuration: Sendable {
   public let options: Options
   public let access: Access
+  /// It came from the usual file, not from one that was named.
+  public let isUsual: Bool
 
   public static let usualPath = Bytes(text: "/etc/security/passcode.conf")
 
-  public init(options: Options, access: Access) {
+  public init(options: Options, access: Access, isUsual: Bool = false) {
     self.options = options
     self.access = access
+    self.isUsual = isUsual
   }
 
   /// Reads the file, then the arguments of a module line, which override it.
@@ -30,7 +33,7 @@ public struct Configuration: Sendable {
     } catch {
       throw error.fault
     }
-    return Configuration(options: parser.options, access: access)
+    return Configuration(options: parser.options, access: access, isUsual: path == nil)
   }
 
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

@@ -7,9 +7,13 @@ internal import PasscodeSystem
 /// MUST 6: every write is synced before the next one; two slots in flight at once could both be torn.
 struct LockedRecord: ~Copyable {
   private let lock: FileLock
-  private let codec: RecordCodec
-  /// nil: neither slot can be read.
-  private(set) var contents: RecordCodec.Contents?
+  /// What the file says; an empty record where neither slot can be read.
+  private(set) var current: Record
+  /// Neither slot can be read, or the record isn't this user's.
+  private(set) var isCorrupt: Bool
+  /// One slot can't be read; the other serves, and the next write repairs it.
+  private(set) var isDamaged: Bool
+  private var nextSlot: Int
 
   /// How long to wait for whoever holds it.
   enum Patience: Equatable {
@@ -28,7 +32,7 @@ struct LockedRecord: ~Copyable {
   static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome
   {
     guard var file = try store.open(uid) else { return .missing }
-    var wait = MovementWait(codec: recordCodec)
+    var wait = Wait()
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
@@ -37,87 +41,61 @@ struct LockedRecord: ~Copyable {
       case .failed(let error):
         throw store.fault(uid, Text(error.text))
       case .busy(let open):
-        if patience == .none || !wait.pause(open) { return .busy }
+        if patience == .none { return .busy }
+        guard case .again = wait.pause({ movement(open, store) }) else { return .busy }
         file = open
       }
     }
   }
 
+  /// A write, or, while the record's holder waits for a place, a place that was taken.
+  private static func movement(_ file: borrowing Descriptor, _ store: borrowing Store) -> Bytes {
+    ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + Places.movement(store)
+  }
+
   private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault) {
-    codec = recordCodec
+    let content: Bytes
     do throws(Errno) {
-      contents = size == RecordCodec.fileLength ? codec.read(try lock.file.read(size, at: 0)) : nil
+      content = size == RecordCodec.fileLength ? try lock.file.read(size, at: 0) : []
     } catch {
       throw store.fault(uid, Text(error.text))
     }
     // Copied over from another user's file: it isn't this user's record, whatever it says.
-    if let found = contents, found.record.uid != uid { contents = nil }
+    if let found = recordCodec.read(content), found.record.uid == uid {
+      current = found.record
+      isCorrupt = false
+      isDamaged = found.damaged
+      nextSlot = found.nextSlot
+    } else {
+      current = Record(uid: uid, name: [], generation: 0)
+      isCorrupt = true
+      isDamaged = true
+      nextSlot = 0
+    }
     self.lock = lock
   }
 
-  /// Writes the record into the slot that isn't in use; returns when it is on the device.
-  @inline(never)
-  mutating func write(_ record: Record) throws(Errno) {
-    var next = record
-    let slot = contents?.nextSlot ?? 0
-    next.generation = (contents?.record.generation ?? 0) &+ 1  // 2^64 writes don't happen
-    try lock.file.write(codec.encode(next), at: slot * RecordCodec.slotLength)
+  /// Changes the record, in the slot that isn't in use; returns when it is on the device.
+  mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
+    change(&current)
+    current.generation &+= 1  // 2^64 writes don't happen
+    try lock.file.write(recordCodec.encode(current), at: nextSlot * RecordCodec.slotLength)
     try lock.file.syncData()
-    contents = RecordCodec.Contents(record: next, nextSlot: 1 - slot, damaged: false)
+    nextSlot = 1 - nextSlot
+    isDamaged = isCorrupt
+    isCorrupt = false
   }
 
   /// Writes both slots, one after the other: what was there before can't come back through later damage.
   mutating func replace(_ record: Record) throws(Errno) {
-    if contents == nil { try lock.file.setSize(RecordCodec.fileLength) }
-    try write(record)
-    try write(record)
+    if isCorrupt { try lock.file.setSize(RecordCodec.fileLength) }
+    let generation = current.generation
+    try update {
+      $0 = record
+      $0.generation = generation
+    }
+    try update { _ in }
   }
 }
 
 var recordCodec: RecordCodec { RecordCodec { blake2b($0) } }
-
-/// Waits for somebody else's lock for as long as something moves.
-struct MovementWait {
-  /// Nothing moved for so long: whoever holds it is stuck. Milliseconds.
-  static let stuck: UInt64 = 10_000
-  static let longest: UInt64 = 120_000
-  private static let lookEvery: UInt64 = 250
-
-  private let codec: RecordCodec
-  private var started: UInt64?
-  private var lastMove: UInt64 = 0
-  private var lastLook: UInt64 = 0
-  private var generation: UInt64?
-  private var pauseMilliseconds = 1
-
-  init(codec: RecordCodec) {
-    self.codec = codec
-  }
-
-  /// Sleeps a little; false when waiting is over.
-  mutating func pause(_ file: borrowing Descriptor) -> Bool {
-    guard let now = SystemClock.bootMilliseconds() else { return false }
-    if started == nil {
-      started = now
-      lastMove = now
-    }
-    look(file, now)
-    guard let started, now - lastMove < MovementWait.stuck, now - started < MovementWait.longest else {
-      return false
-    }
-    SystemClock.sleep(milliseconds: pauseMilliseconds)
-    pauseMilliseconds = min(pauseMilliseconds * 2, 16)
-    return true
-  }
-
-  @inline(never)
-  private mutating func look(_ file: borrowing Descriptor, _ now: UInt64) {
-    guard generation == nil || now - lastLook >= MovementWait.lookEvery else { return }
-    lastLook = now
-    // Read without the lock: a torn slot doesn't count, the other one does.
-    let found = (try? file.read(RecordCodec.fileLength, at: 0)).flatMap { codec.read($0) }
-    guard let now = found?.record.generation, now != generation else { return }
-    generation = now
-    lastMove = lastLook
-  }
-}

@@ -64,11 +64,10 @@ extension Vault {
     case .missing: return review.standing
     case .busy: return review.standing
     case .locked(var locked):
-      guard var current = locked.contents?.record else { throw corrupt(account) }
-      let now = current.ledger.review(policy.lockout, now: try clock.now())
+      if locked.isCorrupt { throw corrupt(account) }
+      let now = locked.current.ledger.review(policy.lockout, now: try clock.now())
       guard let correction = now.correction else { return now.standing }
-      current.ledger = correction
-      do throws(Errno) { try locked.write(current) } catch { throw unwritten(account, error) }
+      do throws(Errno) { try locked.update { $0.ledger = correction } } catch { throw unwritten(account, error) }
       return now.standing
     }
   }
@@ -88,9 +87,9 @@ extension Vault {
   }
 
   private func length(_ record: Record) -> Int? {
-    guard case .enrolled(let sealed) = record.state, var secrets = Secrets(sodium) else { return nil }
+    guard var secrets = Secrets(sodium) else { return nil }
     guard (try? MachineKey(configuration: configuration).load(&secrets)) != nil else { return nil }
-    return (try? openCredential(record, sealed, &secrets))?.digits
+    return (try? openCredential(record, &secrets))?.digits
   }
 
   /// A record as it is now, without its lock; nil if there is none.

@@ -52,19 +52,46 @@ struct Store: ~Copyable {
 
   /// Makes the file of a uid, holding `content`, if there is none.
   func create(_ uid: UInt32, content: Bytes) throws(Fault) {
+    do throws(Errno) { try createFile(name(uid), content: content) } catch { throw fault(uid, Text(error.text)) }
+  }
+
+  /// The file appears whole, under its name, or not at all.
+  private func createFile(_ name: Bytes, content: Bytes) throws(Errno) {
+    let isShared = status.mode & 0o020 != 0
+    let file = try directory.createNameless(mode: 0o600)
+    if isShared { try file.setOwner(status.owner, group: 0) }
+    try file.setMode(isShared ? 0o660 : 0o600)
+    try file.write(content, at: 0)
+    try file.sync()
     do throws(Errno) {
-      let isShared = status.mode & 0o020 != 0
-      let file = try directory.createNameless(mode: 0o600)
-      if isShared { try file.setOwner(status.owner, group: 0) }
-      try file.setMode(isShared ? 0o660 : 0o600)
-      try file.write(content, at: 0)
-      try file.sync()
-      try directory.link(file, as: name(uid))
-      try directory.sync()
+      try directory.link(file, as: name)
     } catch {
-      if error == .exists { return }  // somebody was faster; theirs is as good
-      throw fault(uid, Text(error.text))
+      if error != .exists { throw error }  // somebody was faster; theirs is as good
     }
+    try directory.sync()
+  }
+
+  /// A file that all doors share, beside the records; made, holding `content`, if there is none.
+  func openShared(_ name: Bytes, content: Bytes) throws(Fault) -> Descriptor {
+    do throws(Errno) {
+      return try openOrCreate(name, content: content)
+    } catch {
+      throw Fault(.store, at: Text("\(path)/\(name)").bytes, Text(error.text))
+    }
+  }
+
+  private func openOrCreate(_ name: Bytes, content: Bytes) throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try directory.open(name, .readWrite)
+    } catch {
+      if error != .noEntry { throw error }
+    }
+    try createFile(name, content: content)
+    return try directory.open(name, .readWrite)
+  }
+
+  func open(_ name: Bytes) throws(Errno) -> Descriptor {
+    try directory.open(name, .readWrite)
   }
 
   /// Checks an open record file: it is the one under that name, and nobody else's.

@@ -20,6 +20,8 @@ enum ExitStatus: Int32 {
 struct Failure: Error {
   let status: ExitStatus
   let text: Text
+  /// Somebody else's attempt holds the record and doesn't move.
+  var isBusy = false
 
   init(_ status: ExitStatus, _ text: Text) {
     self.status = status
@@ -29,6 +31,7 @@ struct Failure: Error {
   init(_ fault: Fault) {
     status = fault.kind == .caller ? .notPermitted : .unusable
     text = Text(fault.text)
+    isBusy = fault.kind == .busy
   }
 
   static var cancelled: Failure { Failure(.cancelled, "cancelled; nothing was changed") }

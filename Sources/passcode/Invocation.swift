@@ -13,7 +13,11 @@ struct Invocation {
       Stream.output.write(command.help())
       return .done
     }
-    return try command.run(session)
+    do throws(Failure) {
+      return try command.run(session)
+    } catch {
+      throw error.isBusy ? session.namingHolder(error) : error
+    }
   }
 
   static func parse() throws(Failure) -> Invocation {

@@ -80,6 +80,14 @@ struct Session {
     return account
   }
 
+  /// Root learns who is in the way.
+  func namingHolder(_ failure: Failure) -> Failure {
+    guard process.real == 0, let vault = try? vault(), let account = try? account(),
+      let holder = vault.holder(account.uid)
+    else { return failure }
+    return Failure(failure.status, "\(failure.text): \(holder); end it, or let it go on, and try again")
+  }
+
   func secrets(_ vault: Vault) throws(Failure) -> Secrets {
     guard let sodium = Sodium(), let secrets = Secrets(sodium) else {
       throw Failure(.unusable, "no memory for a passcode")

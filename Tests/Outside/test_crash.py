@@ -94,7 +94,7 @@ def test_the_tool_killed_at_any_system_call_leaves_before_or_after(bed, act, bef
             assert act == "enroll" or not state["enrolled"], where
         elif act != "remove":
             assert state["enrolled"], where
-        assert {path.name for path in bed.store.iterdir()} <= {str(uid("alice"))}, where
+        assert {path.name for path in bed.store.iterdir()} <= {str(uid("alice")), "places"}, where
     set_up(bed, before)
     bed.tool("enroll", "--stdin", "alice", stdin="8260\n", check=0)
     bed.tool("enable", "alice", check=0)

@@ -60,6 +60,12 @@ uint64_t cs_free_memory(void);
 /* The account of a name, or, where that is NULL, of ids[0]: its uid and gid into ids, its name into found.
    0, -1 if there is none, or an errno. */
 int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size);
+/* Locks bytes of a file for its open description, exclusively, without waiting (F_OFD_SETLK). */
+int cs_lock_range(int file, off_t start, off_t count);
+int cs_unlock_range(int file, off_t start, off_t count);
+/* Of the machine, whatever this process may use of them. */
+int cs_processors(void);
+uint64_t cs_memory(void);
 /* Blocks every signal that can be blocked, for this thread. */
 void cs_block_signals(sigset_t *before);
 void cs_restore_signals(const sigset_t *before);

@@ -1,0 +1,25 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+extension Vault {
+  /// Who holds the account's record, for root's tool when nothing moves: "process 1234 (sudo)". nil: nobody, or
+  /// the kernel doesn't tell. The source is /proc/locks, proc_locks(5).
+  public func holder(_ uid: UInt32) -> Text? {
+    guard let store = try? Store.open(configuration), let file = try? store.open(uid),
+      let inode = try? file.status().inode, let locks = try? readKernelFile(Bytes(text: "/proc/locks"))
+    else { return nil }
+    for line in locks.split(separator: UInt8(ascii: "\n")) {
+      // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF; those who wait have an arrow.
+      let words = line.split(separator: UInt8(ascii: " "))
+      guard words.count >= 6, words[1].spells("FLOCK"), let process = decimal(words[4]) else { continue }
+      guard let number = words[5].split(separator: UInt8(ascii: ":")).last, decimal(number) == inode else { continue }
+      return "process \(process)\(name(process))"
+    }
+    return nil
+  }
+
+  private func name(_ process: UInt64) -> Text {
+    guard let name = try? readKernelFile(Text("/proc/\(process)/comm").bytes), !name.isEmpty else { return "" }
+    return " (\(printable(Bytes(name.dropLast()))))"
+  }
+}

@@ -1,0 +1,82 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// The wrong passcode that was typed last: typing it again doesn't count again, as on phones (MUST 11).
+///
+///     /run/passcode/<uid>, 40 bytes:
+///     offset 0    time      8 bytes    CLOCK_BOOTTIME in milliseconds, little-endian
+///     offset 8    digest   32 bytes    keyed BLAKE2b under the machine key, of label, uid, salt, code
+///
+/// - It MUST be asked only after the lockout was decided: while locked it answers nothing.
+/// - It MUST say no more than "this is the last wrong one": the digest is bound to the credential's salt, so it
+///   is stale by itself when the credential changes. /run doesn't outlive a boot. It is valid for 5 minutes.
+/// - It MUST never stand in the way: absent, unreadable, unwritable or damaged, the attempt simply counts.
+/// - Tests: test_repeated.py.
+struct LastWrong {
+  private static let folder = Bytes(text: "/run/passcode")
+  private static let validFor: UInt64 = 300_000
+  private static let length = 8 + Length.hash
+
+  private let path: Bytes
+  private let digest: Bytes
+  private let access: Access
+
+  /// For the passcode in the secrets' field `code`; the machine key must be in `key`.
+  init(_ account: Account, _ credential: Credential, _ access: Access, _ secrets: inout Secrets) {
+    path = Text("\(LastWrong.folder)/\(account.uid)").bytes
+    let context: Text = "pam_passcode last wrong\n\(account.uid)\n"
+    digest = secrets.keyedDigest(context.bytes + credential.salt)
+    self.access = access
+  }
+
+  /// The passcode is the one that was wrong last.
+  func isRepeated(at now: Instant) -> Bool {
+    guard let file = try? Descriptor.open(path, .readWrite), let content = try? file.read(LastWrong.length, at: 0),
+      content.count == LastWrong.length
+    else { return false }
+    let time = content[0..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard time <= now.milliseconds, now.milliseconds - time < LastWrong.validFor else { return false }
+    return equalInConstantTime(Bytes(content[8...]), digest)
+  }
+
+  /// Keeps the passcode as the last wrong one.
+  func remember(at now: Instant) {
+    let time = (0..<8).map { UInt8(truncatingIfNeeded: now.milliseconds >> UInt64($0 * 8)) }
+    do throws(Errno) {
+      let file = try openOrCreate()
+      try file.write(time + digest, at: 0)
+    } catch {
+      // Then it counts again; nobody is let in by that.
+    }
+  }
+
+  private func openOrCreate() throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.open(path, .readWrite)
+    } catch {
+      guard error == .noEntry else { throw error }
+    }
+    let owner = serviceAccount()
+    let folder = try openFolder(owner)
+    let file = try folder.open(Bytes(path[(LastWrong.folder.count + 1)...]), .create(mode: 0o600))
+    if let owner, access == .root { try file.setOwner(owner.uid, group: 0) }
+    if owner != nil { try file.setMode(0o660) }
+    return file
+  }
+
+  /// The folder, made by the first root caller where tmpfiles didn't.
+  private func openFolder(_ owner: Account?) throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.open(LastWrong.folder, .directory)
+    } catch {
+      guard error == .noEntry, access == .root else { throw error }
+    }
+    try makeDirectory(LastWrong.folder, mode: 0o700)
+    let folder = try Descriptor.open(LastWrong.folder, .directory)
+    if let owner {
+      try folder.setOwner(owner.uid, group: 0)
+      try folder.setMode(0o2770)
+    }
+    return folder
+  }
+}
