@@ -137,3 +137,9 @@ uint64_t cs_memory(void) {
   struct sysinfo info;
   return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
 }
+
+void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {
+  const struct passwd *entry = getpwuid(uid);
+  snprintf((char *)gecos, room, "%s", entry && entry->pw_gecos ? entry->pw_gecos : "");
+  snprintf((char *)home, room, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
+}

@@ -57,9 +57,15 @@ public struct BootID: Equatable, Sendable {
 
   /// From the kernel's form, 8-4-4-4-12 hexadecimal digits; nil for anything else or all zeros.
   public init?(kernelText text: ArraySlice<UInt8>) {
-    let groups = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    guard groups.map({ $0.count }) == [8, 4, 4, 4, 12] else { return nil }
-    self.init(hexadecimal: groups.reduce(Bytes()) { $0 + $1 }[...])
+    let dashes = [8, 13, 18, 23]
+    guard text.count == 36 else { return nil }
+    var digits = Bytes()
+    for index in 0..<36 {
+      let byte = text[text.startIndex + index]
+      if dashes.contains(index) != (byte == UInt8(ascii: "-")) { return nil }
+      if !dashes.contains(index) { digits.append(byte) }
+    }
+    self.init(hexadecimal: digits[...])
     if self == .none { return nil }
   }
 

@@ -31,26 +31,20 @@ private let longestValue = 128
 
 /// Blanks, quotes, backslashes, `=` and everything that isn't printable ASCII become `\xHH`; what is longer
 /// than 128 bytes is cut and ends in `...`.
-@inline(never)
 public func escaped(_ value: Bytes) -> Bytes {
-  escape(value) { byte in
-    byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "=")
-      && byte != UInt8(ascii: "\"")
-  }
+  escape(value, isSentence: false)
 }
 
 /// For a value within a sentence: blanks and `=` stay as they are.
-@inline(never)
 public func printable(_ value: Bytes) -> Bytes {
-  escape(value) { byte in
-    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"")
-  }
+  escape(value, isSentence: true)
 }
 
-private func escape(_ value: Bytes, keeping isPlain: (UInt8) -> Bool) -> Bytes {
+@inline(never)
+private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
   var text = Bytes()
   for byte in value.prefix(longestValue) {
-    if isPlain(byte) {
+    if isPlain(byte, isSentence) {
       text.append(byte)
     } else {
       text += Text("\\x\(hexadecimal([byte]))").bytes
@@ -58,4 +52,12 @@ private func escape(_ value: Bytes, keeping isPlain: (UInt8) -> Bool) -> Bytes {
   }
   if value.count > longestValue { text.append(text: "...") }
   return text
+}
+
+private func isPlain(_ byte: UInt8, _ isSentence: Bool) -> Bool {
+  switch byte {
+  case UInt8(ascii: " "), UInt8(ascii: "="): isSentence
+  case UInt8(ascii: "\\"), UInt8(ascii: "\""): false
+  default: byte > 0x20 && byte < 0x7f
+  }
 }

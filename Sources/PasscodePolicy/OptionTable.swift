@@ -13,7 +13,6 @@ public struct OptionRow: Sendable {
   public let standard: String
   /// Which values there are, in a few words.
   public let values: String
-  public let summary: String
   let isFlag: Bool
   /// Sets the option; false where the value is not one of `values`.
   let apply: @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
@@ -27,89 +26,103 @@ extension OptionRow {
 
   private static func policyRows() -> [OptionRow] {
     [
-      OptionRow(
-        .policy, "store", "/var/lib/passcode", "an absolute path", "the directory of the records"
-      ) { setPath(&$0.policy.store, $1) },
-      OptionRow(
-        .policy, "key_file", "/etc/passcode/key", "an absolute path", "the machine key"
-      ) { setPath(&$0.policy.keyFile, $1) },
-      OptionRow(
-        .policy, "lengths", "4,6", "4, 6 or 4,6", "digits that a new passcode may have"
-      ) { assign(&$0.policy.lengths, Options.Lengths($1)) },
+      // The directory of the records.
+      OptionRow(.policy, "store", "/var/lib/passcode", "an absolute path") { setPath(&$0.policy.store, $1) },
+      // The machine key.
+      OptionRow(.policy, "key_file", "/etc/passcode/key", "an absolute path") {
+        setPath(&$0.policy.keyFile, $1)
+      },
+      // Digits that a new passcode may have.
+      OptionRow(.policy, "lengths", "4,6", "4, 6 or 4,6") { assign(&$0.policy.lengths, Options.Lengths($1)) },
+      // The delay that follows so many failures in a row.
       OptionRow(
         .policy, "lockout", "3:1m,5:5m,7:15m,9:1h,10:reset",
-        "FAILURES:DELAY,... rising; the last may be reset",
-        "the delay that follows so many failures in a row"
+        "FAILURES:DELAY,... rising; the last may be reset"
       ) { assign(&$0.policy.lockout, Schedule($1)) },
-      OptionRow(
-        .policy, "opslimit", "3", "1 to 64", "Argon2id passes for a new passcode"
-      ) { options, text in
+      // What happens to a weak choice.
+      OptionRow(.policy, "weak", "refuse", "refuse, warn or allow") {
+        assign(&$0.policy.weak, Options.Weak($1))
+      },
+      // The administrator's own list of weak codes.
+      OptionRow(.policy, "weak_list", "none", "an absolute path, or none") {
+        if $1.spells("none") {
+          $0.policy.weakList = []
+          return true
+        }
+        return setPath(&$0.policy.weakList, $1)
+      },
+      // Argon2id passes for a new passcode.
+      OptionRow(.policy, "opslimit", "3", "1 to 64") { options, text in
         guard let passes = number(text, in: Options.Cost.operationsRange) else { return false }
         options.policy.cost = Options.Cost(operations: passes, memory: options.policy.cost.memory)
         return true
       },
-      OptionRow(
-        .policy, "memlimit", "64M", "8K to 1G", "Argon2id memory for a new passcode"
-      ) { options, text in
+      // Argon2id memory for a new passcode.
+      OptionRow(.policy, "memlimit", "64M", "8K to 1G") { options, text in
         guard let memory = size(text), Options.Cost.memoryRange.contains(memory) else { return false }
         options.policy.cost = Options.Cost(operations: options.policy.cost.operations, memory: memory)
         return true
       },
-      OptionRow(
-        .policy, "max_parallel", "auto", "auto, or 1 to 64", "how many passcodes are hashed at once on this machine"
-      ) { assign(&$0.policy.maxParallel, $1.spells("auto") ? 0 : number($1, in: 1...64)) },
+      // How many passcodes are hashed at once on this machine.
+      OptionRow(.policy, "max_parallel", "auto", "auto, or 1 to 64") {
+        assign(&$0.policy.maxParallel, $1.spells("auto") ? 0 : number($1, in: 1...64))
+      },
     ]
   }
 
   private static func doorRows() -> [OptionRow] {
     [
-      OptionRow(
-        .door, "remote", "deny", "deny or allow", "whether a login from another machine may use the passcode"
-      ) { assign(&$0.door.remote, Options.Remote($1)) },
-      OptionRow(
-        .door, "fail_delay", "2s", "0 to 60 seconds", "how long PAM waits after a wrong passcode"
-      ) { options, text in
+      // Whether a login from another machine may use the passcode.
+      OptionRow(.door, "remote", "deny", "deny or allow") { assign(&$0.door.remote, Options.Remote($1)) },
+      // How long PAM waits after a wrong passcode.
+      OptionRow(.door, "fail_delay", "2s", "0 to 60 seconds") { options, text in
         guard let seconds = duration(text), seconds <= 60 else { return false }
         options.door.failDelay = seconds
         return true
       },
-      OptionRow(
-        .door, "prompt", "Passcode:", "1 to 80 bytes of text", "what is asked; a space follows it"
-      ) { options, text in
+      // What is asked; a space follows it.
+      OptionRow(.door, "prompt", "Passcode:", "1 to 80 bytes of text") { options, text in
         guard (1...80).contains(text.count) else { return false }
         options.door.prompt = Bytes(text)
         return true
       },
-      OptionRow(flag: "nullok", "somebody without a passcode: ignore the module") {
+      // One field for both: what is no passcode is left to the next module as the password.
+      OptionRow(flag: "either") { assign(&$0.door.either, flag($1)) },
+      // Takes what an earlier module asked for, if it is a passcode; else asks.
+      OptionRow(flag: "try_first_pass") { assign(&$0.door.tryFirstPass, flag($1)) },
+      // Takes what an earlier module asked for; never asks.
+      OptionRow(flag: "use_first_pass") { assign(&$0.door.useFirstPass, flag($1)) },
+      // Somebody without a passcode: ignore the module.
+      OptionRow(flag: "nullok") {
         assign(&$0.door.nullok, flag($1))
       },
-      OptionRow(flag: "quiet", "no messages besides the prompt") { assign(&$0.door.quiet, flag($1)) },
-      OptionRow(flag: "debug", "log each step") { assign(&$0.door.debug, flag($1)) },
+      // No messages besides the prompt.
+      OptionRow(flag: "quiet") { assign(&$0.door.quiet, flag($1)) },
+      // Log each step.
+      OptionRow(flag: "debug") { assign(&$0.door.debug, flag($1)) },
     ]
   }
 
   private init(
-    _ kind: Class, _ name: String, _ standard: String, _ values: String, _ summary: String,
+    _ kind: Class, _ name: String, _ standard: String, _ values: String,
     _ apply: @escaping @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
   ) {
     self.name = name
     self.kind = kind
     self.standard = standard
     self.values = values
-    self.summary = summary
     self.isFlag = false
     self.apply = apply
   }
 
   private init(
-    flag name: String, _ summary: String,
+    flag name: String,
     _ apply: @escaping @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
   ) {
     self.name = name
     self.kind = .door
     self.standard = "no"
     self.values = "yes or no; alone: yes"
-    self.summary = summary
     self.isFlag = true
     self.apply = apply
   }
@@ -172,6 +185,20 @@ extension Options.Lengths {
       self.init(four: true, six: false)
     } else if text.spells("6") {
       self.init(four: false, six: true)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension Options.Weak {
+  fileprivate init?(_ text: ArraySlice<UInt8>) {
+    if text.spells("refuse") {
+      self = .refuse
+    } else if text.spells("warn") {
+      self = .warn
+    } else if text.spells("allow") {
+      self = .allow
     } else {
       return nil
     }

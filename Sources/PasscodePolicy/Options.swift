@@ -12,6 +12,9 @@ public struct Options: Equatable, Sendable {
     /// Lengths that a new passcode may have; never empty.
     public var lengths = Lengths(four: true, six: true)
     public var lockout = Schedule.standard
+    public var weak = Weak.refuse
+    /// Empty: there is no list.
+    public var weakList = Bytes()
     public var cost = Cost(operations: 3, memory: 64 << 20)
     /// How many may run Argon2 at once, 1 to 64; 0: as many as the machine bears.
     public var maxParallel: UInt64 = 0
@@ -24,6 +27,12 @@ public struct Options: Equatable, Sendable {
     public var failDelay: UInt64 = 2
     /// Shown before the typing, with a space after it.
     public var prompt = Bytes(text: "Passcode:")
+    /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
+    public var either = false
+    /// Takes what an earlier module asked for, if that is a passcode.
+    public var tryFirstPass = false
+    /// The same, and never asks.
+    public var useFirstPass = false
     /// Somebody without a passcode is PAM_IGNORE, not PAM_USER_UNKNOWN.
     public var nullok = false
     /// No messages; the prompt stays, and so does the log.
@@ -58,6 +67,11 @@ public struct Options: Equatable, Sendable {
       self.operations = operations
       self.memory = memory
     }
+  }
+
+  /// What happens to a weak choice.
+  public enum Weak: Equatable, Sendable {
+    case refuse, warn, allow
   }
 
   public enum Remote: Equatable, Sendable {

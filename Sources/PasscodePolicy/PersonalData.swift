@@ -133,9 +133,9 @@ extension PersonalData {
   }
 }
 
-extension PersonalData.Kind: CustomStringConvertible {
+extension PersonalData.Kind {
   /// What it is to the person: "this is …".
-  public var description: String {
+  public var text: Text {
     switch self {
     case .phone: "your phone number, or part of it"
     case .room: "your room number"

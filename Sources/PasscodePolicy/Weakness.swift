@@ -114,9 +114,9 @@ extension Weakness {
   }
 }
 
-extension Weakness: CustomStringConvertible {
+extension Weakness {
   /// The reason in words for the person who chose the code; a whole sentence without a full stop.
-  public var description: String {
+  public var text: Text {
     switch self {
     case .sameDigit: "this is one digit repeated"
     case .nearlySameDigit: "this is one digit repeated, but for one"
@@ -128,16 +128,17 @@ extension Weakness: CustomStringConvertible {
     case .year: "this is a year"
     case .steppedPairs: "this counts in even steps"
     case .date: "this is a date"
-    case .popular(let length): "this is among the \(length == 4 ? "1,000" : "3,000") most used codes"
-    case .personal(let kind): "this is \(kind.description)"
+    case .popular(let length):
+      length == 4 ? "this is among the 1,000 most used codes" : "this is among the 3,000 most used codes"
+    case .personal(let kind): "this is \(kind.text)"
     case .siteList: "this is on your administrator's list"
-    case .variation(let variation): variation.description
+    case .variation(let variation): variation.text
     }
   }
 }
 
-extension Weakness.Variation: CustomStringConvertible {
-  public var description: String {
+extension Weakness.Variation {
+  public var text: Text {
     switch self {
     case .same: "this is your old passcode"
     case .reversed: "this is your old passcode backwards"

@@ -2,6 +2,9 @@
 ///
 /// Programs read them, too: hyprlock shows a notice only if it contains "left to unlock".
 public enum Words {
+  /// The prompt where one field serves for both.
+  public static var eitherPrompt: Text { "Passcode or password:" }
+
   /// What a verdict tells the person; nil where there is nothing to say (granted), or where saying
   /// something is the next module's part (not enrolled, not permitted, unavailable).
   public static func notice(_ verdict: Verdict) -> Text? {

@@ -46,6 +46,18 @@ extension Account {
   }
 }
 
+extension Account {
+  /// What else the database tells everybody about it. For programs with one thread (the corresponding C function
+  /// is `getpwuid`).
+  public func details() -> (gecos: [UInt8], home: [UInt8]) {
+    var gecos = [UInt8](repeating: 0, count: 1_024)
+    var home = gecos
+    // SAFETY: both have so many bytes, and get a NUL.
+    unsafe cs_account_details(uid, &gecos, &home, gecos.count)
+    return ([UInt8](gecos.prefix { $0 != 0 }), [UInt8](home.prefix { $0 != 0 }))
+  }
+}
+
 /// The bytes of a C string, without its NUL.
 ///
 /// - Precondition: NUL-terminated.

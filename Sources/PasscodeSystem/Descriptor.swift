@@ -198,7 +198,8 @@ public struct FileStatus: Equatable, Sendable {
     mode = status.st_mode & 0o7777
     links = UInt64(status.st_nlink)
     size = status.st_size
-    modified = UInt64(clamping: status.st_mtim.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: status.st_mtim.tv_nsec)
+    modified =
+      UInt64(clamping: status.st_mtim.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: status.st_mtim.tv_nsec)
     inode = UInt64(status.st_ino)
   }
 

@@ -21,8 +21,10 @@ public struct Sodium: Sendable {
   public enum Field: Sendable {
     /// A passcode: what was just typed.
     case code
-    /// A passcode typed again, or the old one at a change.
+    /// A passcode typed again.
     case other
+    /// The old passcode, at a change.
+    case old
     /// The machine key.
     case key
     /// The opened credential, as PasscodeVault lays it out.
@@ -35,7 +37,7 @@ public struct Sodium: Sendable {
     /// Bytes that the field can hold.
     public var capacity: Int {
       switch self {
-      case .code, .other: 8
+      case .code, .other, .old: 8
       case .key, .digest: 32
       case .credential: 128
       case .line: 512
@@ -45,7 +47,8 @@ public struct Sodium: Sendable {
     var offset: Int {
       switch self {
       case .code: 0
-      case .other: 16
+      case .other: 8
+      case .old: 16
       case .key: 32
       case .digest: 64
       case .credential: 128
@@ -56,9 +59,10 @@ public struct Sodium: Sendable {
     static let total = 768
   }
 
-  /// Counts of the two passcodes and the line; the other fields are always full.
+  /// Counts of the passcodes and the line; the other fields are always full.
   private var codeCount = 0
   private var otherCount = 0
+  private var oldCount = 0
   private var lineCount = 0
 
   /// nil: no memory. The corresponding C function is `sodium_malloc`.
@@ -78,6 +82,7 @@ public struct Sodium: Sendable {
     switch field {
     case .code: codeCount
     case .other: otherCount
+    case .old: oldCount
     case .line: lineCount
     case .key, .credential, .digest: field.capacity
     }
@@ -87,6 +92,7 @@ public struct Sodium: Sendable {
     switch field {
     case .code: codeCount = count
     case .other: otherCount = count
+    case .old: oldCount = count
     case .line: lineCount = count
     case .key, .credential, .digest: break
     }
@@ -113,6 +119,13 @@ public struct Sodium: Sendable {
     setCount(field, min(max(0, count), field.capacity))
   }
 
+  /// Lends two fields for reading.
+  public func read<Result>(_ one: Field, _ two: Field, _ body: (Span<UInt8>, Span<UInt8>) -> Result) -> Result
+  {
+    unsafe body(
+      Span(_unsafeStart: start(one), count: count(one)), Span(_unsafeStart: start(two), count: count(two)))
+  }
+
   /// Copies one field over another of at least its count.
   public mutating func copy(_ source: Field, to target: Field) {
     let length = min(count(source), target.capacity)
@@ -134,6 +147,14 @@ public struct Sodium: Sendable {
     // SAFETY: length is at most the field's capacity.
     unsafe cs_copy(start(.line), text, length)
     lineCount = length
+  }
+
+  /// Lends `line` as a C string; not where it filled the field (it may have been cut).
+  public mutating func lendLine(_ body: (UnsafePointer<CChar>) -> CInt) {
+    guard lineCount < Field.line.capacity else { return }
+    // SAFETY: the NUL goes behind the line, within the field.
+    unsafe start(.line)[lineCount] = 0
+    _ = unsafe start(.line).withMemoryRebound(to: CChar.self, capacity: lineCount + 1) { unsafe body($0) }
   }
 
   /// Wipes the field. The corresponding C function is `sodium_memzero`.

@@ -73,7 +73,9 @@ public struct Login: ~Copyable {
     }
   }
 
-  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault) -> Verdict {
+  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault)
+    -> Verdict
+  {
     switch try readiness(&record) {
     case .refused(let verdict): return verdict
     case .ready(let standing):
@@ -122,7 +124,9 @@ public struct Login: ~Copyable {
   private func readiness(_ record: inout LockedRecord) throws(Fault) -> Readiness {
     if record.isCorrupt { throw vault.corrupt(account) }
     if record.isDamaged {
-      vault.log(vault.note("one slot of a record is damaged; the other serves, and the next write repairs it", account))
+      vault.log(
+        vault.note(
+          "one slot of a record is damaged; the other serves, and the next write repairs it", account))
     }
     guard record.current.state != .removed, vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
@@ -138,7 +142,8 @@ public struct Login: ~Copyable {
     }
   }
 
-  private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential {
+  private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential
+  {
     let machineKey = MachineKey(configuration: vault.configuration)
     if key == nil { key = try machineKey.open() }
     switch key {
@@ -204,7 +209,9 @@ public struct Login: ~Copyable {
 extension Vault {
   /// Opens the sealed credential with the key in the secrets' field `key`.
   func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential {
-    guard case .enrolled(let sealed) = record.state, let credential = Credential.open(sealed, record, &secrets) else {
+    guard case .enrolled(let sealed) = record.state,
+      let credential = Credential.open(sealed, record, &secrets)
+    else {
       throw Fault(
         .key, at: recordPath(record.uid),
         "was sealed under another machine key, or was altered: restore the key or the record from a backup, "

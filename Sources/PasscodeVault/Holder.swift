@@ -12,14 +12,18 @@ extension Vault {
       // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF; those who wait have an arrow.
       let words = line.split(separator: UInt8(ascii: " "))
       guard words.count >= 6, words[1].spells("FLOCK"), let process = decimal(words[4]) else { continue }
-      guard let number = words[5].split(separator: UInt8(ascii: ":")).last, decimal(number) == inode else { continue }
+      guard let number = words[5].split(separator: UInt8(ascii: ":")).last, decimal(number) == inode else {
+        continue
+      }
       return "process \(process)\(name(process))"
     }
     return nil
   }
 
   private func name(_ process: UInt64) -> Text {
-    guard let name = try? readKernelFile(Text("/proc/\(process)/comm").bytes), !name.isEmpty else { return "" }
+    guard let name = try? readKernelFile(Text("/proc/\(process)/comm").bytes), !name.isEmpty else {
+      return ""
+    }
     return " (\(printable(Bytes(name.dropLast()))))"
   }
 }

@@ -31,7 +31,8 @@ struct LastWrong {
 
   /// The passcode is the one that was wrong last.
   func isRepeated(at now: Instant) -> Bool {
-    guard let file = try? Descriptor.open(path, .readWrite), let content = try? file.read(LastWrong.length, at: 0),
+    guard let file = try? Descriptor.open(path, .readWrite),
+      let content = try? file.read(LastWrong.length, at: 0),
       content.count == LastWrong.length
     else { return false }
     let time = content[0..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

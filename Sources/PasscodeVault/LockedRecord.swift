@@ -53,7 +53,8 @@ struct LockedRecord: ~Copyable {
     ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + Places.movement(store)
   }
 
-  private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault) {
+  private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault)
+  {
     let content: Bytes
     do throws(Errno) {
       content = size == RecordCodec.fileLength ? try lock.file.read(size, at: 0) : []

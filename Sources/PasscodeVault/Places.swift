@@ -73,7 +73,8 @@ enum Places {
       case .stuck:
         log("every place for hashing is held by a process that doesn't move: going on without one")
         return Held(nil)
-      case .tooLong: throw Fault(.busy, "too many logins at once: no place to verify a passcode within 2 minutes")
+      case .tooLong:
+        throw Fault(.busy, "too many logins at once: no place to verify a passcode within 2 minutes")
       }
     }
   }

@@ -67,7 +67,9 @@ extension Vault {
       if locked.isCorrupt { throw corrupt(account) }
       let now = locked.current.ledger.review(policy.lockout, now: try clock.now())
       guard let correction = now.correction else { return now.standing }
-      do throws(Errno) { try locked.update { $0.ledger = correction } } catch { throw unwritten(account, error) }
+      do throws(Errno) { try locked.update { $0.ledger = correction } } catch {
+        throw unwritten(account, error)
+      }
       return now.standing
     }
   }

@@ -52,7 +52,9 @@ struct Store: ~Copyable {
 
   /// Makes the file of a uid, holding `content`, if there is none.
   func create(_ uid: UInt32, content: Bytes) throws(Fault) {
-    do throws(Errno) { try createFile(name(uid), content: content) } catch { throw fault(uid, Text(error.text)) }
+    do throws(Errno) { try createFile(name(uid), content: content) } catch {
+      throw fault(uid, Text(error.text))
+    }
   }
 
   /// The file appears whole, under its name, or not at all.

@@ -97,15 +97,38 @@ struct Authentication {
 
   /// The one prompt.
   private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Asked {
-    guard pam.ask(door.prompt + [UInt8(ascii: " ")], &secrets) else { return .no(.cancelled) }
     defer { secrets.wipe(.line) }
+    if takeFirstPass(door, &secrets) { return .passcode }
+    if door.useFirstPass { return .no(.failed) }
+    guard pam.ask(prompt(door), &secrets) else { return .no(.cancelled) }
     guard case .named(let name) = pam.user(), name == user else {
       pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
       return .no(.failed)
     }
-    guard secrets.read(.line, { Answer($0) }) == .passcode else { return .no(.failed) }
+    switch secrets.read(.line, { Answer($0) }) {
+    case .passcode:
+      secrets.copy(.line, to: .code)
+      return .passcode
+    case .empty: return .no(.failed)
+    case .other:
+      // One field for both: the next module finds the password there, and doesn't ask again.
+      if door.either { pam.setToken(&secrets) }
+      return .no(.failed)
+    }
+  }
+
+  private func prompt(_ door: Options.Door) -> Bytes {
+    let isUsual = door.prompt == Options().door.prompt
+    return Text("\(door.either && isUsual ? Words.eitherPrompt : Text(door.prompt)) ").bytes
+  }
+
+  /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
+  private func takeFirstPass(_ door: Options.Door, _ secrets: inout Secrets) -> Bool {
+    guard door.tryFirstPass || door.useFirstPass, pam.takeToken(&secrets) else { return false }
+    guard secrets.read(.line, { Answer($0) }) == .passcode else { return false }
     secrets.copy(.line, to: .code)
-    return .passcode
+    pam.clearToken()
+    return true
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.

@@ -65,9 +65,31 @@ internal import PasscodeSystem
     return true
   }
 
+  /// Copies PAM_AUTHTOK, what an earlier module asked for, into the secrets' field `line`; false: there is none.
+  func takeToken(_ secrets: inout Secrets) -> Bool {
+    var value: UnsafeRawPointer?
+    guard unsafe pam_get_item(handle, PAM_AUTHTOK, &value) == PAM_SUCCESS, let value = unsafe value else {
+      return false
+    }
+    // SAFETY: PAM_AUTHTOK is a NUL-terminated string that libpam owns.
+    unsafe secrets.takeLine(value.assumingMemoryBound(to: CChar.self))
+    return true
+  }
+
+  /// Leaves the secrets' field `line` as PAM_AUTHTOK for the next module.
+  func setToken(_ secrets: inout Secrets) {
+    unsafe secrets.lendLine { text in unsafe pam_set_item(handle, PAM_AUTHTOK, text) }
+  }
+
+  func clearToken() {
+    unsafe pam_set_item(handle, PAM_AUTHTOK, nil)
+  }
+
   /// Tells the person something; silent where the program asked for silence.
   func tell(_ text: Text) {
-    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, text.bytes + [0]) else { return }
+    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, text.bytes + [0]) else {
+      return
+    }
     unsafe cpam_free_answer(answer)
   }
 

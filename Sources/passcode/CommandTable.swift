@@ -61,6 +61,9 @@ struct Command {
         name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it",
         run: runKey),
       Command(
+        name: "check-weak", operand: .none, options: [],
+        summary: "read candidates, one a line, and say which are weak and why", run: runCheckWeak),
+      Command(
         name: "try", operand: .none, options: [.demo],
         summary: "the whole thing in a throw-away store; nothing on the system changes", run: runTry),
     ]
@@ -109,7 +112,7 @@ struct Command {
       case .quiet: "say nothing when it worked"
       case .help: "this text"
       case .version: "the version"
-      case .json: "status and list: one JSON object a line, for programs"
+      case .json: "status, list, check-weak: one JSON object a line, for programs"
       case .stdin: "read passcodes from standard input, one a line, without asking twice"
       case .length: "how many digits the new passcode must have"
       case .generate: "make up a random passcode and print it, once"

@@ -16,7 +16,7 @@ func enroll(
   // Without a key or a store nobody needs to choose a passcode first.
   try reporting { () throws(Fault) in try vault.checkReadiness() }
   var secrets = try session.secrets(vault)
-  let new = try NewPasscode(session, vault, asker)
+  let new = try NewPasscode(session, vault, account, asker)
   if session.generates { try generate(new, &secrets) } else { try new.choose(&secrets) }
   try store(account, &secrets, vault, onlyFor: nil)
   session.note("passcode enrolled", account)
@@ -48,8 +48,9 @@ func change(
   if !session.isForced {
     let verdict = try verify("Old passcode: ", account, session, vault, asker, &secrets, &mark)
     guard verdict == .granted else { return tell(verdict) }
+    secrets.copy(.code, to: .old)
   }
-  try NewPasscode(session, vault, asker).choose(&secrets)
+  try NewPasscode(session, vault, account, asker).choose(&secrets)
   try store(account, &secrets, vault, onlyFor: mark)
   session.note("passcode changed", account)
   session.say("Passcode changed for \(printable(account.name)).")
@@ -171,7 +172,7 @@ private func store(
 
 private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failure) {
   guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
-  new.generate(&secrets, sodium)
+  try new.generate(&secrets, sodium)
 }
 
 /// Prints a generated passcode: the one secret that leaves.

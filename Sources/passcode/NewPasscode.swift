@@ -6,12 +6,16 @@ internal import PasscodeVault
 struct NewPasscode {
   private static let rounds = 3
 
+  private let vault: Vault
+  private let account: Account
   let asker: Asker
   let lengths: Options.Lengths
   /// One length only, if it was asked for by `--length`.
   let length: Int?
 
-  init(_ session: Session, _ vault: Vault, _ asker: Asker) throws(Failure) {
+  init(_ session: Session, _ vault: Vault, _ account: Account, _ asker: Asker) throws(Failure) {
+    self.vault = vault
+    self.account = account
     self.asker = asker
     lengths = vault.configuration.options.policy.lengths
     length = session.length
@@ -31,13 +35,22 @@ struct NewPasscode {
     throw Failure(.refused, asker.isPatient ? "no passcode was set" : problem)
   }
 
-  /// Makes one up: uniformly random.
-  func generate(_ secrets: inout Secrets, _ sodium: Sodium) {
+  /// Makes one up: uniformly random among those that aren't weak.
+  func generate(_ secrets: inout Secrets, _ sodium: Sodium) throws(Failure) {
     let digits = length ?? (lengths.six ? 6 : 4)
-    secrets.write(.code) { code in
-      for index in 0..<digits { code[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium)) }
-      return digits
+    // One in eight is weak at most: a hundred in a row don't happen.
+    for _ in 0..<100 {
+      secrets.write(.code) { code in
+        for index in 0..<digits { code[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium)) }
+        return digits
+      }
+      if try weakness(secrets) == nil { return }
     }
+    throw Failure(.unusable, "no passcode could be made up: is the weak_list too long?")
+  }
+
+  private func weakness(_ secrets: borrowing Secrets) throws(Failure) -> Weakness? {
+    do throws(Fault) { return try vault.weakness(account, secrets) } catch { throw Failure(error) }
   }
 
   /// nil: it is chosen.
@@ -45,6 +58,7 @@ struct NewPasscode {
     guard try asker.askPasscode("New passcode (\(words)): ", &secrets) == .passcode,
       allows(secrets.count(.code))
     else { return "A passcode is \(words)." }
+    if let problem = try problemOfWeakness(secrets) { return problem }
     guard asker.isPatient else { return nil }
     secrets.copy(.code, to: .other)
     guard try asker.askPasscode("The same again: ", &secrets) == .passcode, secrets.areEqual(.code, .other)
@@ -52,6 +66,16 @@ struct NewPasscode {
       return "The two differ: once more, from the start."
     }
     secrets.wipe(.other)
+    return nil
+  }
+
+  /// nil: it isn't weak, or that is allowed.
+  private func problemOfWeakness(_ secrets: borrowing Secrets) throws(Failure) -> Text? {
+    guard let weakness = try weakness(secrets) else { return nil }
+    if vault.configuration.options.policy.weak == .refuse {
+      return "Too easy to guess: \(weakness.text). Choose another one."
+    }
+    asker.tell("Easy to guess: \(weakness.text).")
     return nil
   }
 

@@ -67,6 +67,18 @@ struct Session {
     guard configuration.access != .helper else {
       throw Failure(.notPermitted, "only root reaches the passcodes: run it with sudo")
     }
+    return try vault(configuration)
+  }
+
+  /// A vault for questions about the configuration only, which anybody may ask.
+  func anyVault() throws(Failure) -> Vault {
+    try vault(
+      reporting { () throws(Fault) in
+        try Configuration.load(path: configurationPath, arguments: [], process)
+      })
+  }
+
+  private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
     guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
     return Vault(configuration, sodium) { complain(Text($0)) }
   }

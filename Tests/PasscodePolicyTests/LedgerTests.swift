@@ -98,7 +98,7 @@ struct BootIDTests {
   @Test func `the kernel's text and ours name the same boot`() throws {
     let boot = try #require(BootID(kernelText: slice("9f2e1c00-0a1b-4c2d-8e3f-0123456789ab")))
     #expect(text(boot.hexadecimalText) == "9f2e1c000a1b4c2d8e3f0123456789ab")
-    #expect(BootID(hexadecimal: boot.hexadecimalText) == boot)
+    #expect(BootID(hexadecimal: boot.hexadecimalText[...]) == boot)
     #expect(boot == BootID(high: 0x9f2e_1c00_0a1b_4c2d, low: 0x8e3f_0123_4567_89ab))
   }
 

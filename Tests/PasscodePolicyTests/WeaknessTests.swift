@@ -138,10 +138,10 @@ struct WeaknessTests {
       .variation(.same), .variation(.reversed), .variation(.rotated), .variation(.oneDigitByOne),
       .variation(.contained),
     ]
-    #expect(Set(all.map(\.description)).count == all.count)
-    #expect(Weakness.date.description == "this is a date")
-    #expect(Weakness.popular(length: 4).description == "this is among the 1,000 most used codes")
-    #expect(Weakness.personal(.phone).description == "this is your phone number, or part of it")
+    #expect(Set(all.map(\.text.bytes)).count == all.count)
+    #expect(Weakness.date.text == "this is a date")
+    #expect(Weakness.popular(length: 4).text == "this is among the 1,000 most used codes")
+    #expect(Weakness.personal(.phone).text == "this is your phone number, or part of it")
   }
 }
 

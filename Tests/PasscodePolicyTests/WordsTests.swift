@@ -5,16 +5,19 @@ import Testing
 struct WordsTests {
   @Test(
     arguments: [
-      (.wrong(.open(attemptsLeft: 2)), "Wrong passcode, 2 attempts left."),
-      (.wrong(.open(attemptsLeft: 1)), "Wrong passcode, 1 attempt left."),
-      (.wrong(.locked(milliseconds: 60_000)), "Passcode locked (1 minute left to unlock)."),
-      (.locked(milliseconds: 180_000), "Passcode locked (3 minutes left to unlock)."),
-      (.locked(milliseconds: 45_000), "Passcode locked (45 seconds left to unlock)."),
+      (.wrong(.open(attemptsLeft: 2), failures: 1), "Wrong passcode, 2 attempts left."),
+      (.wrong(.open(attemptsLeft: 1), failures: 1), "Wrong passcode, 1 attempt left."),
+      (.wrong(.locked(milliseconds: 60_000), failures: 1), "Passcode locked (1 minute left to unlock)."),
+      (.locked(milliseconds: 180_000, failures: 1), "Passcode locked (3 minutes left to unlock)."),
+      (.locked(milliseconds: 45_000, failures: 1), "Passcode locked (45 seconds left to unlock)."),
       (
-        .wrong(.exhausted),
+        .wrong(.exhausted, failures: 1),
         "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
       ),
-      (.exhausted, "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."),
+      (
+        .exhausted(failures: 10),
+        "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+      ),
       (.disabled, "Passcode suspended by the administrator."),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
@@ -31,7 +34,7 @@ struct WordsTests {
 
   @Test(arguments: [1, 60_000, 3_600_000, 2_592_000_000] as [UInt64])
   func `a lock notice contains the words that hyprlock looks for`(milliseconds: UInt64) throws {
-    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds)))
+    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1)))
     #expect(text(notice).contains("left to unlock"))
   }
 

@@ -60,6 +60,8 @@ uint64_t cs_free_memory(void);
 /* The account of a name, or, where that is NULL, of ids[0]: its uid and gid into ids, its name into found.
    0, -1 if there is none, or an errno. */
 int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size);
+/* The GECOS field and the home directory of a uid, each cut to its room; empty where there is no such account. */
+void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively, without waiting (F_OFD_SETLK). */
 int cs_lock_range(int file, off_t start, off_t count);
 int cs_unlock_range(int file, off_t start, off_t count);

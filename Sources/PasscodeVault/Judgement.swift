@@ -1,0 +1,41 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+extension Vault {
+  /// Why the passcode in the secrets' field `code` is a weak choice for the account, or nil if it isn't one; the one
+  /// question wherever a passcode is chosen. A passcode in the field `old` is what it replaces.
+  ///
+  /// - Throws: a fault if the administrator's list can't be read whole: it would refuse less than it says.
+  public func weakness(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Weakness? {
+    guard policy.weak != .allow else { return nil }
+    let surroundings = try surroundings(account)
+    guard secrets.count(.old) > 0 else { return secrets.read(.code) { Weakness.of($0, in: surroundings) } }
+    return secrets.read(.code, .old) { Weakness.of($0, replacing: $1, in: surroundings) }
+  }
+
+  /// What codes are judged by: today, the administrator's list, and what is known about the account, if one is given.
+  public func surroundings(_ account: Account?) throws(Fault) -> Surroundings {
+    let site = try weakList()
+    guard let account else { return Surroundings(now: clock.wall(), site: site) }
+    let details = account.details()
+    let person = PersonalData(
+      userName: account.name, gecos: details.gecos, uid: account.uid, home: details.home)
+    return Surroundings(now: clock.wall(), person: person, site: site)
+  }
+
+  private func weakList() throws(Fault) -> WeakList {
+    let path = policy.weakList
+    if path.isEmpty { return WeakList() }
+    switch try Trust(access: configuration.access, subject: .configuration).open(path) {
+    case .missing: throw Fault(.configuration, at: path, "no such file (weak_list)")
+    case .found(let file, let status):
+      let content: Bytes
+      do throws(Errno) {
+        content = try file.read(min(max(0, status.size), WeakList.largestFile + 1), at: 0)
+      } catch {
+        throw Fault(.configuration, at: path, Text(error.text))
+      }
+      do throws(OptionError) { return try WeakList(content[...], path: path) } catch { throw error.fault }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode check-weak`: judges candidates, for administrators who wonder and for scripts. It knows nobody: codes
+/// that are weak because of whose they are aren't found here.
+func runCheckWeak(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.anyVault()
+  let surroundings = try reporting { () throws(Fault) in try vault.surroundings(nil) }
+  var answers: Text = ""
+  var allFine = true
+  var lines = InputLines()
+  while let line = lines.next() {
+    let reason = reason(line, surroundings)
+    allFine = allFine && reason == nil
+    answers += session.wantsJSON ? json(line, reason) : words(line, reason)
+    if answers.bytes.count > 1 << 16 {
+      guard Stream.output.write(answers) else { return .unusable }
+      answers = ""
+    }
+  }
+  guard Stream.output.write(answers) else { return .unusable }
+  return allFine ? .done : .refused
+}
+
+/// nil: not weak.
+private func reason(_ line: Bytes, _ surroundings: Surroundings) -> Text? {
+  guard Answer(line.span) == .passcode else { return "not 4 or 6 digits" }
+  return Weakness.of(line.span, in: surroundings)?.text
+}
+
+private func json(_ line: Bytes, _ reason: Text?) -> Text {
+  guard let reason else { return "{\"passcode\":\"\(jsonEscaped(line))\",\"weak\":false,\"reason\":null}\n" }
+  return "{\"passcode\":\"\(jsonEscaped(line))\",\"weak\":true,\"reason\":\"\(reason)\"}\n"
+}
+
+private func words(_ line: Bytes, _ reason: Text?) -> Text {
+  guard let reason else { return "\(line): not weak\n" }
+  return "\(printable(line)): \(reason)\n"
+}
