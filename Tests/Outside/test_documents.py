@@ -1,0 +1,211 @@
+"""What is written about the programs is what they do: README, manual pages, sample file and picture."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from bed import BUILD
+from test_tool import DONE
+
+TREE = pathlib.Path(__file__).parents[2]
+README = (TREE / "README.md").read_text()
+SAMPLE = (TREE / "debian/passcode.conf").read_text()
+PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "debian/man").iterdir()}
+TOOL_PAGE, FILE_PAGE, MODULE_PAGE = (
+    PAGES[name] for name in ("passcode.1", "passcode.conf.5", "pam_passcode.8")
+)
+
+
+def source(path):
+    return (TREE / "Sources" / path).read_text()
+
+
+def section(page, title):
+    """A manual page's section, or its subsection."""
+    return re.search(rf'^\.S[HS] "?{title}"?\n(.*?)(?=^\.SH |\Z)', page, re.DOTALL | re.MULTILINE)[1]
+
+
+def items(text):
+    """{name: paragraph} of each tagged paragraph, by the first word of its tag."""
+    return {
+        re.match(r"(?:\.(?:BI|BR|RB|B|I) )?([\w-]+)", item)[1]: item
+        for item in re.split(r"^\.TP\n", text, flags=re.MULTILINE)[1:]
+    }
+
+
+# MARK: Options
+
+
+def table(*kinds):
+    """{name: default} as OptionTable.swift has it."""
+    text = source("PasscodePolicy/OptionTable.swift")
+    rows = re.findall(r'OptionRow\(\s*\.(policy|door),\s*"(\w+)",\s*"([^"]*)"', text)
+    rows += [("door", name, "no") for name in re.findall(r'OptionRow\(\s*flag: "(\w+)"', text)]
+    assert len(rows) == len(re.findall(r"\bOptionRow\(", text)), "a row that this test can't read"
+    return {name: standard or "none" for kind, name, standard in rows if kind in kinds}
+
+
+def defaults(text):
+    return {
+        name: re.search(r"Default: (?:\\fB(.+?)\\fR|(none))\.", item).expand(r"\1\2")
+        for name, item in items(text).items()
+    }
+
+
+def test_the_manual_page_of_the_file_has_every_option():
+    assert defaults(section(FILE_PAGE, "POLICY OPTIONS")) == table("policy")
+    assert defaults(section(FILE_PAGE, "DOOR OPTIONS")) == table("door")
+
+
+def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
+    options = section(MODULE_PAGE, "OPTIONS")
+    assert ".BI conf= path" in options
+    assert defaults(options.replace(".BI conf= path", ".BI conf= path\nDefault: none.")) == {
+        "conf": "none",
+        **table("door"),
+    }
+
+
+def test_the_sample_file_has_every_option_commented_out():
+    policy, door = SAMPLE.split("# ---- Door")
+    for text, kind in ((policy, "policy"), (door, "door")):
+        written = dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE))
+        assert {name: value or "none" for name, value in written.items()} == table(kind)
+    assert all(line.startswith("#") for line in SAMPLE.splitlines() if line)
+
+
+def test_the_readme_has_every_option():
+    rows = re.findall(r"^\| `(\w+)` \| (?:`(.+?)`|(none)) \| (file|line) \|", README, re.MULTILINE)
+    for kind, where in (("policy", "file"), ("door", "line")):
+        assert {name: value or none for name, value, none, place in rows if place == where} == table(kind)
+
+
+def test_the_sample_file_is_accepted_as_it_is_and_with_its_defaults_written_out(alice):
+    written = re.sub(r"^#(\w+=.+)$", r"\1", SAMPLE, flags=re.MULTILINE)
+    for text in (SAMPLE, written):
+        text = re.sub(r"^store=.*\n|^key_file=.*\n", "", text, flags=re.MULTILINE)
+        alice.configuration.write_text(f"{text}\nstore={alice.store}\nkey_file={alice.key}\n")
+        assert alice.status("alice")["length"] == 4
+        assert alice.authenticate("alice", "0471").result == "SUCCESS"
+
+
+# MARK: The tool
+
+
+def commands(bed):
+    """{usage: options} of each command as its --help tells, and the options that all of them have."""
+    listed, overview = bed.tool("--help", check=DONE).output.split("\nOptions")
+    told = {}
+    for name in re.findall(r"^  ([a-z][a-z-]*)", listed, re.MULTILINE):
+        text = bed.tool(name, "--help", check=DONE).output
+        usage = re.match(r"Usage: (passcode .*?) \[OPTIONS\]", text)[1]
+        told[usage] = listed_options(text)
+    common = set.intersection(*told.values())
+    assert listed_options(overview) == set.union(*told.values())
+    return {usage: own - common for usage, own in told.items()}, common
+
+
+def listed_options(text):
+    return set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
+
+
+def documented(text):
+    return set(re.findall(r"^\.(?:B|BR|BI) (--[\w-]+)", text, re.MULTILINE))
+
+
+def test_the_manual_page_of_the_tool_has_every_command_and_option(bed):
+    told, common = commands(bed)
+    assert documented(section(TOOL_PAGE, "OPTIONS")) == common
+    parts = re.split(r'^\.SS "(passcode .*?)"\n', section(TOOL_PAGE, "COMMANDS"), flags=re.MULTILINE)
+    pages = dict(zip(parts[1::2], map(documented, parts[2::2]), strict=True))
+    assert pages == told
+
+
+def test_the_readme_has_every_command(bed):
+    told, _ = commands(bed)
+    text = README.replace("\\|", "|")
+    rows = re.findall(r"^\| (`passcode .*?`) \| ", text, re.MULTILINE)
+    assert {usage for row in rows for usage in re.findall("`(.*?)`", row)} == set(told)
+
+
+def test_every_exit_status_is_documented():
+    statuses = set(re.findall(r"^  case \w+ = (\d)$", source("passcode/ExitStatus.swift"), re.MULTILINE))
+    assert statuses and set(items(section(TOOL_PAGE, "EXIT STATUS"))) == statuses
+    listed = re.search(r"^Exit status: .*?\n\n", README, re.DOTALL | re.MULTILINE)[0]
+    assert set(re.findall(r"(\d) \w", listed)) == statuses
+
+
+def test_every_name_in_json_is_documented(alice):
+    of_status, of_check = section(TOOL_PAGE, "JSON").split(".B check-weak")
+    assert list(items(of_status)) == list(alice.status("alice"))
+    answer = alice.tool("check-weak", "--json", stdin="1234\n8305\n", check=DONE)
+    names = {name for line in answer.output.splitlines() for name in json.loads(line)}
+    assert set(items(of_check)) == names
+
+
+# MARK: PAM and the log
+
+
+def test_every_result_is_documented():
+    text = source("pam_passcode/Result.swift")
+    codes = set(re.findall(r"^    case \.\w+: (PAM_\w+)$", text, re.MULTILINE))
+    assert codes and set(items(section(MODULE_PAGE, "RETURN VALUES"))) == codes
+
+
+def test_every_message_is_documented():
+    sentences = re.findall(r'"((?:[^"\\\n]|\\.)*\.)"', source("PasscodePolicy/Words.swift"))
+    said = [
+        ".+".join(map(re.escape, re.split(r"\\\((?:[^()]|\([^()]*\))*\)", sentence.replace('\\"', '"'))))
+        for sentence in sentences
+    ]
+    told = section(MODULE_PAGE, "MESSAGES").split(".nf\n.RS\n")[1].split("\n.RE")[0].splitlines()
+    assert len(said) > 4 and len(told) == len(said)
+    assert [pattern for pattern in said if not any(re.fullmatch(pattern, line) for line in told)] == []
+
+
+def test_every_key_of_the_log_is_documented():
+    written = {
+        key
+        for path in (TREE / "Sources").rglob("*.swift")
+        for key in re.findall(r'\.add\(\s*"(\w+)"', path.read_text())
+    }
+    tags = re.findall(r"^\.TP\n\.BR? (.*)$", section(MODULE_PAGE, "LOG"), re.MULTILINE)
+    assert {word for tag in tags for word in re.findall(r"\w+", tag)} == written
+
+
+# MARK: That it can be read
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_a_manual_page_is_without_faults(page):
+    done = subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", TREE / "debian/man" / page],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True,
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_everything_that_the_readme_names_is_there():
+    named = re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(
+        r"`((?:Sources|Tests|debian|pam\.d)/[\w./-]+)", README
+    )
+    assert len(named) > 30
+    assert [path for path in named if not (TREE / path).exists()] == []
+
+
+def test_every_link_within_the_readme_leads_somewhere():
+    titles = re.findall(r"^## (.*)$", README, re.MULTILINE)
+    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors
+
+
+def test_the_picture_is_what_the_demo_prints():
+    done = subprocess.run(
+        [TREE / "Tests/picture", "--check"], env={**os.environ, "PASSCODE_BUILD": str(BUILD)}
+    )
+    assert done.returncode == 0
