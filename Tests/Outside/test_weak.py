@@ -108,7 +108,7 @@ def test_the_administrators_list(strict):
     for code in (STRONG, STRONG_SIX):
         answer = strict.tool("enroll", "--stdin", "alice", stdin=code + "\n", check=POLICY)
         assert "administrator's list" in answer.errors
-    assert "administrator's list" in strict.tool("check-weak", stdin=STRONG + "\n", check=POLICY).output
+    assert "administrator's list" in strict.tool("check-weak", stdin=STRONG + "\n", check=DONE).output
 
 
 @pytest.mark.parametrize("content, complaint", [("8305\n830\n", ":2: "), (None, "no such file")])
@@ -142,7 +142,7 @@ def test_a_made_up_passcode_is_never_weak(strict):
 
 def test_check_weak_judges_every_line(bed):
     lines = ["1234", "8305", "abc", "", "12345", 'a"b\\', "x" * 5000, "830562"]
-    answer = bed.tool("check-weak", "--json", stdin="\n".join(lines), check=POLICY)
+    answer = bed.tool("check-weak", "--json", stdin="\n".join(lines), check=DONE)
     judged = [json.loads(line) for line in answer.output.splitlines()]
     assert [set(each) for each in judged] == [{"passcode", "weak", "reason"}] * len(judged)
     assert [each["passcode"] for each in judged[:6]] == lines[:6]
@@ -158,7 +158,7 @@ def test_anybody_may_ask_check_weak(bed):
     from bed import become
 
     done = subprocess.run([TOOL, "check-weak"], input=b"1234\n", capture_output=True, preexec_fn=become(1001))
-    assert done.returncode == POLICY and b"follow one another" in done.stdout
+    assert done.returncode == DONE and b"follow one another" in done.stdout
 
 
 @pytest.mark.parametrize("digits, most", [(4, 0.125), (6, 0.015)])
@@ -167,7 +167,7 @@ def test_a_million_candidates_in_seconds_and_the_share_refused(bed, digits, most
 
     codes = "".join(f"{number:0{digits}}\n" for number in range(10**digits))
     started = time.monotonic()
-    answer = bed.tool("check-weak", stdin=codes, check=POLICY)
+    answer = bed.tool("check-weak", stdin=codes, check=DONE)
     assert time.monotonic() - started < 10
     weak = sum(not line.endswith(": not weak") for line in answer.output.splitlines())
     assert answer.output.count("\n") == 10**digits
