@@ -35,6 +35,7 @@ struct Authentication {
     case .refused(let result): return result
     case .named(let user):
       switch identify(user, door) {
+      case .unknown: return .unknownUser
       case .refused(let verdict): return answer(verdict, door, user: user)
       case .permitted(let permit): return authenticate(permit, configuration, user)
       }
@@ -43,6 +44,9 @@ struct Authentication {
 
   private enum Identified {
     case permitted(Permit)
+    /// No such account; or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok`
+    /// may ignore.
+    case unknown
     case refused(Verdict)
   }
 
@@ -50,7 +54,7 @@ struct Authentication {
   private func identify(_ user: Bytes, _ door: Options.Door) -> Identified {
     guard door.remote == .allow || !isRemote else { return .refused(.notPermitted(.remote)) }
     switch Account.named(user) {
-    case .unknown: return .refused(.notEnrolled)
+    case .unknown: return .unknown
     case .failed(let error):
       return .refused(.unavailable(Fault(.account, "the account can't be looked up: \(error.text)")))
     case .found(let account):
