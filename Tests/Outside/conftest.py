@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import bed as beds  # noqa: E402
+import tally  # noqa: E402
 
 
 def pytest_configure():
@@ -17,6 +18,12 @@ def pytest_configure():
     for program in (beds.MODULE, beds.TOOL):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The table of the attacks; the runner's last line stays the last."""
+    for line in tally.table():
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

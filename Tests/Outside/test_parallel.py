@@ -1,11 +1,18 @@
 """Attempts at the same time: serial, counted each, and decided after the typing."""
 
+import itertools
 import os
+import re
 import signal
+import subprocess
 import time
 
+import pytest
+
+import host
 from bed import wait_for
 from scenario import RIGHT, WRONG, asked_once, fail
+from tally import attack, others
 
 
 def test_the_lock_is_decided_after_the_typing(alice):
@@ -92,3 +99,87 @@ def test_a_waiting_attempt_can_be_interrupted(bed):
     assert waiting.wait(5).killed_by == signal.SIGTERM
     holder.kill(signal.SIGCONT)
     assert holder.wait().result == "SUCCESS"
+
+
+# MARK: Crowds: every prompt is open before the first code is typed
+
+
+def distinct(count, other_than=RIGHT):
+    """So many wrong passcodes, no two alike."""
+    codes = (f"{number:04}" for number in range(10_000))
+    return list(itertools.islice((code for code in codes if code != other_than), count))
+
+
+# The budget is the failures until the first delay: what comes after it is refused.
+@pytest.mark.parametrize("lockout, budget", [("3:1m,5:5m,7:15m,9:1h,10:reset", 3), ("10:reset", 10)])
+@pytest.mark.parametrize("prompts", [10, 100, 400, 1000])
+def test_a_crowd_of_wrong_passcodes_gets_the_budget_and_no_more(make_bed, prompts, lockout, budget):
+    bed = make_bed(lockout=lockout)
+    bed.enroll("alice", RIGHT)
+    logins = [("alice", code, 0) for code in distinct(prompts)] + [("alice", RIGHT, 1)]
+    with attack("prompts opened first, answered at once, wrong") as row:
+        crowd = host.crowd(bed, logins)
+        row.run(prompts)
+        row.breach("beyond", (prompts, lockout), crowd.hashes - budget)
+        row.breach("refund", (prompts, lockout), budget - bed.failures("alice"))
+        row.breach("beyond", "the right one, after the budget", crowd.logins[-1].result == "SUCCESS")
+    assert crowd.count("AUTH_ERR") == prompts + 1 and {login.prompts for login in crowd.logins} == {1}
+    assert crowd.hashes == budget
+    # The last failure of the budget is answered by the lock that it starts.
+    told_wrong = sum(login.text.startswith("Wrong") for login in crowd.logins)
+    assert told_wrong == budget - 1
+    assert bed.failures("alice") == budget
+    assert bed.status("alice")["state"] == ("locked" if budget == 3 else "exhausted")
+    logged = [line.message for line in bed.log()]
+    assert sum("passcode wrong" in line for line in logged) == budget
+    refused = sum("passcode locked" in line or "passcode exhausted" in line for line in logged)
+    assert refused == prompts + 1 - budget
+
+
+@pytest.mark.parametrize("prompts", [10, 400])
+def test_a_crowd_of_right_passcodes_is_granted(alice, prompts):
+    with attack("prompts opened first, answered at once, right") as row:
+        crowd = host.crowd(alice, [("alice", RIGHT, 0)] * prompts)
+        row.run(prompts)
+        row.breach("refused", prompts, prompts - crowd.count("SUCCESS"))
+    assert crowd.hashes == prompts
+    assert alice.status("alice")["state"] == "ok" and alice.failures("alice") == 0
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_a_mixed_crowd_is_as_if_one_by_one(alice, round_):
+    """200 prompts, right and wrong: what was verified, in that order, is a run of the schedule."""
+    codes = [RIGHT if number % 3 == round_ else code for number, code in enumerate(distinct(200))]
+    with attack("prompts opened first, answered at once, mixed") as row:
+        crowd = host.crowd(alice, [("alice", code, 0) for code in codes])
+        row.run(len(codes))
+        failures = 0
+        for number, code in enumerate(crowd.verified):
+            row.breach("beyond", number, failures == 3)
+            failures = 0 if code == RIGHT else failures + 1
+        locked = sum("locked" in login.text for login in crowd.logins)
+        row.breach("refused", locked, locked if failures < 3 else 0)
+        row.breach("refund", failures, failures - alice.failures("alice"))
+    assert alice.failures("alice") == failures
+    assert crowd.count("SUCCESS") == crowd.verified.count(RIGHT)
+    assert crowd.count("AUTH_ERR") == len(codes) - crowd.count("SUCCESS")
+
+
+def test_the_same_attack_on_pam_faillock(bed):
+    """Beside ours, for the table: faillock looks before the prompt, and counts after the verification."""
+    folder = bed.folder / "faillock"
+    folder.mkdir()
+    subprocess.run(["chpasswd", "-c", "SHA256", "-s", "1000"], input="carol:0471\n", text=True, check=True)
+    options = f"dir={folder} deny=3 unlock_time=600"
+    (bed.services / "faillock-test").write_text(
+        f"auth required pam_faillock.so preauth {options}\n"
+        "auth [success=1 default=bad] pam_unix.so nodelay\n"
+        f"auth [default=die] pam_faillock.so authfail {options}\n"
+        f"auth sufficient pam_faillock.so authsucc {options}\n"
+    )
+    logins = [("carol", code, 0) for code in distinct(400)] + [("carol", RIGHT, 1)]
+    crowd = host.crowd(bed, logins, service="faillock-test")
+    row = others("the same on pam_faillock deny=3 + pam_unix")
+    row.run(400)
+    row.breach("beyond", "", crowd.crypts - 3)
+    assert crowd.crypts >= 3 and crowd.count("AUTH_ERR") >= 400

@@ -1,0 +1,248 @@
+// A login program for the attacks, in three moods:
+//
+//   host one SERVICE FOLDER USER CODE…    one pam_authenticate a code, on one handle; prints the results.
+//                                         For strace, getppid marks where a call begins and ends, and getsid
+//                                         where its verification begins: nothing else here calls these.
+//   host crowd SERVICE FOLDER             reads lines "USER CODE WAVE". Opens every prompt first, each in a
+//                                         process of its own, then lets one wave after the other answer, all
+//                                         of a wave at once.
+//   host bare COUNT PROCESSES OPS BYTES   libsodium alone: so many hashes in so many processes; prints seconds.
+//
+// It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
+// libsodium's and libcrypt's in the search for symbols, count, and call them.
+#define _GNU_SOURCE
+#include <crypt.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <security/pam_appl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_LOGINS = 4096, WAVES = 4 };
+
+struct login {
+  pid_t process;
+  int wave, result, prompts;
+  atomic_int waiting, done;
+  double seconds;  // from its wave's start to the result
+  char user[64], code[32], text[160];
+};
+
+static struct shared {
+  atomic_int hashes, hashing, mostHashing, crypts;
+  char verified[MOST_LOGINS][8];  // the codes, in the order in which their hashing began
+  double waveStart[WAVES];
+  struct login logins[MOST_LOGINS];
+} *shared;
+
+static int barriers[WAVES][2];
+static struct login *own;  // in a crowd's child
+static char **codes;       // in mood `one`
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+static void *real(const char *library, const char *name) {
+  void *function = dlsym(dlopen(library, RTLD_NOW), name);
+  if (!function) abort();
+  return function;
+}
+
+int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *code, unsigned long long codeLength,
+                  const unsigned char *salt, unsigned long long operations, size_t memory, int algorithm) {
+  static __typeof__(&crypto_pwhash) libsodium;
+  if (!libsodium) libsodium = real("libsodium.so.23", "crypto_pwhash");
+  getsid(0);
+  int number = atomic_fetch_add(&shared->hashes, 1);
+  if (number < MOST_LOGINS && codeLength < sizeof *shared->verified) memcpy(shared->verified[number], code, codeLength);
+  int together = atomic_fetch_add(&shared->hashing, 1) + 1, most = atomic_load(&shared->mostHashing);
+  while (together > most && !atomic_compare_exchange_weak(&shared->mostHashing, &most, together)) {}
+  int result = libsodium(out, outLength, code, codeLength, salt, operations, memory, algorithm);
+  atomic_fetch_sub(&shared->hashing, 1);
+  return result;
+}
+
+char *crypt_r(const char *phrase, const char *setting, struct crypt_data *data) {
+  static __typeof__(&crypt_r) libcrypt;
+  if (!libcrypt) libcrypt = real("libcrypt.so.1", "crypt_r");
+  // pam_unix tries some passwords more than once.
+  static int counted;
+  if (*phrase && !counted++) atomic_fetch_add(&shared->crypts, 1);
+  return libcrypt(phrase, setting, data);
+}
+
+static const char *answer(void) {
+  if (!own) return *codes ? *codes : "";
+  char byte;
+  own->prompts++;
+  atomic_store(&own->waiting, 1);
+  while (read(barriers[own->wave][0], &byte, 1) > 0) {}
+  return own->code;
+}
+
+static int converse(int count, const struct pam_message **messages, struct pam_response **responses, void *data) {
+  (void)data;
+  *responses = calloc(count, sizeof **responses);
+  for (int index = 0; index < count; index++) {
+    if (messages[index]->msg_style == PAM_PROMPT_ECHO_OFF || messages[index]->msg_style == PAM_PROMPT_ECHO_ON)
+      (*responses)[index].resp = strdup(answer());
+    else if (own)
+      snprintf(own->text, sizeof own->text, "%s", messages[index]->msg);
+  }
+  return PAM_SUCCESS;
+}
+
+static void no_delay(int result, unsigned micros, void *data) {
+  (void)result, (void)micros, (void)data;
+}
+
+static pam_handle_t *start(const char *service, const char *folder, const char *user) {
+  static const struct pam_conv conversation = {converse, NULL};
+  pam_handle_t *handle;
+  if (pam_start_confdir(service, user, &conversation, folder, &handle) != PAM_SUCCESS) abort();
+  pam_set_item(handle, PAM_FAIL_DELAY, (const void *)no_delay);
+  return handle;
+}
+
+static int one(char **arguments) {
+  pam_handle_t *handle = start(arguments[0], arguments[1], arguments[2]);
+  for (codes = arguments + 3; *codes; codes++) {
+    getppid();
+    int result = pam_authenticate(handle, 0);
+    getppid();
+    printf("%d\n", result);
+    fflush(stdout);
+  }
+  pam_end(handle, 0);
+  return 0;
+}
+
+static void login(const char *service, const char *folder) {
+  for (int wave = 0; wave < WAVES; wave++) close(barriers[wave][1]);
+  pam_handle_t *handle = start(service, folder, own->user);
+  own->result = pam_authenticate(handle, 0);
+  own->seconds = now() - shared->waveStart[own->wave];
+  atomic_store(&own->done, 1);
+  pam_end(handle, 0);
+  _exit(0);
+}
+
+static void bad_input(void) {
+  fprintf(stderr, "host: lines are USER CODE WAVE\n");
+  exit(2);
+}
+
+/// Memory that belongs to all these processes alone, in KiB.
+static long private_memory(int count) {
+  long sum = 0;
+  for (int index = 0; index < count; index++) {
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", shared->logins[index].process);
+    FILE *file = fopen(path, "r");
+    if (!file) continue;
+    long value;
+    while (fgets(line, sizeof line, file))
+      if (sscanf(line, "Private_Clean: %ld", &value) == 1 || sscanf(line, "Private_Dirty: %ld", &value) == 1) sum += value;
+    fclose(file);
+  }
+  return sum;
+}
+
+static int finished(int count, int wave) {
+  for (int index = 0; index < count; index++)
+    if (shared->logins[index].wave == wave && !atomic_load(&shared->logins[index].done)) return 0;
+  return 1;
+}
+
+static int all_wait(int count) {
+  for (int index = 0; index < count; index++)
+    if (!atomic_load(&shared->logins[index].waiting) && !atomic_load(&shared->logins[index].done)) return 0;
+  return 1;
+}
+
+static void reap(void) {
+  // A login that died gives no result: it stays at -1.
+  int status;
+  for (pid_t process; (process = waitpid(-1, &status, WNOHANG)) > 0;)
+    for (int index = 0; index < MOST_LOGINS; index++)
+      if (shared->logins[index].process == process) atomic_store(&shared->logins[index].done, 1);
+}
+
+static int crowd(char **arguments) {
+  int count = 0;
+  for (struct login *login = shared->logins; count < MOST_LOGINS; login++, count++) {
+    int read = scanf("%63s %31s %d", login->user, login->code, &login->wave);
+    if (read == EOF) break;
+    if (read != 3 || login->wave < 0 || login->wave >= WAVES) bad_input();
+    login->result = -1;
+  }
+  for (int wave = 0; wave < WAVES; wave++)
+    if (pipe(barriers[wave]) != 0) abort();
+  for (int index = 0; index < count; index++) {
+    pid_t process = fork();
+    if (process == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      own = &shared->logins[index];
+      login(arguments[0], arguments[1]);
+    }
+    shared->logins[index].process = process;
+  }
+  while (!all_wait(count)) reap(), usleep(1000);
+  int measures = getenv("MEASURE_MEMORY") != NULL;
+  long before = measures ? private_memory(count) : 0, peak = before;
+  double started = now();
+  for (int wave = 0; wave < WAVES; wave++) {
+    shared->waveStart[wave] = now();
+    close(barriers[wave][1]);
+    while (!finished(count, wave)) {
+      long memory = measures ? private_memory(count) : 0;
+      if (memory > peak) peak = memory;
+      reap(), usleep(measures ? 20000 : 1000);
+    }
+  }
+  double seconds = now() - started;
+  for (int index = 0; index < count; index++) {
+    struct login *login = &shared->logins[index];
+    printf("%d\t%d\t%f\t%s\n", login->result, login->prompts, login->seconds, login->text);
+  }
+  for (int index = 0; index < shared->hashes && index < MOST_LOGINS; index++) printf("%s ", shared->verified[index]);
+  printf("\n%d\t%d\t%d\t%f\t%ld\t%ld\n", shared->hashes, shared->mostHashing, shared->crypts, seconds, before, peak);
+  return 0;
+}
+
+static int bare(char **arguments) {
+  int count = atoi(arguments[0]), processes = atoi(arguments[1]);
+  unsigned long long operations = strtoull(arguments[2], NULL, 10), memory = strtoull(arguments[3], NULL, 10);
+  double started = now();
+  for (int process = 0; process < processes; process++) {
+    if (fork() != 0) continue;
+    unsigned char out[32], salt[16] = {0};
+    while (atomic_fetch_add(&shared->crypts, 1) < count)
+      if (crypto_pwhash(out, sizeof out, "0471", 4, salt, operations, memory, 2) != 0) abort();
+    _exit(0);
+  }
+  while (wait(NULL) > 0) {}
+  printf("%f\n", now() - started);
+  return shared->hashes == count ? 0 : 1;
+}
+
+int main(int count, char **arguments) {
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 2;
+  if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);
+  if (count == 4 && strcmp(arguments[1], "crowd") == 0) return crowd(arguments + 2);
+  if (count == 6 && strcmp(arguments[1], "bare") == 0) return bare(arguments + 2);
+  fprintf(stderr, "usage: host one|crowd|bare …\n");
+  return 2;
+}

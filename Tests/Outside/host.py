@@ -1,0 +1,102 @@
+"""The login program in host.c, compiled here: for strace, for crowds, and for bare libsodium."""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import pam
+from bed import SERVICE
+
+SOURCE = pathlib.Path(__file__).with_name("host.c")
+
+
+@functools.cache
+def program():
+    """Its path; ordinary users can run it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-host-", dir="/run"))
+    folder.chmod(0o755)
+    command = [
+        "gcc",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-rdynamic",
+        "-o",
+        folder / "host",
+        SOURCE,
+        "-lpam",
+    ]
+    subprocess.run(list(map(str, command)), check=True)
+    return str(folder / "host")
+
+
+def one(bed, *codes, user="alice", service=SERVICE):
+    """The command that makes one call a code on one handle, and prints the results as numbers."""
+    bed.typed |= set(codes)
+    return [program(), "one", service, str(bed.services), user, *codes]
+
+
+def results(bed, *codes, user="alice", before=(), **how):
+    """Runs that; the results by name."""
+    done = subprocess.run([*before, *one(bed, *codes, user=user)], capture_output=True, timeout=60, **how)
+    return named(done.stdout)
+
+
+def named(output):
+    return [pam.RESULTS[int(word)] for word in output.split()]
+
+
+@dataclasses.dataclass(frozen=True)
+class Login:
+    result: str
+    prompts: int
+    seconds: float
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Crowd:
+    """What came of many logins. `hashes` counts calls of crypto_pwhash, not what anybody says about them."""
+
+    logins: list
+    verified: list  # the codes, in the order of their verification
+    hashes: int
+    most_hashing: int
+    crypts: int
+    seconds: float
+    memory_before: int  # bytes, of all processes together, while all wait at their prompts
+    memory_peak: int
+
+    def count(self, result):
+        return sum(login.result == result for login in self.logins)
+
+
+def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE):
+    """Opens a prompt for each (user, code, wave), then answers wave after wave, all of a wave at once."""
+    bed.typed |= {code for _, code, _ in logins}
+    environment = {"PATH": os.environ["PATH"]} | ({"MEASURE_MEMORY": "1"} if measures_memory else {})
+    done = subprocess.run(
+        [program(), "crowd", service, str(bed.services)],
+        input="".join(f"{user} {code} {wave}\n" for user, code, wave in logins),
+        check=True, capture_output=True, text=True, timeout=seconds, env=environment,
+    )  # fmt: skip
+    *lines, [verified], totals = [line.split("\t") for line in done.stdout.splitlines()]
+    assert len(lines) == len(logins)
+    hashes, most, crypts, taken, before, peak = totals
+    return Crowd(
+        [
+            Login("DIED" if result == "-1" else pam.RESULTS[int(result)], int(prompts), float(after), text)
+            for result, prompts, after, text in lines
+        ],
+        verified.split(), int(hashes), int(most), int(crypts), float(taken), int(before) << 10, int(peak) << 10,
+    )  # fmt: skip
+
+
+def bare_hashing(count, processes, operations, memory):
+    """Seconds that libsodium alone takes for so many hashes in so many processes."""
+    command = [program(), "bare", *map(str, (count, processes, operations, memory))]
+    return float(subprocess.run(command, check=True, capture_output=True, timeout=170).stdout)
