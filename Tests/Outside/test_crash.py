@@ -1,14 +1,14 @@
-"""Whatever ends an attempt early: never a refund, never a trap, never a wrong passcode out of nothing."""
+"""Whatever ends an attempt early: never a refund, never a trap, never a wrong passcode out of nothing.
 
-import collections
-import re
+Killed at every system call: test_every_call.py.
+"""
+
 import signal
-import subprocess
 
 import pytest
 
-from bed import TOOL, more_memory_than, uid, wait_for
-from scenario import RIGHT, WRONG, fail, unavailable_uncharged
+from bed import more_memory_than, wait_for
+from scenario import RIGHT, WRONG, unavailable_uncharged
 
 
 def test_a_killed_attempt_is_not_refunded(bed):
@@ -49,78 +49,3 @@ def test_hardly_any_memory_is_no_crash(alice, kibibytes):
         "OPEN_ERR",
     )
     assert alice.failures("alice") == 0
-
-
-ACTS = {
-    "enroll": (["enroll", "--stdin", "alice"], "8260\n"),
-    "remove": (["remove", "alice"], ""),
-    "unlock": (["unlock", "alice"], ""),
-    "disable": (["disable", "alice"], ""),
-}
-
-
-def traced_tool(bed, command, stdin, *options):
-    trace = bed.folder / "trace"
-    words = ["strace", "-f", "-o", trace, *options, TOOL, "--conf", bed.configuration, *command]
-    done = subprocess.run(list(map(str, words)), input=stdin.encode(), capture_output=True, timeout=60)
-    return done.returncode, re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("act", ACTS)
-@pytest.mark.parametrize("before", ["locked", "nothing"])
-def test_the_tool_killed_at_any_system_call_leaves_before_or_after(bed, act, before):
-    """Never a lost enrolment, an unreadable record or a rest that stops the next try."""
-    command, stdin = ACTS[act]
-    bed.typed |= {RIGHT, "8260"}
-    bed.tool("key", "init", check=0)
-    set_up(bed, before)
-    _, names = traced_tool(bed, command, stdin)
-    seen, points = collections.Counter(), []
-    for name in names:
-        seen[name] += 1
-        if name in FILE_CALLS:
-            points.append((name, seen[name]))
-    assert points
-    for name, when in points:
-        set_up(bed, before)
-        status, _ = traced_tool(
-            bed, command, stdin, "-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={when}"
-        )
-        assert status == -signal.SIGKILL, (act, name, when)
-        state = bed.status("alice")
-        where = (act, name, when, state)
-        assert state["state"] in ("ok", "locked", "disabled"), where
-        if before == "nothing":
-            assert act == "enroll" or not state["enrolled"], where
-        elif act != "remove":
-            assert state["enrolled"], where
-        assert {path.name for path in bed.store.iterdir()} <= {str(uid("alice")), "places"}, where
-    set_up(bed, before)
-    bed.tool("enroll", "--stdin", "alice", stdin="8260\n", check=0)
-    bed.tool("enable", "alice", check=0)
-    assert bed.authenticate("alice", "8260").result == "SUCCESS"
-
-
-FILE_CALLS = [
-    "openat",
-    "linkat",
-    "flock",
-    "pwrite64",
-    "write",
-    "fsync",
-    "fdatasync",
-    "fchmod",
-    "fchown",
-    "close",
-]
-
-
-def set_up(bed, before):
-    bed.record_file("alice").unlink(missing_ok=True)
-    if before == "locked":
-        if not hasattr(bed, "locked_record"):
-            bed.enroll("alice", RIGHT)
-            fail(bed, 3)
-            bed.locked_record = bed.record("alice")
-        bed.record_file("alice").write_bytes(bed.locked_record)
-        bed.record_file("alice").chmod(0o600)

@@ -96,50 +96,6 @@ def test_a_reset_that_cannot_be_written_never_changes_the_verdict(alice, name, e
     assert alice.failures("alice") == 0
 
 
-KILL_AT = [
-    "openat",
-    "flock",
-    "fcntl",
-    "read",
-    "pread64",
-    "pwrite64",
-    "fdatasync",
-    "close",
-    "mmap",
-    "munmap",
-    "rt_sigprocmask",
-]
-
-
-@pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
-def test_killed_at_any_system_call_it_is_untouched_or_charged(alice, code):
-    """Before and after each call that the attempt makes: never refunded, never unreadable, never let in."""
-    _, [call], everything = traced(alice, code)
-    start = (
-        len(everything) - 1 - everything[::-1].index(MARK, 1)
-        if everything.count(MARK) > 2
-        else everything.index(MARK)
-    )
-    seen, points = collections.Counter(everything[:start]), []
-    for name, _ in call:
-        seen[name] += 1
-        if name in KILL_AT:
-            points.append((name, seen[name]))
-    killed = 0
-    for name, when in points:
-        alice.tool("unlock", "alice", check=0)
-        results, _, _ = traced(
-            alice,
-            code,
-            options=["-e", f"trace={name},{MARK}", "-e", f"inject={name}:signal=KILL:when={when}"],
-        )
-        killed += results == []
-        status = alice.status("alice")
-        assert status["enrolled"] and status["state"] == "ok" and status["failures"] in (0, 1), (name, when)
-    assert killed > len(points) / 2
-    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
-
-
 def test_a_new_record_is_whole_and_synced_before_it_has_a_name(keyed):
     """Written, synced, named, and the folder synced; only then locked and filled with the credential."""
     keyed.typed.add(RIGHT)

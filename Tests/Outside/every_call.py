@@ -1,0 +1,153 @@
+"""One program, disturbed at each of its system calls in turn: what the tests of crashes and of failing calls share.
+
+strace's `when=N` counts per name of a call, so a point is (name, N).
+"""
+
+import collections
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+
+import host
+from bed import TOOL
+from scenario import RIGHT, WRONG
+
+NEW = "8260"
+MEMORY = pathlib.Path("/run/passcode")  # of the last wrong codes
+CALL, VERIFYING = "getppid", "getsid"  # host.c's marks
+
+
+@dataclasses.dataclass(frozen=True)
+class Act:
+    """Something that is done to alice's record, and what her record says before and after it."""
+
+    command: object  # of a bed: the words
+    stdin: str
+    before: dict  # what a status must say
+    after: list  # what it may say where the act was completed, or charged
+    codes: tuple  # which passcode works before and after
+
+
+def attempt(code):
+    return lambda bed: host.one(bed, code)
+
+
+def tool(*words):
+    return lambda bed: [str(TOOL), "--conf", str(bed.configuration), *words]
+
+
+NOTHING = {"enrolled": False, "state": "ok", "failures": 0}
+ONCE = {"enrolled": True, "state": "ok", "failures": 1}
+LOCKED = {"enrolled": True, "state": "locked", "failures": 3}
+FRESH = {"enrolled": True, "state": "ok", "failures": 0}
+TWICE = {"enrolled": True, "state": "ok", "failures": 2}
+
+ACTS = {
+    "wrong attempt": Act(attempt(WRONG[5]), "", ONCE, [TWICE], (RIGHT, RIGHT)),
+    "right attempt": Act(attempt(RIGHT), "", ONCE, [TWICE, FRESH], (RIGHT, RIGHT)),
+    "enrol the first": Act(tool("enroll", "--stdin", "alice"), NEW, NOTHING, [FRESH], (None, NEW)),
+    "enrol again": Act(tool("enroll", "--stdin", "alice"), NEW, LOCKED, [FRESH], (RIGHT, NEW)),
+    "change": Act(tool("change", "--stdin", "alice"), f"{RIGHT}\n{NEW}", ONCE, [TWICE, FRESH], (RIGHT, NEW)),
+    "remove": Act(tool("remove", "alice"), "", LOCKED, [NOTHING], (RIGHT, None)),
+    "unlock": Act(tool("unlock", "alice"), "", LOCKED, [FRESH], (RIGHT, RIGHT)),
+    "disable": Act(tool("disable", "alice"), "", ONCE, [{**ONCE, "state": "disabled"}], (RIGHT, RIGHT)),
+}
+
+
+class Bench:
+    """A bed with alice's record in each state that an act begins with."""
+
+    def __init__(self, bed):
+        self.bed = bed
+        bed.typed |= {NEW, RIGHT, *WRONG}
+        bed.enroll("alice", RIGHT)
+        self._states = {}
+        for failures in (1, 3):
+            while bed.failures("alice") < failures:
+                bed.tool("verify", "--stdin", "alice", stdin=WRONG[bed.failures("alice")] + "\n")
+            self._states[failures] = bed.record("alice")
+        self.others = set()  # what else the store holds
+
+    def begin(self, act):
+        path = self.bed.record_file("alice")
+        if act.before["enrolled"]:
+            if not path.exists():
+                path.touch(mode=0o600)
+            path.write_bytes(self._states[act.before["failures"]])
+        else:
+            path.unlink(missing_ok=True)
+        if MEMORY.exists():
+            for file in MEMORY.iterdir():
+                file.unlink()
+        return path.read_bytes() if path.exists() else None
+
+    def files(self):
+        """The store's files, but for alice's record."""
+        return {file.name for file in self.bed.store.iterdir()} - {self.bed.record_file("alice").name}
+
+    def run(self, act, *options):
+        trace = self.bed.folder / "trace"
+        done = subprocess.run(
+            ["strace", "-f", "-o", str(trace), *options, *act.command(self.bed)],
+            input=act.stdin.encode() + b"\n", capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        return Run(done.returncode, done.stdout, done.stderr.decode(), trace.read_text())
+
+    def says(self):
+        """What a status tells, of what the acts change."""
+        status = self.bed.status("alice")
+        return {name: status[name] for name in ("enrolled", "state", "failures")}
+
+
+@dataclasses.dataclass
+class Run:
+    status: int
+    output: bytes
+    errors: str
+    trace: str
+
+    @property
+    def calls(self):
+        """[name, line] of each, in order; an injected one has "(INJECTED)" in its line."""
+        found = re.findall(r"^\d+ +((\w+)\(.*)$", self.trace, re.MULTILINE)
+        return [(name, line) for line, name in found]
+
+    @property
+    def verified(self):
+        return any(name == VERIFYING for name, _ in self.calls)
+
+    def completed(self, name):
+        """How many calls of that name did what they were asked."""
+        return sum(
+            called == name and re.search(r"\) += -1 ", line) is None and line.rstrip()[-1] != "?"
+            for called, line in self.calls
+        )
+
+
+def points(run):
+    """(name, N, index) of each call that is the act's own: from the program's own beginning to its end."""
+    calls, seen, found = run.calls, collections.Counter(), []
+    marks = [index for index, (name, _) in enumerate(calls) if name == CALL]
+    # The tool begins where it asks who it is; what comes before is the dynamic linker's.
+    first = marks[0] if marks else [name for name, _ in calls].index("getresuid")
+    last = marks[1] if marks else len(calls)
+    for index, (name, _) in enumerate(calls):
+        seen[name] += 1
+        if first < index < last and name not in (CALL, VERIFYING, "exit_group"):
+            found.append((name, seen[name], index))
+    return found
+
+
+def share(cases, benches, work):
+    """Does `work(bench, case)` for each case, a thread for each bench."""
+
+    def worker(number):
+        for case in cases[number :: len(benches)]:
+            work(benches[number], case)
+
+    with concurrent.futures.ThreadPoolExecutor(len(benches)) as pool:
+        for done in [pool.submit(worker, number) for number in range(len(benches))]:
+            done.result()
