@@ -63,17 +63,17 @@ class Bed:
 
     # MARK: The tool
 
-    def tool(self, *arguments, stdin="", user=None, check=None):
-        """Runs the tool; with `user`, as that person and nothing else."""
+    def tool(self, *arguments, stdin="", user=None, check=None, before=(), setting=None):
+        """Runs the tool; with `user`, as that person and nothing else; `before`: the command that runs it."""
         who = (
             {}
             if user is None
             else {"user": uid(user), "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
         )
-        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **(setting or {})}
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         done = subprocess.run(
-            [str(TOOL), "--conf", str(self.configuration), *arguments],
+            [*before, str(TOOL), "--conf", str(self.configuration), *arguments],
             input=data, capture_output=True, timeout=120, env=environment, cwd="/", **who,
         )  # fmt: skip
         answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -89,9 +89,9 @@ class Bed:
             self.tool("key", "init", user=by, check=0)
         return self.tool("enroll", "--stdin", user, stdin=code + "\n", user=by, check=0)
 
-    def status(self, user):
+    def status(self, user, **how):
         by = None if self.owner == "root" else self.owner
-        return json.loads(self.tool("status", "--json", user, user=by).output)
+        return json.loads(self.tool("status", "--json", user, user=by, **how).output)
 
     def failures(self, user):
         return self.status(user)["failures"]

@@ -1,5 +1,8 @@
 """What many scenarios need: the codes, what a refusal looks like, and hands that forge."""
 
+import hashlib
+
+from bed import SLOT
 
 PROMPT = "Passcode: "
 BLOCKED = 'Passcode blocked after too many attempts: run "passcode unlock" with your password.'
@@ -39,3 +42,13 @@ def overwrite(path, data):
     path.chmod(0o600)
     path.write_bytes(data)
     path.chmod(mode & 0o7777)
+
+
+def valid_slots(whole):
+    """Which slots of a record hold what their checksum says."""
+    return [number for number in (0, 1) if is_valid(whole[number * SLOT : (number + 1) * SLOT])]
+
+
+def is_valid(slot):
+    body, _, checksum = slot.partition(b"checksum=")
+    return checksum.rstrip(b"\0") == hashlib.blake2b(body, digest_size=32).hexdigest().encode() + b"\n"
