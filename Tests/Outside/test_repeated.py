@@ -1,0 +1,184 @@
+"""The same wrong passcode again: it doesn't count again, and nothing can be learned or gained from that."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import host
+from bed import become, uid
+from every_call import MEMORY
+from scenario import RIGHT, WRONG, fail
+from tally import attack
+from test_clock import later
+
+SAID = "Wrong passcode, 2 attempts left."
+
+
+def hashes(bed, *codes):
+    """How many of the codes were verified, one after the other."""
+    return len(host.crowd(bed, [("alice", code, wave) for wave, code in enumerate(codes)]).verified)
+
+
+def test_the_same_wrong_passcode_again_does_not_count(alice):
+    outcomes = [alice.authenticate("alice", WRONG[0]) for _ in range(5)]
+    assert [(outcome.result, outcome.texts) for outcome in outcomes] == [("AUTH_ERR", [SAID])] * 5
+    assert alice.failures("alice") == 1
+    before = alice.record("alice")
+    assert hashes(alice, WRONG[0], WRONG[0]) == 0, "hashed, though the answer was known"
+    assert alice.record("alice") == before
+
+
+def test_only_the_last_wrong_one_is_remembered(alice):
+    for code, failures in ((WRONG[0], 1), (WRONG[1], 2), (WRONG[1], 2), (WRONG[0], 3)):
+        alice.authenticate("alice", code)
+        assert alice.failures("alice") == failures
+
+
+def test_the_right_one_is_never_taken_for_a_repetition(alice):
+    with attack("same wrong code again, then the right one") as row:
+        for code in WRONG:
+            alice.authenticate("alice", code)
+            alice.authenticate("alice", code)
+            row.run()
+            row.breach("refused", code, host.results(alice, RIGHT) != ["SUCCESS"])
+            alice.tool("unlock", "alice", check=0)
+
+
+@pytest.mark.parametrize("seconds, failures", [(0, 1), (290, 1), (301, 2), (10**7, 2)])
+def test_it_is_forgotten_after_five_minutes(alice, seconds, failures):
+    assert host.results(alice, WRONG[0]) == ["AUTH_ERR"]
+    assert host.results(alice, WRONG[0], before=later(seconds)) == ["AUTH_ERR"]
+    assert alice.failures("alice") == failures
+
+
+def test_what_lies_ahead_is_not_believed(alice):
+    host.results(alice, WRONG[0], before=later(100))
+    host.results(alice, WRONG[0])
+    assert alice.failures("alice") == 2
+
+
+@pytest.mark.parametrize("act", ["enrolled again", "removed and enrolled", "changed"])
+def test_another_credential_makes_it_stale(alice, act):
+    alice.authenticate("alice", WRONG[0])
+    if act == "removed and enrolled":
+        alice.tool("remove", "alice", check=0)
+    if act == "changed":
+        alice.tool("change", "--stdin", "alice", stdin=f"{RIGHT}\n{RIGHT}\n", check=0)
+    else:
+        alice.enroll("alice", RIGHT)
+    assert alice.failures("alice") == 0
+    alice.authenticate("alice", WRONG[0])
+    assert alice.failures("alice") == 1, "the old credential's memory answered"
+
+
+def test_what_was_wrong_may_become_right(alice):
+    """Wrong a moment ago, enrolled now."""
+    alice.authenticate("alice", WRONG[0])
+    alice.enroll("alice", WRONG[0])
+    assert alice.authenticate("alice", WRONG[0]).result == "SUCCESS"
+
+
+def test_while_locked_it_answers_nothing(alice):
+    """Prompts that were open before the lock can't ask it whether a code was the last wrong one."""
+    codes = [WRONG[2], WRONG[2], WRONG[1], RIGHT, WRONG[9]]
+
+    def lock_meanwhile(code):
+        def answer(_):
+            fail(alice, 3 - alice.failures("alice"))
+            return code
+
+        return answer
+
+    alice.authenticate("alice", WRONG[0])
+    for code in codes:
+        alice.tool("unlock", "alice", check=0)
+        outcome = alice.authenticate("alice", lock_meanwhile(code))
+        assert outcome.result == "AUTH_ERR" and "left to unlock" in outcome.texts[0], code
+        assert alice.failures("alice") == 3
+    crowd = host.crowd(alice, [("alice", code, 0) for code in codes])
+    assert crowd.hashes == 0 and all("left to unlock" in login.text for login in crowd.logins)
+
+
+def test_anothers_wrong_passcode_is_not_mine(alice):
+    alice.enroll("bob", RIGHT)
+    alice.authenticate("alice", WRONG[0])
+    alice.authenticate("bob", WRONG[0])
+    assert (alice.failures("alice"), alice.failures("bob")) == (1, 1)
+
+
+@contextlib.contextmanager
+def memory_is(kind):
+    """/run/passcode as it shouldn't be."""
+    shutil.rmtree(MEMORY, ignore_errors=True)
+    if kind == "a file":
+        MEMORY.write_text("")
+    elif kind == "a link":
+        elsewhere = pathlib.Path("/run/elsewhere")
+        elsewhere.mkdir(exist_ok=True)
+        MEMORY.symlink_to(elsewhere)
+    else:
+        MEMORY.mkdir(mode=0o755)
+        if kind == "somebody's":
+            os.chown(MEMORY, uid("bob"), uid("bob"))
+        if kind == "everybody's":
+            MEMORY.chmod(0o777)
+        if kind in ("full", "read-only"):
+            size = ["-o", "size=4k,nr_inodes=1" if kind == "full" else "ro"]
+            subprocess.run(["mount", "-t", "tmpfs", *size, "tmpfs", str(MEMORY)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(MEMORY)], check=False, capture_output=True)
+        if MEMORY.is_symlink() or MEMORY.is_file():
+            MEMORY.unlink()
+        shutil.rmtree(MEMORY, ignore_errors=True)
+
+
+@pytest.mark.parametrize("kind", ["a file", "a link", "somebody's", "everybody's", "full", "read-only"])
+def test_without_a_memory_everything_works_and_counts(alice, kind):
+    with memory_is(kind), attack("same wrong code again, without /run") as row:
+        row.run()
+        for failures in (1, 2):
+            assert alice.authenticate("alice", WRONG[0]).result == "AUTH_ERR"
+            row.breach("refund", kind, alice.failures("alice") < failures)
+        row.breach("refused", kind, alice.authenticate("alice", RIGHT).result != "SUCCESS")
+        assert alice.failures("alice") == 0
+        if kind == "a link":
+            assert list(pathlib.Path("/run/elsewhere").iterdir()) == [], "written through a link"
+
+
+def test_the_memory_is_nobody_elses_and_tells_nothing(alice):
+    alice.authenticate("alice", WRONG[0])
+    alice.authenticate("alice", WRONG[0])
+    assert MEMORY.stat().st_uid == 0 and MEMORY.stat().st_mode & 0o007 == 0
+    files = [path for path in MEMORY.rglob("*") if path.is_file()]
+    assert files, "nothing is remembered"
+    for path in files:
+        assert path.stat().st_mode & 0o007 == 0
+        assert WRONG[0].encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 64, b"\xff" * 4096, None])
+def test_a_damaged_memory_only_counts(alice, content):
+    alice.authenticate("alice", WRONG[0])
+    for path in MEMORY.rglob("*"):
+        if path.is_file():
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 1
+            path.write_bytes(bytes(data) if content is None else content)
+    alice.authenticate("alice", WRONG[0])
+    assert alice.failures("alice") == 2
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_without_root_it_counts(make_bed):
+    """A person with a store of their own has no place under /run."""
+    own = make_bed(owner="bob")
+    own.enroll("bob", RIGHT)
+    for failures in (1, 2):
+        own.authenticate("bob", WRONG[0], prepare=become("bob"))
+        assert own.failures("bob") == failures
