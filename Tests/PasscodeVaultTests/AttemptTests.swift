@@ -1,0 +1,118 @@
+import Foundation
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+struct AttemptTests {
+  @Test func `the right passcode is granted and resets the ledger`() throws {
+    let bed = try TestBed()
+    try bed.fail(2)
+    #expect(try bed.attempt(TestBed.right) == .granted)
+    #expect(try bed.status().failures == 0)
+    #expect(try bed.fail(1) == .wrong(.open(attemptsLeft: 2), failures: 1))
+  }
+
+  @Test func `wrong ones are counted down, and then locked as the schedule says`() throws {
+    let bed = try TestBed()
+    #expect(try bed.fail(1) == .wrong(.open(attemptsLeft: 2), failures: 1))
+    #expect(try bed.attempt("2604") == .wrong(.open(attemptsLeft: 1), failures: 2))
+    #expect(try bed.attempt("3715") == .wrong(.locked(milliseconds: 60_000), failures: 3))
+  }
+
+  @Test func `while locked the right one is refused, and nothing is written`() throws {
+    let bed = try TestBed()
+    try bed.fail(3)
+    let before = try bed.record()
+    #expect(try bed.attempt(TestBed.right) == .locked(milliseconds: 60_000, failures: 3))
+    #expect(try bed.look() == .locked(milliseconds: 60_000, failures: 3))
+    #expect(try bed.record() == before)
+  }
+
+  @Test func `the whole schedule, step by step`() throws {
+    let bed = try TestBed()
+    let delays: [UInt64] = [0, 0, 60, 60, 300, 300, 900, 900, 3_600]
+    for (index, delay) in delays.enumerated() {
+      let failures = UInt32(index + 1)
+      let left = Standing.open(attemptsLeft: 3 - min(failures, 2))
+      let standing = delay == 0 ? left : Standing.locked(milliseconds: delay * 1_000)
+      #expect(try bed.attempt(TestBed.wrong[index]) == .wrong(standing, failures: failures))
+      bed.now += delay * 1_000
+    }
+    #expect(try bed.attempt(TestBed.wrong[9]) == .wrong(.exhausted, failures: 10))
+    bed.now += 1 << 40
+    bed.reboot()
+    #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 10))
+    #expect(try bed.vault.unlock(bed.account) == true)
+    #expect(try bed.attempt(TestBed.right) == .granted)
+  }
+
+  @Test(arguments: ["047", "04711", "000471", "471000"])
+  func `another length than the enrolled one counts like any other`(code: String) throws {
+    guard code.count == 6 else { return }  // what is no passcode never comes here
+    let bed = try TestBed()
+    #expect(try bed.attempt(code) == .wrong(.open(attemptsLeft: 2), failures: 1))
+  }
+
+  @Test func `nobody is asked who has no passcode`() throws {
+    let bed = try TestBed(enrolled: false)
+    #expect(try bed.look() == .notEnrolled)
+    #expect(try bed.attempt(TestBed.right) == .notEnrolled)
+    #expect(throws: Never.self) { try bed.status() }
+  }
+
+  @Test func `a suspended one is refused and not charged`() throws {
+    let bed = try TestBed()
+    #expect(try bed.vault.suspend(bed.account, true) == true)
+    let before = try bed.record()
+    #expect(try bed.look() == .disabled)
+    #expect(try bed.attempt(TestBed.right) == .disabled)
+    #expect(try bed.attempt("1593") == .disabled)
+    #expect(try bed.record() == before)
+  }
+
+  @Test func `another machine key is unavailable and never counts`() throws {
+    let bed = try TestBed()
+    let key = bed.folder.appendingPathComponent("key")
+    try FileManager.default.removeItem(at: key)
+    try Data(repeating: 7, count: 32).write(to: key)
+    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: key.path)
+    let before = try bed.record()
+    for code in [TestBed.right, "1593"] {
+      guard case .unavailable(let fault) = try bed.attempt(code) else {
+        Issue.record("decided without the key")
+        return
+      }
+      #expect(fault.kind == .key)
+    }
+    #expect(try bed.record() == before)
+  }
+
+  @Test func `without a clock nothing is decided and nothing charged`() throws {
+    let bed = try TestBed()
+    bed.clockFails = true
+    let before = try bed.record()
+    guard case .unavailable(let fault) = try bed.attempt(TestBed.right) else {
+      Issue.record("decided without a clock")
+      return
+    }
+    #expect(fault.kind == .clock)
+    #expect(try bed.record() == before)
+  }
+
+  /// MUST 5: nobody can grant by accident where granting is one line.
+  @Test func `granted comes from one line`() throws {
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Sources/PasscodeVault")
+    var lines: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: sources.path)
+    where name.hasSuffix(".swift") {
+      let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
+      lines += text.split(separator: "\n").map(String.init).filter {
+        $0.contains(".granted") && !$0.contains("//")
+      }
+    }
+    #expect(lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["return .granted"])
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+/// Enrolling, removing, unlocking, suspending, and records that were damaged.
+struct RecordTests {
+  @Test func `a new passcode ends locked and exhausted`() throws {
+    for failures in [3, 10] {
+      let bed = try TestBed(lockout: "3:1m,10:reset")
+      for code in TestBed.wrong.prefix(failures) {
+        _ = try bed.attempt(code)
+        bed.now += 60_000
+      }
+      try bed.enroll("8264")
+      #expect(try bed.status().failures == 0)
+      #expect(try bed.attempt("8264") == .granted)
+      guard case .wrong = try bed.attempt(TestBed.right) else {
+        Issue.record("the old one still works")
+        return
+      }
+    }
+  }
+
+  @Test func `a suspension survives removal and enrolment`() throws {
+    let bed = try TestBed()
+    #expect(try bed.vault.suspend(bed.account, true) == true)
+    #expect(try bed.vault.remove(bed.account))
+    #expect(try bed.status().state == .disabled)
+    try bed.enroll(TestBed.right)
+    #expect(try bed.attempt(TestBed.right) == .disabled)
+    #expect(try bed.vault.suspend(bed.account, false) == true)
+    #expect(try bed.attempt(TestBed.right) == .granted)
+  }
+
+  @Test func `neither an unlock nor a success ends a suspension`() throws {
+    let bed = try TestBed()
+    try bed.fail(3)
+    #expect(try bed.vault.suspend(bed.account, true) == true)
+    #expect(try bed.vault.unlock(bed.account) == true)
+    #expect(try bed.attempt(TestBed.right) == .disabled)
+  }
+
+  @Test func `a removal leaves the credential in neither slot`() throws {
+    let bed = try TestBed()
+    guard case .enrolled(let sealed)? = try bed.contents()?.record.state else {
+      Issue.record("not enrolled")
+      return
+    }
+    #expect(try bed.vault.remove(bed.account))
+    let text = String(decoding: try bed.record(), as: UTF8.self)
+    #expect(!text.contains(String(decoding: hexadecimal(sealed), as: UTF8.self)))
+    #expect(text.components(separatedBy: "state=removed\n").count == 3)
+    #expect(try bed.attempt(TestBed.right) == .notEnrolled)
+    #expect(try bed.vault.remove(bed.account) == false)
+  }
+
+  @Test func `a change is refused where the passcode is another one by now`() throws {
+    let bed = try TestBed()
+    let mark = try bed.mark()
+    try bed.enroll("8264")
+    #expect(throws: Fault.self) { try bed.enroll("9375", replacing: mark) }
+    #expect(try bed.attempt("8264") == .granted)
+  }
+
+  @Test func `an attempt leaves the mark of a credential as it is`() throws {
+    let bed = try TestBed()
+    let mark = try bed.mark()
+    try bed.fail(2)
+    _ = try bed.attempt(TestBed.right)
+    #expect(try bed.mark() == mark)
+    try bed.enroll(TestBed.right)
+    #expect(try bed.mark() != mark)
+  }
+
+  @Test func `the key is never made anew while somebody is enrolled`() throws {
+    let bed = try TestBed()
+    try FileManager.default.removeItem(at: bed.folder.appendingPathComponent("key"))
+    #expect(throws: Fault.self) { try bed.vault.createKey() }
+    try bed.damage(0, 1)  // may hold one
+    #expect(throws: Fault.self) { try bed.vault.createKey() }
+    #expect(try bed.vault.remove(bed.account))  // needs no key
+    try bed.vault.createKey()
+  }
+
+  // MARK: Damage
+
+  @Test(arguments: [0, 1])
+  func `one damaged slot: the other serves, it is logged, and repaired at the next write`(slot: Int) throws {
+    let bed = try TestBed()
+    try bed.damage(slot)
+    #expect(try bed.look() == nil)
+    #expect(bed.logged.contains { $0.contains("slot") && $0.contains("damaged") })
+    #expect(try bed.contents()?.damaged == true)
+    guard case .wrong = try bed.attempt("1593") else {
+      Issue.record("not decided")
+      return
+    }
+    #expect(try bed.contents()?.damaged == false)
+    #expect(try bed.attempt(TestBed.right) == .granted)
+  }
+
+  @Test func `damage gives at most the last charge back`() throws {
+    for slot in [0, 1] {
+      let bed = try TestBed()
+      try bed.fail(2)
+      try bed.damage(slot)
+      #expect((1...2).contains(try bed.status().failures))
+    }
+  }
+
+  @Test(arguments: ["unlocked", "removed", "enrolled", "suspended"])
+  func `damage brings nothing back that an administrator changed`(act: String) throws {
+    for slot in [0, 1] {
+      let bed = try TestBed()
+      try bed.fail(3)
+      switch act {
+      case "unlocked": _ = try bed.vault.unlock(bed.account)
+      case "removed": _ = try bed.vault.remove(bed.account)
+      case "enrolled": try bed.enroll("8264")
+      default: _ = try bed.vault.suspend(bed.account, true)
+      }
+      let after = try bed.status()
+      try bed.damage(slot)
+      #expect(try bed.status() == after)
+    }
+  }
+
+  @Test func `two damaged slots are unavailable until root enrols or removes`() throws {
+    let bed = try TestBed()
+    try bed.fail(1)
+    try bed.damage(0, 1)
+    let before = try bed.record()
+    for code in [TestBed.right, "2604"] {
+      guard case .unavailable(let fault) = try bed.attempt(code) else {
+        Issue.record("decided from a damaged record")
+        return
+      }
+      #expect(fault.kind == .record)
+    }
+    #expect(try bed.status().state == .corrupt)
+    #expect(throws: Fault.self) { try bed.vault.unlock(bed.account) }
+    #expect(throws: Fault.self) { try bed.vault.suspend(bed.account, true) }
+    #expect(try bed.record() == before)
+    try bed.enroll("8264")
+    #expect(try bed.attempt("8264") == .granted)
+  }
+
+  @Test(arguments: [0, 1, 4_096, 8_191, 8_193])
+  func `a record of another length is damaged`(length: Int) throws {
+    let bed = try TestBed()
+    let whole = try bed.record() + Data([0])
+    let path = bed.folder.appendingPathComponent("store/\(bed.account.uid)").path
+    try #require(truncate(path, 0) == 0)
+    try bed.overwrite(whole.prefix(length))
+    #expect(try bed.status().state == .corrupt)
+    try bed.enroll("8264")
+    #expect(try bed.record().count == RecordCodec.fileLength)
+    #expect(try bed.attempt("8264") == .granted)
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+/// A vault in a folder of its own, with clocks that the test moves, and one account with the passcode 0471.
+final class TestBed {
+  static let right = "0471"
+  static let wrong = ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
+
+  let folder: URL
+  let account: Account
+  var boot = BootID(high: 1, low: 2)
+  /// Milliseconds since that boot.
+  var now: UInt64 = 1_000_000
+  /// Seconds since 1970.
+  var wall: UInt64 = 1_767_225_600
+  /// The kernel tells no time.
+  var clockFails = false
+  private(set) var logged: [String] = []
+
+  private let sodium: Sodium
+  private let access: Access
+  private let lockout: Schedule
+
+  init(lockout: String = "3:1m,5:5m,7:15m,9:1h,10:reset", enrolled: Bool = true) throws {
+    var template = Array("/tmp/passcode-unit-XXXXXX".utf8CString)
+    try #require(unsafe mkdtemp(&template) != nil)
+    folder = URL(
+      fileURLWithPath: String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let process = ProcessIdentity.current()
+    access = try Access.of(process, ownConfiguration: true)
+    // Root has no passcode here that could be meant; another person only reaches the own one.
+    account =
+      process.real == 0
+      ? Account(uid: 4_000_000_000, gid: 4_000_000_000, name: Bytes(text: "tester"))
+      : try TestBed.own(process.real)
+    sodium = try #require(Sodium())
+    self.lockout = try #require(Schedule(Bytes(text: lockout)[...]))
+    try vault.createKey()
+    if enrolled { try enroll(TestBed.right) }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  private static func own(_ uid: UInt32) throws -> Account {
+    guard case .found(let account) = Account.numbered(uid) else { throw POSIXError(.ENOENT) }
+    return account
+  }
+
+  var vault: Vault {
+    var options = Options()
+    options.policy.store = Bytes(text: folder.path + "/store")
+    options.policy.keyFile = Bytes(text: folder.path + "/key")
+    options.policy.cost = Options.Cost(operations: 1, memory: 8_192)
+    options.policy.lockout = lockout
+    let clock = Clock(
+      now: { [unowned self] () throws(Fault) in
+        if clockFails { throw Fault(.clock, "no time") }
+        return Instant(boot: boot, milliseconds: now)
+      },
+      wall: { [unowned self] in wall })
+    return Vault(Configuration(options: options, access: access), sodium, clock: clock) { [unowned self] in
+      logged.append(String(decoding: $0, as: UTF8.self))
+    }
+  }
+
+  // MARK: What people do
+
+  func enroll(_ code: String, replacing mark: Bytes? = nil) throws {
+    var secrets = try secrets()
+    fill(&secrets, code)
+    try vault.enroll(account, &secrets, replacing: mark)
+  }
+
+  func attempt(_ code: String) throws -> Verdict {
+    var secrets = try secrets()
+    fill(&secrets, code)
+    do {
+      var login = try Login(vault, try permit())
+      return login.attempt(&secrets)
+    } catch let fault as Fault {
+      return .unavailable(fault)
+    }
+  }
+
+  func look() throws -> Verdict? {
+    var secrets = try secrets()
+    var login = try Login(vault, try permit())
+    return login.look(&secrets)
+  }
+
+  /// So many wrong passcodes, each another one.
+  @discardableResult
+  func fail(_ times: Int) throws -> Verdict? {
+    var verdict: Verdict?
+    for index in 0..<times { verdict = try attempt(TestBed.wrong[index]) }
+    return verdict
+  }
+
+  func status() throws -> Status {
+    try vault.status(account)
+  }
+
+  func reboot() {
+    boot = BootID(high: boot.high + 1, low: boot.low)
+  }
+
+  private func permit() throws -> Permit {
+    try #require(Permit.check(account, .current(), requester: nil))
+  }
+
+  private func secrets() throws -> Secrets {
+    guard let secrets = Secrets(sodium) else { throw POSIXError(.ENOMEM) }
+    return secrets
+  }
+
+  private func fill(_ secrets: inout Secrets, _ code: String) {
+    secrets.write(.code) { field in
+      var count = 0
+      for byte in code.utf8 {
+        field[count] = byte
+        count += 1
+      }
+      return count
+    }
+  }
+
+  // MARK: What lies on the disk
+
+  /// Tells one credential from the next.
+  func mark() throws -> Bytes {
+    vault.mark(try contents()?.record)
+  }
+
+  private var recordFile: URL { folder.appendingPathComponent("store/\(account.uid)") }
+
+  func record() throws -> Data {
+    try Data(contentsOf: recordFile)
+  }
+
+  /// Overwrites the file in place.
+  func overwrite(_ content: Data) throws {
+    let file = try FileHandle(forWritingTo: recordFile)
+    try file.write(contentsOf: content)
+    try file.close()
+  }
+
+  /// One byte of these slots changed.
+  func damage(_ slots: Int...) throws {
+    var content = try record()
+    for slot in slots { content[slot * RecordCodec.slotLength + 40] ^= 1 }
+    try overwrite(content)
+  }
+
+  func contents() throws -> RecordCodec.Contents? {
+    recordCodec.read(Bytes(try record()))
+  }
+}
