@@ -22,6 +22,8 @@ MODULE = BUILD / "pam_passcode.so"
 TOOL = BUILD / "passcode"
 SERVICE = "passcode-test"
 SLOT = 4096
+USUAL = pathlib.Path("/etc/security/passcode.conf")  # in the tests' own namespace
+MEMORY = pathlib.Path("/run/passcode")  # of the last wrong codes, where the configuration is the usual one
 PEOPLE = ["alice", "bob", "carol"]
 
 # Fast on purpose: what is tested here is not Argon2's strength, nor (but in test_weak.py) the choice.
@@ -29,11 +31,13 @@ QUICK = {"opslimit": "1", "memlimit": "64K", "fail_delay": "0", "weak": "allow"}
 
 
 class Bed:
-    def __init__(self, owner="root", journal=None, **options):
+    def __init__(self, owner="root", journal=None, usual=False, **options):
+        """`usual`: the configuration is where the programs look for it, so that nothing has to name it."""
         self.owner, self.journal = owner, journal
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-test-"))
         self.folder.chmod(0o755)
-        self.configuration = self.folder / "passcode.conf"
+        self.configuration = USUAL if usual else self.folder / "passcode.conf"
+        self.usual = usual
         self.store, self.key, self.services = (self.folder / name for name in ("store", "key", "pam.d"))
         self.services.mkdir()
         self.options = {"store": self.store, "key_file": self.key, **QUICK}
@@ -45,6 +49,8 @@ class Bed:
 
     def remove(self):
         shutil.rmtree(self.folder)
+        if self.usual:
+            self.configuration.unlink()
 
     # MARK: What administrators write
 
@@ -58,7 +64,8 @@ class Bed:
 
     def service(self, *arguments, stack="auth required {module}"):
         """Writes the service file; `{module}` stands for the module with its conf= and the arguments."""
-        module = " ".join([str(MODULE), f"conf={self.configuration}", *arguments])
+        named = [] if self.usual else [f"conf={self.configuration}"]
+        module = " ".join([str(MODULE), *named, *arguments])
         (self.services / SERVICE).write_text(stack.format(module=module) + "\n")
 
     # MARK: The tool
@@ -73,13 +80,16 @@ class Bed:
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **(setting or {})}
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         done = subprocess.run(
-            [*before, str(TOOL), "--conf", str(self.configuration), *arguments],
+            [*before, *self.tool_words(), *arguments],
             input=data, capture_output=True, timeout=120, env=environment, cwd="/", **who,
         )  # fmt: skip
         answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
         if check is not None:
             assert answer.status == check, f"passcode {' '.join(arguments)}: {answer}"
         return answer
+
+    def tool_words(self):
+        return [str(TOOL)] if self.usual else [str(TOOL), "--conf", str(self.configuration)]
 
     def enroll(self, user, code):
         """A passcode for the user, and a machine key if there is none."""

@@ -1,6 +1,7 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -46,8 +47,8 @@ def make_bed(journal):
     """Makes beds, and takes them away after the test and after a look into the log."""
     made = []
 
-    def make(owner="root", **options):
-        made.append(beds.Bed(owner, journal, **options))
+    def make(owner="root", usual=False, **options):
+        made.append(beds.Bed(owner, journal, usual, **options))
         return made[-1]
 
     yield make
@@ -63,6 +64,16 @@ def make_bed(journal):
 def bed(make_bed):
     """An empty bed of root's."""
     return make_bed()
+
+
+@pytest.fixture
+def usual(make_bed):
+    """Alice has the passcode 0471, and the configuration is the usual file: last wrong codes are remembered."""
+    shutil.rmtree(beds.MEMORY, ignore_errors=True)
+    bed = make_bed(usual=True)
+    bed.enroll("alice", "0471")
+    yield bed
+    shutil.rmtree(beds.MEMORY, ignore_errors=True)
 
 
 @pytest.fixture

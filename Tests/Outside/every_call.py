@@ -7,16 +7,14 @@ import collections
 import concurrent.futures
 import dataclasses
 import os
-import pathlib
 import re
 import subprocess
 
 import host
-from bed import TOOL
+from bed import MEMORY
 from scenario import RIGHT, WRONG
 
 NEW = "8260"
-MEMORY = pathlib.Path("/run/passcode")  # of the last wrong codes
 CALL, VERIFYING = "getppid", "getsid"  # host.c's marks
 
 
@@ -36,7 +34,7 @@ def attempt(code):
 
 
 def tool(*words):
-    return lambda bed: [str(TOOL), "--conf", str(bed.configuration), *words]
+    return lambda bed: [*bed.tool_words(), *words]
 
 
 NOTHING = {"enrolled": False, "state": "ok", "failures": 0}

@@ -25,7 +25,7 @@ def citizens(people):
     names = [f"citizen{number:03}" for number in range(CROWD)]
     with open("/etc/passwd", "a") as passwd:
         for number, name in enumerate(names):
-            passwd.write(f"{name}:x:{30000 + number}:{30000 + number}::/:/bin/sh\n")
+            passwd.write(f"{name}:x:{40500 + number}:{40500 + number}::/:/bin/sh\n")
     return names
 
 

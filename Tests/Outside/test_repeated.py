@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 import host
-from bed import become
-from every_call import MEMORY
+from bed import MEMORY, become
 from scenario import RIGHT, WRONG, fail
 from tally import attack
 from test_clock import later
@@ -21,91 +20,86 @@ def hashes(bed, *codes):
     return len(host.crowd(bed, [("alice", code, wave) for wave, code in enumerate(codes)]).verified)
 
 
-def test_the_same_wrong_passcode_again_does_not_count(alice):
-    outcomes = [alice.authenticate("alice", WRONG[0]) for _ in range(5)]
+def test_the_same_wrong_passcode_again_does_not_count(usual):
+    outcomes = [usual.authenticate("alice", WRONG[0]) for _ in range(5)]
     assert [(outcome.result, outcome.texts) for outcome in outcomes] == [("AUTH_ERR", [SAID])] * 5
-    assert alice.failures("alice") == 1
-    before = alice.record("alice")
-    assert hashes(alice, WRONG[0], WRONG[0]) == 0, "hashed, though the answer was known"
-    assert alice.record("alice") == before
+    assert usual.failures("alice") == 1
+    before = usual.record("alice")
+    assert hashes(usual, WRONG[0], WRONG[0]) == 0, "hashed, though the answer was known"
+    assert usual.record("alice") == before
 
 
-def test_only_the_last_wrong_one_is_remembered(alice):
+def test_only_the_last_wrong_one_is_remembered(usual):
     for code, failures in ((WRONG[0], 1), (WRONG[1], 2), (WRONG[1], 2), (WRONG[0], 3)):
-        alice.authenticate("alice", code)
-        assert alice.failures("alice") == failures
+        usual.authenticate("alice", code)
+        assert usual.failures("alice") == failures
 
 
-def test_the_right_one_is_never_taken_for_a_repetition(alice):
+def test_the_right_one_is_never_taken_for_a_repetition(usual):
     with attack("same wrong code again, then the right one") as row:
         for code in WRONG:
-            alice.authenticate("alice", code)
-            alice.authenticate("alice", code)
+            usual.authenticate("alice", code)
+            usual.authenticate("alice", code)
             row.run()
-            row.breach("refused", code, host.results(alice, RIGHT) != ["SUCCESS"])
-            alice.tool("unlock", "alice", check=0)
+            row.breach("refused", code, host.results(usual, RIGHT) != ["SUCCESS"])
+            usual.tool("unlock", "alice", check=0)
 
 
 @pytest.mark.parametrize("seconds, failures", [(0, 1), (290, 1), (301, 2), (10**7, 2)])
-def test_it_is_forgotten_after_five_minutes(alice, seconds, failures):
-    assert host.results(alice, WRONG[0]) == ["AUTH_ERR"]
-    assert host.results(alice, WRONG[0], before=later(seconds)) == ["AUTH_ERR"]
-    assert alice.failures("alice") == failures
+def test_it_is_forgotten_after_five_minutes(usual, seconds, failures):
+    assert host.results(usual, WRONG[0]) == ["AUTH_ERR"]
+    assert host.results(usual, WRONG[0], before=later(seconds)) == ["AUTH_ERR"]
+    assert usual.failures("alice") == failures
 
 
-def test_what_lies_ahead_is_not_believed(alice):
-    host.results(alice, WRONG[0], before=later(100))
-    host.results(alice, WRONG[0])
-    assert alice.failures("alice") == 2
+def test_what_lies_ahead_is_not_believed(usual):
+    host.results(usual, WRONG[0], before=later(100))
+    host.results(usual, WRONG[0])
+    assert usual.failures("alice") == 2
 
 
 @pytest.mark.parametrize("act", ["enrolled again", "removed and enrolled", "changed"])
-def test_another_credential_makes_it_stale(alice, act):
-    alice.authenticate("alice", WRONG[0])
+def test_another_credential_makes_it_stale(usual, act):
+    usual.authenticate("alice", WRONG[0])
     if act == "removed and enrolled":
-        alice.tool("remove", "alice", check=0)
+        usual.tool("remove", "alice", check=0)
     if act == "changed":
-        alice.tool("change", "--stdin", "alice", stdin=f"{RIGHT}\n{RIGHT}\n", check=0)
+        usual.tool("change", "--stdin", "alice", stdin=f"{RIGHT}\n{RIGHT}\n", check=0)
     else:
-        alice.enroll("alice", RIGHT)
-    assert alice.failures("alice") == 0
-    alice.authenticate("alice", WRONG[0])
-    assert alice.failures("alice") == 1, "the old credential's memory answered"
+        usual.enroll("alice", RIGHT)
+    assert usual.failures("alice") == 0
+    usual.authenticate("alice", WRONG[0])
+    assert usual.failures("alice") == 1, "the old credential's memory answered"
 
 
-def test_what_was_wrong_may_become_right(alice):
+def test_what_was_wrong_may_become_right(usual):
     """Wrong a moment ago, enrolled now."""
-    alice.authenticate("alice", WRONG[0])
-    alice.enroll("alice", WRONG[0])
-    assert alice.authenticate("alice", WRONG[0]).result == "SUCCESS"
+    usual.authenticate("alice", WRONG[0])
+    usual.enroll("alice", WRONG[0])
+    assert usual.authenticate("alice", WRONG[0]).result == "SUCCESS"
 
 
-def test_while_locked_it_answers_nothing(alice):
+@pytest.mark.parametrize("code", [WRONG[2], WRONG[1], WRONG[9], RIGHT])
+def test_while_locked_it_answers_nothing(usual, code):
     """Prompts that were open before the lock can't ask it whether a code was the last wrong one."""
-    codes = [WRONG[2], WRONG[2], WRONG[1], RIGHT, WRONG[9]]
 
-    def lock_meanwhile(code):
-        def answer(_):
-            fail(alice, 3 - alice.failures("alice"))
-            return code
+    def lock_meanwhile(_):
+        assert [outcome.result for outcome in fail(usual, 3)] == ["AUTH_ERR"] * 3
+        return code
 
-        return answer
-
-    alice.authenticate("alice", WRONG[0])
-    for code in codes:
-        alice.tool("unlock", "alice", check=0)
-        outcome = alice.authenticate("alice", lock_meanwhile(code))
-        assert outcome.result == "AUTH_ERR" and "left to unlock" in outcome.texts[0], code
-        assert alice.failures("alice") == 3
-    crowd = host.crowd(alice, [("alice", code, 0) for code in codes])
+    outcome = usual.authenticate("alice", lock_meanwhile)
+    assert outcome.result == "AUTH_ERR" and "left to unlock" in outcome.texts[0]
+    assert usual.failures("alice") == 3
+    crowd = host.crowd(usual, [("alice", code, 0)] * 20)
     assert crowd.hashes == 0 and all("left to unlock" in login.text for login in crowd.logins)
+    assert usual.failures("alice") == 3
 
 
-def test_anothers_wrong_passcode_is_not_mine(alice):
-    alice.enroll("bob", RIGHT)
-    alice.authenticate("alice", WRONG[0])
-    alice.authenticate("bob", WRONG[0])
-    assert (alice.failures("alice"), alice.failures("bob")) == (1, 1)
+def test_anothers_wrong_passcode_is_not_mine(usual):
+    usual.enroll("bob", RIGHT)
+    usual.authenticate("alice", WRONG[0])
+    usual.authenticate("bob", WRONG[0])
+    assert (usual.failures("alice"), usual.failures("bob")) == (1, 1)
 
 
 @contextlib.contextmanager
@@ -128,20 +122,20 @@ def memory_is(kind):
 
 
 @pytest.mark.parametrize("kind", ["a file", "full", "read-only"])
-def test_without_a_memory_everything_works_and_counts(alice, kind):
+def test_without_a_memory_everything_works_and_counts(usual, kind):
     with memory_is(kind), attack("same wrong code again, without /run") as row:
         row.run()
         for failures in (1, 2):
-            assert alice.authenticate("alice", WRONG[0]).result == "AUTH_ERR"
-            row.breach("refund", kind, alice.failures("alice") < failures)
-        row.breach("refused", kind, alice.authenticate("alice", RIGHT).result != "SUCCESS")
-        assert alice.failures("alice") == 0
+            assert usual.authenticate("alice", WRONG[0]).result == "AUTH_ERR"
+            row.breach("refund", kind, usual.failures("alice") < failures)
+        row.breach("refused", kind, usual.authenticate("alice", RIGHT).result != "SUCCESS")
+        assert usual.failures("alice") == 0
 
 
-def test_the_memory_is_nobody_elses_and_tells_nothing(alice):
-    alice.authenticate("alice", WRONG[0])
-    alice.authenticate("alice", WRONG[0])
-    assert MEMORY.stat().st_uid == 0 and MEMORY.stat().st_mode & 0o007 == 0
+def test_the_memory_is_nobody_elses_and_tells_nothing(usual):
+    usual.authenticate("alice", WRONG[0])
+    usual.authenticate("alice", WRONG[0])
+    assert MEMORY.stat().st_mode & 0o007 == 0
     files = [path for path in MEMORY.rglob("*") if path.is_file()]
     assert files, "nothing is remembered"
     for path in files:
@@ -150,16 +144,16 @@ def test_the_memory_is_nobody_elses_and_tells_nothing(alice):
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 64, b"\xff" * 4096, None])
-def test_a_damaged_memory_only_counts(alice, content):
-    alice.authenticate("alice", WRONG[0])
+def test_a_damaged_memory_only_counts(usual, content):
+    usual.authenticate("alice", WRONG[0])
     for path in MEMORY.rglob("*"):
         if path.is_file():
             data = bytearray(path.read_bytes())
             data[len(data) // 2] ^= 1
             path.write_bytes(bytes(data) if content is None else content)
-    alice.authenticate("alice", WRONG[0])
-    assert alice.failures("alice") == 2
-    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+    usual.authenticate("alice", WRONG[0])
+    assert usual.failures("alice") == 2
+    assert usual.authenticate("alice", RIGHT).result == "SUCCESS"
 
 
 def test_without_root_it_counts(make_bed):
@@ -169,3 +163,23 @@ def test_without_root_it_counts(make_bed):
     for failures in (1, 2):
         own.authenticate("bob", WRONG[0], prepare=become("bob"))
         assert own.failures("bob") == failures
+
+
+def test_a_configuration_of_ones_own_leaves_nothing_under_run(alice):
+    """Trying is not to leave traces, so nothing is remembered there, and everything counts."""
+    shutil.rmtree(MEMORY, ignore_errors=True)
+    for failures in (1, 2):
+        alice.authenticate("alice", WRONG[0])
+        assert alice.failures("alice") == failures
+    assert not MEMORY.exists()
+
+
+def test_a_crowd_of_the_same_wrong_passcode_counts_once(usual):
+    """100 prompts, one code: verified once, charged once; then as many others as the budget has left."""
+    with attack("prompts opened first, the same wrong code") as row:
+        crowd = host.crowd(usual, [("alice", WRONG[0], 0)] * 100)
+        row.run(100)
+        row.breach("beyond", crowd.hashes, crowd.hashes - 1)
+        row.breach("refund", "", usual.failures("alice") < 1)
+    assert usual.failures("alice") == 1
+    assert {login.text for login in crowd.logins} == {SAID}
