@@ -201,14 +201,17 @@ static int crowd(char **arguments) {
   while (!all_wait(count)) reap(), usleep(1000);
   int measures = getenv("MEASURE_MEMORY") != NULL;
   long before = measures ? private_memory(count) : 0, peak = before;
-  double started = now();
+  double started = now(), measured = started;
   for (int wave = 0; wave < WAVES; wave++) {
     shared->waveStart[wave] = now();
     close(barriers[wave][1]);
     while (!finished(count, wave)) {
-      long memory = measures ? private_memory(count) : 0;
-      if (memory > peak) peak = memory;
-      reap(), usleep(measures ? 20000 : 1000);
+      if (measures && now() - measured > 0.5) {
+        long memory = private_memory(count);
+        if (memory > peak) peak = memory;
+        measured = now();
+      }
+      reap(), usleep(1000);
     }
   }
   double seconds = now() - started;
