@@ -46,14 +46,11 @@ def table(*kinds):
     rows = re.findall(r'OptionRow\(\s*\.(policy|door),\s*"(\w+)",\s*"([^"]*)"', text)
     rows += [("door", name, "no") for name in re.findall(r'OptionRow\(\s*flag: "(\w+)"', text)]
     assert len(rows) == len(re.findall(r"\bOptionRow\(", text)), "a row that this test can't read"
-    return {name: standard or "none" for kind, name, standard in rows if kind in kinds}
+    return {name: standard for kind, name, standard in rows if kind in kinds}
 
 
 def defaults(text):
-    return {
-        name: re.search(r"Default: (?:\\fB(.+?)\\fR|(none))\.", item).expand(r"\1\2")
-        for name, item in items(text).items()
-    }
+    return {name: re.search(r"Default: \\fB(.+?)\\fR\.", item)[1] for name, item in items(text).items()}
 
 
 def test_the_manual_page_of_the_file_has_every_option():
@@ -62,26 +59,22 @@ def test_the_manual_page_of_the_file_has_every_option():
 
 
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
-    options = section(MODULE_PAGE, "OPTIONS")
-    assert ".BI conf= path" in options
-    assert defaults(options.replace(".BI conf= path", ".BI conf= path\nDefault: none.")) == {
-        "conf": "none",
-        **table("door"),
-    }
+    [usual] = re.findall(r'usualPath = Bytes\(text: "(.*)"\)', source("PasscodeVault/Configuration.swift"))
+    assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, **table("door")}
+    assert f"\n| `conf` | `{usual}` | line only |" in README
 
 
 def test_the_sample_file_has_every_option_commented_out():
     policy, door = SAMPLE.split("# ---- Door")
     for text, kind in ((policy, "policy"), (door, "door")):
-        written = dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE))
-        assert {name: value or "none" for name, value in written.items()} == table(kind)
+        assert dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE)) == table(kind)
     assert all(line.startswith("#") for line in SAMPLE.splitlines() if line)
 
 
 def test_the_readme_has_every_option():
-    rows = re.findall(r"^\| `(\w+)` \| (?:`(.+?)`|(none)) \| (file|line) \|", README, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (file|line) \|", README, re.MULTILINE)
     for kind, where in (("policy", "file"), ("door", "line")):
-        assert {name: value or none for name, value, none, place in rows if place == where} == table(kind)
+        assert {name: value for name, value, place in rows if place == where} == table(kind)
 
 
 def test_the_sample_file_is_accepted_as_it_is_and_with_its_defaults_written_out(alice):
