@@ -283,36 +283,12 @@ def test_a_password_of_six_digits_is_typed_at_the_second_question(house):
     assert house.failures("carol") == 1
 
 
-# MARK: What an earlier module left
+# MARK: What an earlier module left (what is taken of it: test_first_pass.py)
 
 
-TOKEN = "auth required pam_exec.so quiet expose_authtok /bin/true\nauth required {module}"
-KEPT = TOKEN + "\nauth required pam_exec.so quiet expose_authtok {probe}"
-
-
-@pytest.mark.parametrize("option", ["try_first_pass", "use_first_pass"])
-def test_a_passcode_that_was_typed_before_is_taken(alice, option):
-    alice.service(option, stack=TOKEN)
-    outcome = alice.authenticate("alice", RIGHT)
-    assert refused(outcome, "SUCCESS", WORD) and alice.failures("alice") == 0
-    outcome = alice.authenticate("alice", WRONG[0])
-    assert refused(outcome, "AUTH_ERR", WORD) and alice.failures("alice") == 1
-
-
-def test_try_first_pass_asks_where_no_passcode_was_typed_before(alice):
-    alice.service("try_first_pass", stack=TOKEN)
-    assert refused(alice.authenticate("alice", PASSWORD, RIGHT), "SUCCESS", WORD, CODE)
-    alice.service("try_first_pass")
-    assert refused(alice.authenticate("alice", RIGHT), "SUCCESS", CODE)
-
-
-def test_use_first_pass_never_asks(alice):
-    alice.service("use_first_pass", stack=TOKEN)
-    assert refused(alice.authenticate("alice", PASSWORD, RIGHT), "AUTH_ERR", WORD)
-    alice.service("use_first_pass")
-    outcome = alice.authenticate("alice", RIGHT)
-    assert outcome.result not in ("SUCCESS", "IGNORE") and outcome.prompts == []
-    assert alice.failures("alice") == 0
+KEPT = """auth required pam_exec.so quiet expose_authtok /bin/true
+auth optional {module}
+auth required pam_exec.so quiet expose_authtok {probe}"""
 
 
 @pytest.mark.parametrize("option", ["try_first_pass", "use_first_pass", "either"])
@@ -320,7 +296,6 @@ def test_an_earlier_password_stays_where_it_is_not_taken(alice, option):
     probe = alice.folder / "probe"
     probe.write_text(f"#!/bin/sh\ncat >{alice.folder}/token\n")
     probe.chmod(0o755)
-    stack = KEPT.replace("{probe}", str(probe)).replace("auth required {module}", "auth optional {module}")
-    alice.service(option, stack=stack)
+    alice.service(option, stack=KEPT.replace("{probe}", str(probe)))
     alice.authenticate("alice", PASSWORD, "")
     assert (alice.folder / "token").read_bytes().rstrip(b"\0") == PASSWORD.encode()
