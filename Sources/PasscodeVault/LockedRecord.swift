@@ -32,7 +32,7 @@ struct LockedRecord: ~Copyable {
   static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome
   {
     guard var file = try store.open(uid) else { return .missing }
-    var wait = Wait()
+    var wait = Wait(stuckAfter: Wait.forRecord)
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):

@@ -11,7 +11,7 @@ internal import PasscodeSystem
 ///
 /// MUST 12 of the attempt protocol (tests: test_storm.py):
 /// - The record's lock MUST be taken first, then the place, always.
-/// - Waiting MUST end: when no place was taken for 10 s (all holders are stuck: the attempt goes on without
+/// - Waiting MUST end: when no place was taken for 9 s (all holders are stuck: the attempt goes on without
 ///   a place, and that is logged), or after 120 s of movement (`unavailable`, uncharged).
 enum Places {
   static let most = 64
@@ -61,7 +61,7 @@ enum Places {
   private static func wait(
     _ file: consuming Descriptor, _ count: Int, _ log: (Text) -> Void
   ) throws(Fault) -> Held {
-    var wait = Wait()
+    var wait = Wait(stuckAfter: Wait.forPlace)
     while true {
       for index in 0..<count where RangeLock.tryLock(file, at: index, count: 1) {
         // Where that fails nothing is lost but patience: those who wait give up waiting sooner.

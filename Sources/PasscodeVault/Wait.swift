@@ -6,22 +6,31 @@ struct Wait {
   enum Outcome {
     /// Try again.
     case again
-    /// Nothing has moved for 10 s: whoever holds it is stopped or frozen.
+    /// Nothing has moved for long: whoever holds it is stopped or frozen.
     case stuck
     /// 120 s, with movement.
     case tooLong
   }
 
-  private static let stuckAfter: UInt64 = 10_000
+  /// Milliseconds without movement, for a record.
+  static let forRecord: UInt64 = 10_000
+  /// For a place: less, so that whoever waits for a record still sees its holder give up waiting and go on.
+  static let forPlace: UInt64 = 9_000
+
   private static let longest: UInt64 = 120_000
   private static let lookEvery: UInt64 = 250
   private static let longestPause = 40
 
+  private let stuckAfter: UInt64
   private var started: UInt64?
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
   private var pauseMilliseconds = 1
+
+  init(stuckAfter: UInt64) {
+    self.stuckAfter = stuckAfter
+  }
 
   /// Sleeps a little, longer each time.
   ///
@@ -35,7 +44,7 @@ struct Wait {
       seen = current
       started = started ?? now
     }
-    if now - lastMove >= Wait.stuckAfter { return .stuck }
+    if now - lastMove >= stuckAfter { return .stuck }
     if let started, now - started >= Wait.longest { return .tooLong }
     SystemClock.sleep(milliseconds: pauseMilliseconds)
     pauseMilliseconds = min(pauseMilliseconds * 2, Wait.longestPause)
