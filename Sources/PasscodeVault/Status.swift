@@ -22,37 +22,61 @@ public struct Status: Equatable, Sendable {
   public let lastSuccess: UInt64?
 }
 
+/// The machine key for as many records as are asked about; where there is none, lengths aren't told.
+private struct LengthReader: ~Copyable {
+  private var secrets: Secrets?
+
+  init(_ vault: Vault) {
+    guard var secrets = Secrets(vault.sodium),
+      (try? MachineKey(configuration: vault.configuration).load(&secrets)) != nil
+    else { return }
+    self.secrets = consume secrets
+  }
+
+  mutating func length(_ record: Record, _ vault: Vault) -> Int? {
+    guard var secrets = secrets.take() else { return nil }
+    let digits = (try? vault.openCredential(record, &secrets))?.digits
+    self.secrets = consume secrets
+    return digits
+  }
+}
+
 extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
     let store = try Store.open(configuration)
-    return try status(account, store)
+    var lengths = LengthReader(self)
+    return try status(account, try read(store, account.uid), &lengths)
   }
 
   /// Everybody who has a record with a passcode, or a damaged one, in the order of their uids.
   public func list(_ show: (Status) -> Void) throws(Fault) {
     let store = try Store.open(configuration)
+    var lengths = LengthReader(self)
     for uid in try store.uids().sorted() {
-      let status = try status(account(uid, store), store)
+      let reading = try read(store, uid)
+      let status = try status(account(uid, reading), reading, &lengths)
       if status.isEnrolled { show(status) }
     }
   }
 
   /// The account of a uid; one that is gone has the record's name, or none.
-  private func account(_ uid: UInt32, _ store: borrowing Store) throws(Fault) -> Account {
+  private func account(_ uid: UInt32, _ reading: Reading?) -> Account {
     if case .found(let account) = Account.numbered(uid) { return account }
-    return Account(uid: uid, gid: uid, name: try read(store, uid)?.contents?.record.name ?? [])
+    return Account(uid: uid, gid: uid, name: reading?.contents?.record.name ?? [])
   }
 
-  private func status(_ account: Account, _ store: borrowing Store) throws(Fault) -> Status {
-    guard let found = try read(store, account.uid) else { return Status(account, .ok) }
-    guard let record = found.contents?.record else { return Status(account, .corrupt) }
+  private func status(
+    _ account: Account, _ reading: Reading?, _ lengths: inout LengthReader
+  ) throws(Fault) -> Status {
+    guard let reading else { return Status(account, .ok) }
+    guard let record = reading.contents?.record else { return Status(account, .corrupt) }
     guard record.state != .removed, isSameAccount(record, account) else {
       return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
     }
     let standing = try self.standing(record, account)
-    return Status(
-      account, record, state(record, standing), until: unlockTime(standing), length: length(record))
+    let length = lengths.length(record, self)
+    return Status(account, record, state(record, standing), until: unlockTime(standing), length: length)
   }
 
   /// Corrections of time are made durable even here: the first who looks starts an unserved delay over.
@@ -86,12 +110,6 @@ extension Vault {
   private func unlockTime(_ standing: Standing) -> UInt64? {
     guard case .locked(let milliseconds) = standing else { return nil }
     return clock.wall() + (milliseconds + 999) / 1_000
-  }
-
-  private func length(_ record: Record) -> Int? {
-    guard var secrets = Secrets(sodium) else { return nil }
-    guard (try? MachineKey(configuration: configuration).load(&secrets)) != nil else { return nil }
-    return (try? openCredential(record, &secrets))?.digits
   }
 
   /// A record as it is now, without its lock; nil if there is none.
