@@ -3,6 +3,7 @@
 
 #include <ftw.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -130,7 +131,8 @@ int cs_unlock_range(int file, off_t start, off_t count) {
 }
 
 int cs_processors(void) {
-  return get_nprocs();
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 uint64_t cs_memory(void) {

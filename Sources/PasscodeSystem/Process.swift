@@ -81,7 +81,7 @@ public enum SystemLog {
 
 /// What the machine has.
 public enum Machine {
-  /// Processors in use, at least 1. The corresponding C function is `get_nprocs`.
+  /// Processors that this process may use, at least 1. The corresponding C function is `sched_getaffinity`.
   public static func processors() -> Int { max(1, Int(cs_processors())) }
 
   /// Bytes of memory. The corresponding C function is `sysinfo`.

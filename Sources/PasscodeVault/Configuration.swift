@@ -8,6 +8,9 @@ public struct Configuration: Sendable {
   /// It came from the usual file, not from one that was named.
   public let isUsual: Bool
 
+  /// The folder it was read from, trustworthy with all above it; empty: it wasn't read from a file.
+  private var folder = Bytes()
+
   public static let usualPath = Bytes(text: "/etc/security/passcode.conf")
 
   public init(options: Options, access: Access, isUsual: Bool = false) {
@@ -33,7 +36,15 @@ public struct Configuration: Sendable {
     } catch {
       throw error.fault
     }
-    return Configuration(options: parser.options, access: access, isUsual: path == nil)
+    var configuration = Configuration(options: parser.options, access: access, isUsual: path == nil)
+    let source = path ?? usualPath
+    configuration.folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+    return configuration
+  }
+
+  /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.
+  func trust(_ subject: Trust.Subject) -> Trust {
+    Trust(access: access, subject: subject, known: folder)
   }
 
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

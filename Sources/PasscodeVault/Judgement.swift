@@ -26,7 +26,7 @@ extension Vault {
   private func weakList() throws(Fault) -> WeakList {
     let path = policy.weakList
     if path.isEmpty { return WeakList() }
-    switch try Trust(access: configuration.access, subject: .configuration).open(path) {
+    switch try configuration.trust(.configuration).open(path) {
     case .missing: throw Fault(.configuration, at: path, "no such file (weak_list)")
     case .found(let file, let status):
       let content: Bytes

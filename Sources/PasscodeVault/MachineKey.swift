@@ -32,7 +32,7 @@ struct MachineKey {
 
   /// - Throws: a fault if it is missing or not to be trusted.
   func open() throws(Fault) -> Descriptor {
-    switch try Trust(access: configuration.access, subject: .key).open(path) {
+    switch try configuration.trust(.key).open(path) {
     case .found(let file, let status):
       guard status.size == Length.key else { throw misshapen }
       return file

@@ -14,7 +14,7 @@ struct Store: ~Copyable {
   /// - Throws: a fault if the store is missing or not to be trusted.
   static func open(_ configuration: Configuration) throws(Fault) -> Store {
     let path = configuration.options.policy.store
-    switch try Trust(access: configuration.access, subject: .store).open(path) {
+    switch try configuration.trust(.store).open(path) {
     case .found(let directory, let status):
       return Store(directory: directory, status: status, access: configuration.access, path: path)
     case .missing:
@@ -26,7 +26,7 @@ struct Store: ~Copyable {
   /// maker alone.
   static func create(_ configuration: Configuration) throws(Fault) {
     let path = configuration.options.policy.store
-    let trust = Trust(access: configuration.access, subject: .store)
+    let trust = configuration.trust(.store)
     guard case .missing = try trust.open(path) else { return }
     do throws(Errno) {
       let owner = configuration.access == .root ? serviceAccount() : nil

@@ -23,6 +23,8 @@ struct Trust {
 
   let access: Access
   let subject: Subject
+  /// A folder that was found trustworthy, with all above it, in this very call; empty: none.
+  var known = Bytes()
 
   /// What came of opening.
   enum Opened: ~Copyable {
@@ -57,6 +59,8 @@ struct Trust {
     var end = path.startIndex
     while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
       let parent = slash == path.startIndex ? Bytes(path[...slash]) : Bytes(path[..<slash])
+      end = slash + 1
+      if isKnown(parent) { continue }
       let status: FileStatus
       do throws(Errno) {
         status = try FileStatus.of(parent)
@@ -65,9 +69,13 @@ struct Trust {
         throw fault(parent, problem(error))
       }
       try checkParent(status, parent)
-      end = slash + 1
     }
     return true
+  }
+
+  private func isKnown(_ folder: Bytes) -> Bool {
+    guard known.starts(with: folder) else { return false }
+    return folder.count == 1 || folder.count == known.count || known[folder.count] == UInt8(ascii: "/")
   }
 
   private func checkParent(_ status: FileStatus, _ path: Bytes) throws(Fault) {

@@ -65,7 +65,7 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively, without waiting (F_OFD_SETLK). */
 int cs_lock_range(int file, off_t start, off_t count);
 int cs_unlock_range(int file, off_t start, off_t count);
-/* Of the machine, whatever this process may use of them. */
+/* Those that this process may use. */
 int cs_processors(void);
 uint64_t cs_memory(void);
 /* Blocks every signal that can be blocked, for this thread. */
