@@ -28,6 +28,7 @@ extension Verdict {
     case .notEnrolled: "passcode not enrolled"
     case .notPermitted(.otherAccount): "passcode not permitted: another person's account"
     case .notPermitted(.remote): "passcode not permitted: remote login"
+    case .notPermitted(.firstLogin): "passcode not permitted: before this boot's first login"
     case .unavailable: "passcode unavailable"
     }
   }
@@ -39,12 +40,14 @@ public enum NotPermitted: Equatable, Sendable {
   case otherAccount
   /// The login comes from another machine.
   case remote
+  /// Nobody has logged in to the account by other means since the machine started.
+  case firstLogin
 }
 
 /// Something that must be mended before passcodes work: what, where, and what to do.
 public struct Fault: Error, Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
-    case configuration, store, key, record, account, busy, memory, clock, caller
+    case configuration, store, key, record, account, busy, memory, clock, caller, helper
   }
 
   public let kind: Kind

@@ -15,6 +15,7 @@ public enum Words {
     case .wrong(.exhausted, _), .exhausted:
       "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
     case .disabled: "Passcode suspended by the administrator."
+    case .notPermitted(.firstLogin): "Log in with your password first."
     case .granted, .notEnrolled, .notPermitted, .unavailable: nil
     }
   }

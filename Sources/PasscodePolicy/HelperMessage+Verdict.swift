@@ -1,0 +1,51 @@
+// Verdicts on their way from the helper to whoever asked.
+
+extension HelperReply {
+  public init(verdict: Verdict) {
+    switch verdict {
+    case .granted: self.init(.granted)
+    case .wrong(.open(let left), let failures): self.init(.wrong, [UInt64(failures), UInt64(left)])
+    case .wrong(.locked(let milliseconds), let failures):
+      self.init(.wrongAndLocked, [UInt64(failures), milliseconds])
+    case .wrong(.exhausted, let failures): self.init(.wrongAndExhausted, [UInt64(failures)])
+    case .locked(let milliseconds, let failures): self.init(.locked, [UInt64(failures), milliseconds])
+    case .exhausted(let failures): self.init(.exhausted, [UInt64(failures)])
+    case .disabled: self.init(.disabled)
+    case .notEnrolled: self.init(.notEnrolled)
+    case .notPermitted(.firstLogin): self.init(.beforeLogin)
+    case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
+    case .unavailable(let fault): self.init(fault: fault)
+    }
+  }
+
+  public init(fault: Fault) {
+    self.init(.unavailable, [fault.kind == .configuration ? 1 : 0], text: fault.text)
+  }
+
+  /// The verdict that it carries; nil where it is another answer, or none that makes sense.
+  ///
+  /// `granted` is repeated here, not decided: the helper said it, after the completed match of an attempt
+  /// that it charged.
+  public var verdict: Verdict? {
+    let milliseconds = number(1)
+    // No schedule has longer delays: nothing that is computed from it can overflow.
+    guard number(0) <= UInt64(UInt32.max), milliseconds <= Schedule.longestDelay * 1_000 else { return nil }
+    let failures = UInt32(number(0))
+    switch kind {
+    case .granted: return .granted
+    case .wrong:
+      // At most so many are left as a schedule has: they fit, too.
+      return .wrong(.open(attemptsLeft: UInt32(milliseconds)), failures: failures)
+    case .wrongAndLocked: return .wrong(.locked(milliseconds: milliseconds), failures: failures)
+    case .wrongAndExhausted: return .wrong(.exhausted, failures: failures)
+    case .locked: return .locked(milliseconds: milliseconds, failures: failures)
+    case .exhausted: return .exhausted(failures: failures)
+    case .disabled: return .disabled
+    case .notEnrolled: return .notEnrolled
+    case .notPermitted: return .notPermitted(.otherAccount)
+    case .beforeLogin: return .notPermitted(.firstLogin)
+    case .unavailable: return .unavailable(Fault(failures == 1 ? .configuration : .helper, Text(text)))
+    case .open, .status, .done, .wrongPassword, .closed, .refused: return nil
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/// What the helper can be asked, who may ask it, and what proves it: the whole table.
+///
+/// - A row MUST name every right that it gives; what no row gives, nobody has.          HelperOperationTests
+/// - Only an account's own person (by the helper's real uid) or root is answered.       test_helper.py
+/// - What sets, forgets or forgives a passcode is proven by a secret, each time: an unlocked
+///   session, or a program of the person's, has none of them.                           test_selfservice.py
+public enum HelperOperation: UInt8, CaseIterable, Sendable {
+  /// Is there anything that refuses a passcode before it is asked for?
+  case look = 1
+  /// One attempt.
+  case verify = 2
+  case status = 3
+  case change = 4
+  case remove = 5
+  case enroll = 6
+  case unlock = 7
+}
+
+extension HelperOperation {
+  public enum Asker: Equatable, Sendable {
+    case oneself
+    case oneselfOrRoot
+  }
+
+  /// What comes with the request, to be proven right before anything is done.
+  public enum Proof: Equatable, Sendable {
+    case none, passcode, password
+    /// One of them, not both.
+    case passcodeOrPassword
+  }
+
+  /// One row of the table.
+  public struct Row: Equatable, Sendable {
+    public let asker: Asker
+    public let proof: Proof
+    /// A new passcode comes with the request.
+    public let setsPasscode: Bool
+    /// Somebody whom an administrator suspended may ask it, too.
+    public let isForSuspended: Bool
+  }
+
+  public var row: Row {
+    switch self {
+    case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForSuspended: true)
+    case .verify: Row(.oneselfOrRoot, .passcode, setsPasscode: false, isForSuspended: true)
+    case .status: Row(.oneselfOrRoot, .none, setsPasscode: false, isForSuspended: true)
+    case .change: Row(.oneself, .passcode, setsPasscode: true, isForSuspended: false)
+    case .remove: Row(.oneself, .passcodeOrPassword, setsPasscode: false, isForSuspended: false)
+    case .enroll: Row(.oneself, .password, setsPasscode: true, isForSuspended: false)
+    case .unlock: Row(.oneself, .password, setsPasscode: false, isForSuspended: false)
+    }
+  }
+
+  /// Whether whoever runs the helper may ask this about an account.
+  ///
+  /// - Parameter caller: the helper's real uid.
+  public func permits(caller: UInt32, account: UInt32) -> Bool {
+    switch row.asker {
+    case .oneself: caller == account
+    case .oneselfOrRoot: caller == account || caller == 0
+    }
+  }
+}
+
+extension HelperOperation.Row {
+  fileprivate init(
+    _ asker: HelperOperation.Asker, _ proof: HelperOperation.Proof, setsPasscode: Bool, isForSuspended: Bool
+  ) {
+    self.asker = asker
+    self.proof = proof
+    self.setsPasscode = setsPasscode
+    self.isForSuspended = isForSuspended
+  }
+
+  /// Whether just the secrets that the row asks for came with the request.
+  func accepts(_ lengths: HelperRequest.Lengths) -> Bool {
+    guard (lengths.new != 0) == setsPasscode else { return false }
+    let hasPasscode = lengths.passcode != 0
+    let hasPassword = lengths.password != 0
+    switch proof {
+    case .none: return !hasPasscode && !hasPassword
+    case .passcode: return hasPasscode && !hasPassword
+    case .password: return !hasPasscode && hasPassword
+    case .passcodeOrPassword: return hasPasscode != hasPassword
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/// What the helper tells of one's own passcode: the numbers of a `status` reply.
+///
+///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known)
+///     number 1    failures      in a row
+///     number 2    milliseconds  left, where locked
+///     number 3    when it was set, and
+///     number 4    when it was last used: seconds since 1970, 0: never
+public struct HelperStatus: Equatable, Sendable {
+  public enum State: UInt64, Sendable {
+    case ok = 0
+    case locked = 1
+    case exhausted = 2
+    case disabled = 3
+    case corrupt = 4
+  }
+
+  public var state: State
+  public var isEnrolled: Bool
+  /// 4 or 6; nil: not known.
+  public var length: Int?
+  public var failures: UInt32
+  public var milliseconds: UInt64
+  public var enrolledAt: UInt64
+  public var lastSuccess: UInt64
+
+  public init(
+    _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
+  ) {
+    self.state = state
+    self.isEnrolled = isEnrolled
+    self.length = length
+    self.failures = failures
+    self.milliseconds = milliseconds
+    enrolledAt = 0
+    lastSuccess = 0
+  }
+
+  public var reply: HelperReply {
+    let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4
+    return HelperReply(.status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess])
+  }
+
+  /// nil if the reply is another, or makes no sense.
+  public init?(_ reply: HelperReply) {
+    let flags = reply.number(0)
+    let length = Int(flags >> 4 & 7)
+    guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
+      [0, 4, 6].contains(length), reply.number(1) <= UInt64(UInt32.max)
+    else { return nil }
+    self.init(
+      state, isEnrolled: flags & 8 != 0, length: length == 0 ? nil : length,
+      failures: UInt32(reply.number(1)), milliseconds: reply.number(2))
+    enrolledAt = reply.number(3)
+    lastSuccess = reply.number(4)
+  }
+}

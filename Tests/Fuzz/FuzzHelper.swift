@@ -1,0 +1,19 @@
+// Any bytes as a request and as a reply: what decodes encodes to the same bytes; every verdict that comes out
+// can be said in words and computed with, and encodes to a reply that says the same.
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+  let input = Bytes(UnsafeBufferPointer(start: data, count: size))
+  if let request = HelperRequest(head: input) {
+    precondition(request.head() == input, "decoded, and not what is encoded")
+  }
+  if let reply = HelperReply(input) {
+    precondition(reply.bytes == input, "decoded, and not what is encoded")
+    if let verdict = reply.verdict {
+      _ = Words.notice(verdict)
+      precondition(HelperReply(verdict: verdict).verdict == verdict)
+    }
+    if let status = HelperStatus(reply) { precondition(HelperStatus(status.reply) == status) }
+  }
+  return 0
+}
