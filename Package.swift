@@ -35,6 +35,7 @@ let package = Package(
   products: [
     .library(name: "pam_passcode", type: .dynamic, targets: ["pam_passcode"]),
     .executable(name: "passcode", targets: ["passcode"]),
+    .executable(name: "passcode-helper", targets: ["passcode-helper"]),
   ],
   traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
   targets: [
@@ -63,6 +64,9 @@ let package = Package(
       ]),
     .executableTarget(
       name: "passcode", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      linkerSettings: hardening + [.linkedLibrary("pam")]),
+    .executableTarget(
+      name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),

@@ -67,13 +67,23 @@ extension OptionRow {
       OptionRow(.policy, "max_parallel", "auto", "auto, or 1 to 64") {
         assign(&$0.policy.maxParallel, $1.spells("auto") ? 0 : number($1, in: 1...64))
       },
+      // Whether people set, remove and unlock their own by their password.
+      OptionRow(.policy, "self_enroll", "password", "password or no") {
+        assign(&$0.policy.selfEnroll, isSecond($1, "password", "no").map { $0 ? .no : .password })
+      },
     ]
   }
 
   private static func doorRows() -> [OptionRow] {
     [
       // Whether a login from another machine may use the passcode.
-      OptionRow(.door, "remote", "deny", "deny or allow") { assign(&$0.door.remote, Options.Remote($1)) },
+      OptionRow(.door, "remote", "deny", "deny or allow") {
+        assign(&$0.door.remote, isSecond($1, "deny", "allow").map { $0 ? .allow : .deny })
+      },
+      // Whether the passcode works before another login since the machine started.
+      OptionRow(.door, "first_login", "allow", "allow or deny") {
+        assign(&$0.door.firstLogin, isSecond($1, "allow", "deny").map { $0 ? .deny : .allow })
+      },
       // How long PAM waits after a wrong passcode.
       OptionRow(.door, "fail_delay", "2s", "0 to 60 seconds") { options, text in
         guard let seconds = duration(text), seconds <= 60 else { return false }
@@ -205,14 +215,9 @@ extension Options.Weak {
   }
 }
 
-extension Options.Remote {
-  fileprivate init?(_ text: ArraySlice<UInt8>) {
-    if text.spells("deny") {
-      self = .deny
-    } else if text.spells("allow") {
-      self = .allow
-    } else {
-      return nil
-    }
-  }
+/// Whether the text is the second of two words; nil where it is neither.
+@inline(never)
+private func isSecond(_ text: ArraySlice<UInt8>, _ first: String, _ second: String) -> Bool? {
+  if text.spells(second) { return true }
+  return text.spells(first) ? false : nil
 }

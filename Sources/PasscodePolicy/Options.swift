@@ -18,11 +18,14 @@ public struct Options: Equatable, Sendable {
     public var cost = Cost(operations: 3, memory: 64 << 20)
     /// How many may run Argon2 at once, 1 to 64; 0: as many as the machine bears.
     public var maxParallel: UInt64 = 0
+    public var selfEnroll = SelfEnroll.password
   }
 
   /// How one service uses it: in the file or, overriding it, in a module line.
   public struct Door: Equatable, Sendable {
     public var remote = Remote.deny
+    /// Whether the passcode works before the account has logged in by other means since the machine started.
+    public var firstLogin = FirstLogin.allow
     /// Seconds that PAM waits after a wrong passcode: 0 to 60.
     public var failDelay: UInt64 = 2
     /// Shown before the typing, with a space after it.
@@ -76,5 +79,14 @@ public struct Options: Equatable, Sendable {
 
   public enum Remote: Equatable, Sendable {
     case deny, allow
+  }
+
+  /// Whether people may set, forget and unlock their own passcode with their password.
+  public enum SelfEnroll: Equatable, Sendable {
+    case password, no
+  }
+
+  public enum FirstLogin: Equatable, Sendable {
+    case allow, deny
   }
 }

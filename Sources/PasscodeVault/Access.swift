@@ -9,6 +9,8 @@ public enum Access: Equatable, Sendable {
   case person(UInt32)
   /// Anybody else: only the helper, which runs as `_passcode`, reaches the store.
   case helper
+  /// The helper itself, once it is `_passcode` wholly.
+  case service
 
   /// - Parameter ownConfiguration: another than the usual file was named.
   public static func of(_ process: ProcessIdentity, ownConfiguration: Bool) throws(Fault) -> Access {
@@ -24,7 +26,7 @@ public enum Access: Equatable, Sendable {
   /// Who may own what we trust.
   func trusts(owner: UInt32) -> Bool {
     switch self {
-    case .root, .helper: owner == 0
+    case .root, .helper, .service: owner == 0
     case .person(let uid): owner == 0 || owner == uid
     }
   }

@@ -28,6 +28,12 @@ public struct Configuration: Sendable {
     path: Bytes?, arguments: [Bytes], _ process: ProcessIdentity
   ) throws(Fault) -> Configuration {
     let access = try Access.of(process, ownConfiguration: path != nil)
+    return try load(path: path, arguments: arguments, access: access)
+  }
+
+  private static func load(
+    path: Bytes?, arguments: [Bytes], access: Access
+  ) throws(Fault) -> Configuration {
     var parser = OptionParser()
     let file = try read(path ?? usualPath, mustExist: path != nil, access)
     do throws(OptionError) {
@@ -45,6 +51,18 @@ public struct Configuration: Sendable {
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.
   func trust(_ subject: Trust.Subject) -> Trust {
     Trust(access: access, subject: subject, known: folder)
+  }
+
+  /// The usual file, for the helper: nothing that its caller says counts.
+  public static func loadForService() throws(Fault) -> Configuration {
+    try load(path: nil, arguments: [], access: .service)
+  }
+
+  /// - Throws: a fault unless it is there, root's, and writable by nobody else.
+  public static func checkServiceFile(_ path: Bytes) throws(Fault) {
+    if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
+      throw Fault(.configuration, at: path, "no such file: without it no password can be proven")
+    }
   }
 
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

@@ -73,13 +73,10 @@ struct Authentication {
 
   private func authenticate(_ permit: Permit, _ configuration: Configuration, _ user: Bytes) -> Result {
     let door = configuration.options.door
-    guard configuration.access != .helper else {
-      return answer(
-        .unavailable(Fault(.caller, "a program without root can't reach the passcodes")), door, user: user)
-    }
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return answer(.unavailable(Fault(.memory, "no memory for a passcode")), door, user: user)
     }
+    if configuration.access == .helper { return authenticateByHelper(permit, door, user, &secrets) }
     let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
     do throws(Fault) {
       var login = try Login(vault, permit)
@@ -90,6 +87,18 @@ struct Authentication {
       }
     } catch {
       return answer(.unavailable(error), door, user: user)
+    }
+  }
+
+  /// For hosts without root.
+  private func authenticateByHelper(
+    _ permit: Permit, _ door: Options.Door, _ user: Bytes, _ secrets: inout Secrets
+  ) -> Result {
+    let login = HelperLogin(permit, wantsLogin: false)
+    if let refusal = login.look(secrets) { return answer(refusal, door, user: user) }
+    switch ask(user, door, &secrets) {
+    case .passcode: return answer(login.attempt(secrets), door, user: user)
+    case .no(let result): return result
     }
   }
 

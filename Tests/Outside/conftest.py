@@ -11,12 +11,13 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import bed as beds  # noqa: E402
 import tally  # noqa: E402
+import machine as machines  # noqa: E402
 
 
 def pytest_configure():
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
-    for program in (beds.MODULE, beds.TOOL):
+    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
 
@@ -88,3 +89,23 @@ def keyed(bed):
     """A bed with a machine key, and nobody enrolled."""
     bed.tool("key", "init", check=0)
     return bed
+
+
+@pytest.fixture(scope="module")
+def installation(people):
+    """The account, and place for the helper and the store; nobody else's tests see it."""
+    machines.install()
+    yield
+    machines.uninstall()
+
+
+@pytest.fixture
+def machine(installation, journal):
+    """The installed system, with a machine key and nobody enrolled."""
+    made = machines.Machine(journal)
+    yield made
+    print(*made.log(), sep="\n")  # shown where a test failed
+    try:
+        made.assert_nothing_typed_was_logged()
+    finally:
+        made.remove()

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -103,3 +104,15 @@ int cs_first_operand(void);
    a newline, or -3 when a signal that ends programs came (*signal). The terminal is as it was before in
    every case. After Ctrl-Z and `fg` the prompt is written again. */
 ssize_t cs_read_hidden(int terminal, const char *prompt, char *line, size_t size, int *signal);
+
+/* helper.c, the caller's side: starts a program at the other end of a socketpair, which is its standard input,
+   with its own name as the only argument and no environment, in this process group. 0, the connection and its
+   pid, or an errno. */
+int cs_start_program(const char *path, int *connection, pid_t *child);
+
+/* helper.c, the helper's side. Each returns 0, or an errno; what fails may leave the rest undone. */
+/* Lays down what was inherited: descriptors (but 0), environment, folder, umask, signal mask and dispositions,
+   timers, the right to a core dump and to be traced. */
+int cs_lay_down_inheritance(void);
+/* Becomes this user and group, real, effective and saved, in a session of its own, untraceable. */
+int cs_become_wholly(uid_t user, gid_t group);

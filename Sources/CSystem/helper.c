@@ -1,0 +1,77 @@
+#define _GNU_SOURCE
+#include "csystem.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+int cs_start_program(const char *path, int *connection, pid_t *child) {
+  char *const arguments[] = {(char *)path, NULL}, *const environment[] = {NULL};
+  posix_spawn_file_actions_t actions;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno;
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error == 0) {
+    /* Where its number is 0 already, this takes the close-on-exec from it (posix_spawn(3)). */
+    error = posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
+    if (error == 0) error = posix_spawn(child, path, &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  close(ends[1]);
+  if (error != 0) close(ends[0]);
+  *connection = ends[0];
+  return error;
+}
+
+static int stop_timers(void) {
+  const struct itimerval none = {0};
+  const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+  for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
+    if (setitimer(timers[i], &none, NULL) != 0) return errno;
+  return 0;
+}
+
+static int reset_signals(void) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigset_t none;
+  sigemptyset(&none);
+  sigemptyset(&action.sa_mask);
+  /* The two that can't be set, and those that libc keeps for itself, say EINVAL. */
+  for (int i = 1; i < _NSIG; i++)
+    if (sigaction(i, &action, NULL) != 0 && errno != EINVAL) return errno;
+  return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : errno;
+}
+
+static int close_descriptors(void) {
+  int nothing = open("/dev/null", O_RDWR);
+  if (nothing < 0) return errno;
+  if (dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0) return errno;
+  return close_range(3, ~0U, 0) == 0 ? 0 : errno;
+}
+
+static int forbid_dumps(void) {
+  const struct rlimit none = {0, 0};
+  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &none) == 0 ? 0 : errno;
+}
+
+int cs_lay_down_inheritance(void) {
+  int error = forbid_dumps();
+  if (error == 0) error = reset_signals();
+  if (error == 0) error = stop_timers();
+  if (error == 0) error = close_descriptors();
+  if (error == 0 && (clearenv() != 0 || chdir("/") != 0)) error = errno;
+  umask(077);
+  return error;
+}
+
+int cs_become_wholly(uid_t user, gid_t group) {
+  uid_t users[3];
+  gid_t groups[3];
+  if (setsid() == -1 || setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0) return errno;
+  if (getresuid(&users[0], &users[1], &users[2]) != 0 || getresgid(&groups[0], &groups[1], &groups[2]) != 0) return errno;
+  for (int i = 0; i < 3; i++)
+    if (users[i] != user || groups[i] != group) return EPERM;
+  return forbid_dumps();
+}

@@ -1,0 +1,80 @@
+internal import CSystem
+
+/// The helper's own side: its connection, and its privilege.
+public enum HelperService {
+  /// Whether standard input is a socket, and not somebody's terminal or file. The corresponding C function is
+  /// `fstat`.
+  public static func isConnected() -> Bool {
+    var status = stat()
+    return unsafe fstat(0, &status) == 0 && status.st_mode & UInt32(S_IFMT) == UInt32(S_IFSOCK)
+  }
+
+  /// Lays down everything that was inherited from the caller: descriptors (but the connection), environment,
+  /// working folder, umask, signal mask and dispositions, timers; and the right to be dumped or traced.
+  public static func layDownInheritance() throws(Errno) {
+    let error = cs_lay_down_inheritance()
+    if error != 0 { throw Errno(error) }
+  }
+
+  /// Becomes the account wholly: real, effective and saved ids, a session of its own. From here on the caller
+  /// can neither signal nor trace this process. The corresponding C functions are `setsid`, `setresgid` and
+  /// `setresuid`.
+  public static func become(_ account: Account) throws(Errno) {
+    let error = cs_become_wholly(account.uid, account.gid)
+    if error != 0 { throw Errno(error) }
+  }
+
+  /// The kernel ends this process after so many seconds. The corresponding C function is `alarm`.
+  public static func limitTime(seconds: UInt32) {
+    alarm(seconds)
+  }
+
+  /// So many bytes of the request; nil where it ends before. Bounded by `limitTime`.
+  public static func receive(_ count: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    // SAFETY: the buffer has count bytes.
+    let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe fill($0.baseAddress, count) }
+    return isWhole ? bytes : nil
+  }
+
+  /// Whether the request ends here.
+  public static func isAtEnd() -> Bool {
+    var byte: UInt8 = 0
+    return (try? retrying { unsafe recv(0, &byte, 1, 0) }) == 0
+  }
+
+  fileprivate static func fill(_ memory: UnsafeMutableRawPointer?, _ count: Int) -> Bool {
+    var done = 0
+    while done < count {
+      let start = done
+      // SAFETY: the memory has count bytes, start < count.
+      let got = try? retrying { unsafe recv(0, memory.map { unsafe $0 + start }, count - start, 0) }
+      guard let got, got > 0 else { return false }
+      done += got
+    }
+    return true
+  }
+
+  /// Sends the one reply. The corresponding C function is `send`.
+  public static func reply(_ bytes: [UInt8]) {
+    _ = unsafe CSystem.send(0, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+}
+
+extension Secrets {
+  /// Fills the field with so many bytes of the helper's request; false where it ends before, or where they
+  /// don't fit.
+  public mutating func receive(_ field: Field, count: Int) -> Bool {
+    guard count <= field.capacity else { return false }
+    let memory = unsafe start(field)
+    // SAFETY: the field has room, by the line above.
+    guard unsafe HelperService.fill(memory, count) else { return false }
+    write(field) { _ in count }
+    return true
+  }
+}
+
+/// Effective and saved group of this process. The corresponding C function is `getegid`.
+public func effectiveGroup() -> UInt32 {
+  getegid()
+}

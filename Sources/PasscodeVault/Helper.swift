@@ -1,0 +1,91 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// How a process that isn't root asks: a helper for each question, which runs as `_passcode`.
+///
+/// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
+///   started.                                                                          test_helper.py
+/// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
+public enum Helper {
+  /// No option, argument or environment names another one.
+  public static var path: Bytes { Bytes(text: "/usr/libexec/passcode-helper") }
+
+  /// Asks one question.
+  ///
+  /// - Parameter secrets: the fields `code`, `other` (a new passcode) and `line` (a password) go with it, as far
+  ///   as they hold something.
+  public static func ask(
+    _ operation: HelperOperation, _ uid: UInt32, wantsLogin: Bool = false, _ secrets: borrowing Secrets
+  ) throws(Fault) -> HelperReply {
+    try checkInstallation()
+    let lengths = HelperRequest.Lengths(
+      passcode: secrets.count(.code), new: secrets.count(.other), password: secrets.count(.line))
+    let request = HelperRequest(operation, uid: uid, wantsLogin: wantsLogin, lengths: lengths)
+    let answer: Bytes
+    do throws(Errno) {
+      let helper = try HelperProcess(path)
+      helper.send(request.head(), secrets, [.code, .other, .line])
+      answer = try helper.reply(limit: HelperReply.longest)
+    } catch {
+      throw fault(Text(error.text))
+    }
+    guard !answer.isEmpty else { throw fault("it ended without an answer") }
+    guard let reply = HelperReply(answer) else { throw senseless }
+    return reply
+  }
+
+  /// For a reply that isn't one to the question.
+  public static var senseless: Fault { fault("its answer makes no sense") }
+
+  private static func checkInstallation() throws(Fault) {
+    guard let service = serviceAccount() else { throw fault("there is no account _passcode") }
+    let status: FileStatus
+    do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(Text(error.text)) }
+    guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
+      status.mode & 0o6022 == 0o6000
+    else {
+      throw fault("must be a file of _passcode:_passcode with mode 6755")
+    }
+  }
+
+  private static func fault(_ problem: Text) -> Fault {
+    Fault(.helper, at: path, problem)
+  }
+}
+
+/// `Login`'s questions, asked by way of the helper.
+public struct HelperLogin {
+  private let uid: UInt32
+  private let wantsLogin: Bool
+
+  /// - Parameter wantsLogin: refuse, unless the account has logged in by other means since the machine started.
+  public init(_ permit: Permit, wantsLogin: Bool) {
+    uid = permit.account.uid
+    self.wantsLogin = wantsLogin
+  }
+
+  /// As `Login.look`.
+  public func look(_ secrets: borrowing Secrets) -> Verdict? {
+    verdict(.look, secrets)
+  }
+
+  /// As `Login.attempt`, with the passcode in the field `code`.
+  public func attempt(_ secrets: borrowing Secrets) -> Verdict {
+    verdict(.verify, secrets) ?? .unavailable(Helper.senseless)
+  }
+
+  /// nil: the reply was `open`, which is no answer but to a look; and `granted` is none to a look.
+  @inline(never)
+  private func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
+    do throws(Fault) {
+      let reply = try Helper.ask(operation, uid, wantsLogin: wantsLogin, secrets)
+      if reply.kind == .open { return nil }
+      guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
+        throw Helper.senseless
+      }
+      return verdict
+    } catch {
+      return .unavailable(error)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// What each operation does, once its asker is known and the process is `_passcode`: one call of the Vault,
+/// or two.
+struct Deed {
+  private let vault: Vault
+  private let permit: Permit
+  private var account: Account { permit.account }
+
+  init(_ vault: Vault, _ permit: Permit) {
+    self.vault = vault
+    self.permit = permit
+  }
+
+  func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
+    switch operation {
+    case .look: return try look(&secrets)
+    case .verify: return HelperReply(verdict: try attempt(&secrets).verdict)
+    case .status: return try vault.status(account).helperStatus.reply
+    case .change: return try change(&secrets)
+    case .remove: return try remove(&secrets)
+    case .enroll: return try enroll(&secrets, replacing: nil)
+    case .unlock:
+      guard let changed = try vault.unlock(account) else { return HelperReply(.notEnrolled) }
+      return HelperReply(.done, [changed ? 1 : 0])
+    }
+  }
+
+  private func look(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+    var login = try Login(vault, permit)
+    guard let refusal = login.look(&secrets) else { return HelperReply(.open) }
+    return HelperReply(verdict: refusal)
+  }
+
+  /// One attempt with the passcode in `code`; and which credential it proved.
+  private func attempt(_ secrets: inout Secrets) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
+    var login = try Login(vault, permit)
+    let verdict = login.attempt(&secrets)
+    return (verdict, login.provenMark)
+  }
+
+  private func change(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+    if let reply = try refusal(secrets) { return reply }
+    let (verdict, mark) = try attempt(&secrets)
+    guard verdict == .granted, let mark else { return HelperReply(verdict: verdict) }
+    return try enroll(&secrets, replacing: mark)
+  }
+
+  /// By the passcode, where there is one; else the password was proven before.
+  private func remove(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+    if secrets.count(.code) > 0 {
+      let verdict = try attempt(&secrets).verdict
+      guard verdict == .granted else { return HelperReply(verdict: verdict) }
+    }
+    return try vault.remove(account) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
+  }
+
+  private func enroll(_ secrets: inout Secrets, replacing mark: Bytes?) throws(Fault) -> HelperReply {
+    if let reply = try refusal(secrets) { return reply }
+    secrets.copy(.other, to: .code)
+    secrets.wipe(.other)
+    try vault.enroll(account, &secrets, replacing: mark)
+    return HelperReply(.done, [1])
+  }
+
+  /// Why the new passcode, in `other`, may not be chosen; nil: nothing.
+  private func refusal(_ secrets: borrowing Secrets) throws(Fault) -> HelperReply? {
+    guard vault.configuration.options.policy.lengths.allow(secrets.count(.other)) else {
+      return HelperReply(.refused, text: Bytes(text: "the configuration (lengths) doesn't allow that length"))
+    }
+    return nil
+  }
+}
+
+extension Status {
+  fileprivate var helperStatus: HelperStatus {
+    var status = HelperStatus(
+      helperState, isEnrolled: isEnrolled, length: length, failures: failures, milliseconds: millisecondsLeft)
+    status.enrolledAt = enrolledAt ?? 0
+    status.lastSuccess = lastSuccess ?? 0
+    return status
+  }
+
+  private var helperState: HelperStatus.State {
+    switch state {
+    case .ok: .ok
+    case .locked: .locked
+    case .exhausted: .exhausted
+    case .disabled: .disabled
+    case .corrupt: .corrupt
+    }
+  }
+
+  private var millisecondsLeft: UInt64 {
+    if case .locked(let milliseconds) = state { milliseconds } else { 0 }
+  }
+}

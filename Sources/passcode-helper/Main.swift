@@ -1,0 +1,53 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// passcode-helper: reaches the store for callers that aren't root. Installed 6755 _passcode:_passcode.
+//
+// MUST, and what shows it:
+//  1  Nothing of the caller counts but its real uid and one bounded request: no argument, environment, folder,
+//     descriptor, limit or signal state.                                             test_helper_attacks.py
+//  2  The right to ask comes from the table (HelperOperation), and from nowhere else. test_helper.py
+//  3  It has opened nothing of the store and holds no lock before it is `_passcode` wholly; from then on its
+//     caller can't signal, trace or read it.                                         test_helper_attacks.py
+//  4  A step that fails is a refusal.                                                 test_helper_attacks.py
+//  5  One reply, given after record and place are released; the exit status says nothing, and is 0 only after
+//     a reply.                                                                        test_helper.py
+//  6  A password is proven by the service file /etc/pam.d/passcode and nothing else, before the store is
+//     opened.                                                                         test_selfservice.py
+//  7  It ends: 30 s for the request and the password, 140 s for the rest.             test_helper_attacks.py
+
+@main
+struct Main {
+  static func main() {
+    exitProcess(run() ? 0 : 1)
+  }
+
+  /// - Returns: whether a reply was given.
+  private static func run() -> Bool {
+    guard HelperService.isConnected() else {
+      Stream.error.write(
+        Bytes(text: "passcode-helper: is run by the PAM module and by passcode(1), not by hand\n"))
+      return false
+    }
+    let caller = ProcessIdentity.current()
+    do throws(Errno) {
+      try HelperService.layDownInheritance()
+    } catch {
+      return false
+    }
+    HelperService.limitTime(seconds: 30)
+    guard let sodium = Sodium(), let request = Request(sodium) else {
+      SystemLog.notice(refusal("no request that makes sense", caller))
+      return false
+    }
+    HelperService.reply(Service(caller, sodium).answer(request).bytes)
+    return true
+  }
+
+  private static func refusal(_ event: Text, _ caller: ProcessIdentity) -> Bytes {
+    var line = LogLine("passcode-helper: \(event)")
+    line.add("by_uid", UInt64(caller.real))
+    return line.text
+  }
+}

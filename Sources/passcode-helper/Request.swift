@@ -1,0 +1,35 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// A whole request, its secrets in guarded memory.
+struct Request: ~Copyable {
+  let head: HelperRequest
+  /// Field `code`: the passcode to verify; `other`: a new one.
+  var secrets: Secrets
+  /// Field `line`: the account's password, apart, because libpam's conversation takes it.
+  private var password: Secrets?
+
+  /// Reads it to its end. nil: there is any doubt about it.
+  init?(_ sodium: Sodium) {
+    guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
+      var secrets = Secrets(sodium), var password = Secrets(sodium),
+      secrets.receive(.code, count: head.lengths.passcode),
+      secrets.receive(.other, count: head.lengths.new),
+      password.receive(.line, count: head.lengths.password),
+      HelperService.isAtEnd(),
+      Request.isPasscode(secrets, .code), Request.isPasscode(secrets, .other)
+    else { return nil }
+    self.head = head
+    self.secrets = secrets
+    self.password = consume password
+  }
+
+  private static func isPasscode(_ secrets: borrowing Secrets, _ field: Secrets.Field) -> Bool {
+    secrets.count(field) == 0 || secrets.read(field) { Answer($0) } == .passcode
+  }
+
+  /// Gives the password away; the second time there is none.
+  mutating func takePassword() -> Secrets? {
+    password.take()
+  }
+}

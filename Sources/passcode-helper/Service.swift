@@ -1,0 +1,117 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// From a request to its reply: who asks, what proves it, becoming `_passcode`, the deed.
+struct Service {
+  private let caller: ProcessIdentity
+  private let sodium: Sodium
+
+  /// - Parameter caller: whose process this was when it started.
+  init(_ caller: ProcessIdentity, _ sodium: Sodium) {
+    self.caller = caller
+    self.sodium = sodium
+  }
+
+  func answer(_ request: consuming Request) -> HelperReply {
+    do throws(Fault) {
+      var request = request
+      return try answer(&request)
+    } catch {
+      log(LogLine("passcode unavailable"), cause: error.text)
+      return HelperReply(fault: error)
+    }
+  }
+
+  private func answer(_ request: inout Request) throws(Fault) -> HelperReply {
+    let service = try serviceIdentity()
+    let operation = request.head.operation
+    guard operation.permits(caller: caller.real, account: request.head.uid) else {
+      return HelperReply(.notPermitted)
+    }
+    let account = try account(request.head.uid)
+    guard let permit = Permit.check(account, caller, requester: nil) else {
+      return HelperReply(.notPermitted)
+    }
+    let configuration = try Configuration.loadForService()
+    if let password = request.takePassword(), password.count(.line) > 0 {
+      guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
+      guard try PasswordProof(account).succeeds(password) else {
+        log(event("passcode: wrong password", account))
+        return HelperReply(.wrongPassword)
+      }
+    }
+    do throws(Errno) { try HelperService.become(service) } catch { throw unprivileged(Text(error.text)) }
+    HelperService.limitTime(seconds: 140)
+    return try act(permit, configuration, &request)
+  }
+
+  /// The account that this process was given by the setuid and setgid bits, and must become.
+  private func serviceIdentity() throws(Fault) -> Account {
+    guard case .found(let service) = Account.named(Bytes(text: "_passcode")) else {
+      throw unprivileged("there is no account _passcode")
+    }
+    guard caller.effective == service.uid, caller.saved == service.uid, effectiveGroup() == service.gid else {
+      throw unprivileged(
+        "it didn't become _passcode: not 6755, a nosuid mount, or a caller with no_new_privs")
+    }
+    return service
+  }
+
+  private func account(_ uid: UInt32) throws(Fault) -> Account {
+    switch Account.numbered(uid) {
+    case .found(let account): return account
+    case .unknown: throw Fault(.account, "uid \(uid) has no account")
+    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
+    }
+  }
+
+  private func unprivileged(_ problem: Text) -> Fault {
+    Fault(.helper, "\(Helper.path): \(problem)")
+  }
+
+  private func act(
+    _ permit: Permit, _ configuration: Configuration, _ request: inout Request
+  ) throws(Fault) -> HelperReply {
+    let vault = Vault(configuration, sodium) { SystemLog.notice($0) }
+    let deed = Deed(vault, permit)
+    let operation = request.head.operation
+    if !operation.row.isForSuspended, try vault.status(permit.account).state == .disabled {
+      return HelperReply(.disabled)
+    }
+    let reply = try deed.reply(to: operation, &request.secrets)
+    if let word = operation.word(reply) { log(event(word, permit.account)) }
+    return reply
+  }
+
+  // MARK: The log
+
+  private func event(_ words: Text, _ account: Account) -> LogLine {
+    var line = LogLine(words)
+    line.add("user", account.name)
+    line.add("uid", UInt64(account.uid))
+    return line
+  }
+
+  private func log(_ line: LogLine, cause: Bytes? = nil) {
+    var line = line
+    line.add("by_uid", UInt64(caller.real))
+    line.add("loginuid", ProcessIdentity.loginUID())
+    if let cause { line.add("cause", sentence: cause) }
+    SystemLog.notice(line.text)
+  }
+}
+
+extension HelperOperation {
+  /// What the log says of it; nil where it is no news.
+  fileprivate func word(_ reply: HelperReply) -> Text? {
+    switch self {
+    case .look, .status: nil
+    case .verify: reply.verdict?.event
+    case .change: reply.kind == .done ? "passcode changed" : reply.verdict?.event
+    case .remove: reply.kind == .done ? "passcode removed" : reply.verdict?.event
+    case .enroll: reply.kind == .done ? "passcode enrolled" : reply.verdict?.event
+    case .unlock: reply.kind == .done ? "passcode unlocked" : reply.verdict?.event
+    }
+  }
+}

@@ -1,0 +1,100 @@
+"""The installed system, as far as the package will make it: the account `_passcode`, the helper at its fixed place
+with its bits, configuration, key and store where they really are. All in the tests' mount namespace."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+
+from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, uid
+
+ACCOUNT = "_passcode"
+HELPER = pathlib.Path("/usr/libexec/passcode-helper")
+CONFIGURATION = pathlib.Path("/etc/security/passcode.conf")
+KEY = pathlib.Path("/etc/passcode/key")
+STORE = pathlib.Path("/var/lib/passcode")
+RUN = pathlib.Path("/run/passcode")
+PROOF = pathlib.Path("/etc/pam.d/passcode")
+
+
+def sh(*command, **how):
+    return subprocess.run([str(part) for part in command], check=True, **how)
+
+
+def install():
+    """Once for the tests that need it; `uninstall` takes all of it away."""
+    sh("useradd", "--system", "--user-group", "--no-create-home", "--badname", ACCOUNT)
+    cover = pathlib.Path("/run/passcode-cover")
+    for name in ("upper", "work"):
+        (cover / name).mkdir(parents=True)
+    sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/libexec,upperdir={cover}/upper,workdir={cover}/work",
+       "overlay", "/usr/libexec")  # fmt: skip
+    # Enough for the record files, and for what the programs of the tests keep there.
+    sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", "/var/lib")
+
+
+def uninstall():
+    sh("umount", "/var/lib")
+    sh("umount", "/usr/libexec")
+    shutil.rmtree("/run/passcode-cover")
+    sh("userdel", ACCOUNT)
+
+
+def install_helper(mode=0o6755, owner=ACCOUNT):
+    HELPER.unlink(missing_ok=True)
+    shutil.copyfile(BUILD / "passcode-helper", HELPER)
+    shutil.chown(HELPER, owner, owner)
+    HELPER.chmod(mode)
+
+
+class Machine(Bed):
+    """A bed whose paths are the real ones. People reach it through the helper, root directly."""
+
+    def __init__(self, journal, **options):
+        self.owner, self.journal = "root", journal
+        self.folder = pathlib.Path("/run/passcode-machine")
+        self.folder.mkdir(mode=0o755)
+        self.configuration, self.key, self.store = CONFIGURATION, KEY, STORE
+        self.services = self.folder / "pam.d"
+        self.services.mkdir()
+        self.options = dict(QUICK)
+        self.typed = set()
+        install_helper()
+        PROOF.write_text("auth required pam_unix.so\n")
+        PROOF.chmod(0o644)
+        RUN.mkdir(mode=0o700)
+        shutil.chown(RUN, ACCOUNT, "root")
+        RUN.chmod(0o2770)
+        self.configure(**options)
+        self.service()
+        self._first_line = len(journal.lines())
+        self.tool("key", "init", check=0)
+
+    def remove(self):
+        HELPER.unlink(missing_ok=True)
+        for folder in (self.folder, RUN, KEY.parent, STORE):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (CONFIGURATION, PROOF):
+            file.unlink(missing_ok=True)
+
+    def service(self, *arguments, stack="auth required {module}"):
+        module = " ".join([str(MODULE), *arguments])
+        (self.services / SERVICE).write_text(stack.format(module=module) + "\n")
+
+    def tool(self, *arguments, stdin="", user=None, check=None, **how):
+        who = {} if user is None else person(user)
+        data = stdin if isinstance(stdin, bytes) else stdin.encode()
+        done = subprocess.run(
+            [str(TOOL), *arguments], input=data, capture_output=True, timeout=150,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/", **who, **how,
+        )  # fmt: skip
+        answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+        if check is not None:
+            assert answer.status == check, f"passcode {' '.join(arguments)}: {answer}"
+        return answer
+
+
+def person(name):
+    """For subprocess: that person and nothing else."""
+    return {"user": uid(name), "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
