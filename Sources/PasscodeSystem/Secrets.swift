@@ -133,6 +133,13 @@ public struct Sodium: Sendable {
     setCount(target, length)
   }
 
+  /// Copies a field of other secrets over one of at least its count.
+  public mutating func copy(_ source: Field, of other: borrowing Secrets, to target: Field) {
+    let length = min(other.count(source), target.capacity)
+    unsafe cs_copy(start(target), other.start(source), length)
+    setCount(target, length)
+  }
+
   /// Whether two passcodes are the same, in constant time. The corresponding C function is `sodium_memcmp`.
   public func areEqual(_ one: Field, _ two: Field) -> Bool {
     guard count(one) == count(two) else { return false }

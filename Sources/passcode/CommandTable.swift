@@ -38,9 +38,9 @@ struct Command {
         name: "change", operand: .user, options: [.length, .stdin, .force],
         summary: "ask the old passcode, then set a new one; its length may change", run: runChange),
       Command(
-        name: "remove", operand: .user, options: [], summary: "forget the passcode", run: runRemove),
+        name: "remove", operand: .user, options: [.stdin], summary: "forget the passcode", run: runRemove),
       Command(
-        name: "unlock", operand: .user, options: [], summary: "end a lock after too many failures",
+        name: "unlock", operand: .user, options: [.stdin], summary: "end a lock after too many failures",
         run: runUnlock),
       Command(
         name: "disable", operand: .otherUser, options: [],

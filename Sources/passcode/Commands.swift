@@ -88,7 +88,7 @@ private func verify(
 }
 
 /// Says on stderr why it isn't granted.
-private func tell(_ verdict: Verdict) -> ExitStatus {
+func tell(_ verdict: Verdict) -> ExitStatus {
   let text: Text
   switch verdict {
   case .granted: return .done
@@ -176,11 +176,11 @@ private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failu
 }
 
 /// Prints a generated passcode: the one secret that leaves.
-private func show(_ secrets: borrowing Secrets) {
+func show(_ secrets: borrowing Secrets) {
   let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
   Stream.output.write("\(digits)\n")
 }
 
-private func notEnrolled(_ account: Account) -> Failure {
+func notEnrolled(_ account: Account) -> Failure {
   Failure(.notEnrolled, "no passcode is set for \(printable(account.name))")
 }

@@ -14,7 +14,7 @@ struct Invocation {
       return .done
     }
     do throws(Failure) {
-      return try command.run(session)
+      return try command.run(as: session)
     } catch {
       throw error.isBusy ? session.namingHolder(error) : error
     }
@@ -23,7 +23,7 @@ struct Invocation {
   static func parse() throws(Failure) -> Invocation {
     let parsed = try arguments()
     let chosen = parsed.options.map { (option: Command.Option.allCases[$0.index], value: $0.value) }
-    guard let word = parsed.operands.first else { return try withoutCommand(chosen.map { $0.option }) }
+    guard let word = parsed.operands.first else { return try withoutCommand(chosen) }
     guard let command = Command.table().first(where: { word == $0.name.bytes }) else {
       throw Failure(.usage, "no command \"\(printable(word))\": see passcode --help")
     }
@@ -49,10 +49,16 @@ struct Invocation {
     }
   }
 
-  private static func withoutCommand(_ options: [Command.Option]) throws(Failure) -> Invocation {
+  private static func withoutCommand(
+    _ chosen: [(option: Command.Option, value: Bytes)]
+  ) throws(Failure) -> Invocation {
+    let options = chosen.map { $0.option }
     if options.contains(where: { $0 == .version }) { return versionShown() }
     guard options.contains(where: { $0 == .help }) else {
-      throw Failure(.usage, "what shall I do? See passcode --help")
+      var session = Session(operands: [])
+      for (option, value) in chosen { try session.take(option, value) }
+      let menu = Command(name: "", operand: .none, options: [], summary: "", run: runMenu)
+      return Invocation(command: menu, session: session, asksForHelp: false)
     }
     let show = Command(name: "", operand: .none, options: [], summary: "") { (_: Session) throws(Failure) in
       Stream.output.write(Command.overview())
@@ -79,6 +85,18 @@ extension Command.Option {
 }
 
 extension Command {
+  /// By the helper, where it is one's own and the caller isn't root; else directly.
+  func run(as session: Session) throws(Failure) -> ExitStatus {
+    guard SelfService.knows(name), let own = try SelfService(session) else { return try run(session) }
+    return try own.run(name)
+  }
+
+  /// A command by its name, for oneself.
+  static func run(_ name: Text, _ session: Session) throws(Failure) -> ExitStatus {
+    guard let command = table().first(where: { $0.name == name }) else { return .usage }
+    return try command.run(as: session)
+  }
+
   fileprivate func check(_ operands: [Bytes]) throws(Failure) {
     let allowed: ClosedRange<Int>
     switch operand {

@@ -6,10 +6,15 @@ func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   let account = try session.administeredAccount(vault)
   let status = try reporting { () throws(Fault) in try vault.status(account) }
+  return report(status, session, store: vault.configuration.options.policy.store)
+}
+
+/// Prints one account's status; the exit status says whether there is a passcode.
+func report(_ status: Status, _ session: Session, store: Bytes) -> ExitStatus {
   if session.wantsJSON {
     Stream.output.write(status.json)
   } else {
-    Stream.output.write(status.words(vault.configuration.options.policy.store))
+    Stream.output.write(status.words(store))
   }
   if status.state == .corrupt { return .unusable }
   return status.isEnrolled ? .done : .notEnrolled

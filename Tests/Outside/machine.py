@@ -1,10 +1,13 @@
 """The installed system, as far as the package will make it: the account `_passcode`, the helper at its fixed place
 with its bits, configuration, key and store where they really are. All in the tests' mount namespace."""
 
+import dataclasses
 import os
 import pathlib
 import pwd
 import shutil
+import socket
+import struct
 import subprocess
 
 from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, uid
@@ -98,3 +101,37 @@ class Machine(Bed):
 def person(name):
     """For subprocess: that person and nothing else."""
     return {"user": uid(name), "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    kind: int
+    numbers: tuple
+    text: bytes
+
+
+def request(operation, uid, *, passcode="", new="", password="", conditions=0):
+    """The bytes of a request (HelperMessage.swift)."""
+    head = struct.pack("<BBIBBH", 1, operation, uid, conditions, len(passcode) | len(new) << 4, len(password))
+    return head + (passcode + new + password).encode()
+
+
+def ask(operation, about, *, user, seconds=30, **secrets):
+    """One question to the installed helper, by that person; None where it gives no reply."""
+    return converse(request(operation, uid(about), **secrets), user=user, seconds=seconds)
+
+
+def converse(data, *, user, seconds=30, **how):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **{**person(user), **how})
+        theirs.close()
+        ours.settimeout(seconds)
+        try:
+            ours.sendall(data)
+            ours.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: ours.recv(4096), b""))
+        except (BrokenPipeError, ConnectionResetError):
+            answer = b""
+        helper.wait(seconds)
+    return Reply(answer[1], struct.unpack("<5Q", answer[2:42]), answer[42:]) if answer else None

@@ -1,0 +1,62 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
+func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
+  let (status, store) = try ownStatus(session)
+  let choices = Choice.list(status)
+  Stream.output.write(status.words(store))
+  guard standardInputIsTerminal(), Stream.output.isTerminal else {
+    for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title)\n") }
+    return .done
+  }
+  guard !choices.isEmpty else { return .done }
+  var number: UInt64 = 0
+  for choice in choices {
+    number += 1
+    Stream.output.write("  \(number)  \(choice.title)\n")
+  }
+  Stream.output.write("Your choice (Enter: nothing): ")
+  guard let index = try readChoice(choices.count) else { return .done }
+  return try Command.run(choices[index].command, session)
+}
+
+private struct Choice {
+  let command: Text
+  let title: Text
+
+  static func list(_ status: Status) -> [Choice] {
+    guard status.state != .disabled else { return [] }
+    guard status.isEnrolled else { return [Choice(command: "enroll", title: "turn it on")] }
+    var list: [Choice] = []
+    switch status.state {
+    case .locked, .exhausted: list.append(Choice(command: "unlock", title: "unlock it"))
+    case .ok: list.append(Choice(command: "change", title: "change it"))
+    case .disabled, .corrupt: break
+    }
+    return list + [Choice(command: "remove", title: "turn it off")]
+  }
+}
+
+/// And where the records are.
+private func ownStatus(_ session: Session) throws(Failure) -> (Status, Bytes) {
+  if let own = try SelfService(session) {
+    return (try own.status(), own.configuration.options.policy.store)
+  }
+  let vault = try session.vault()
+  let account = try session.account()
+  let status = try reporting { () throws(Fault) in try vault.status(account) }
+  return (status, vault.configuration.options.policy.store)
+}
+
+/// nil: nothing that can be chosen.
+private func readChoice(_ count: Int) throws(Failure) -> Int? {
+  guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
+    throw Failure(.unusable, "no memory for an answer")
+  }
+  guard secrets.readLineFromInput() == .line else { return nil }
+  let line = secrets.read(.line) { text in text.indices.map { text[$0] } }
+  guard let number = decimal(line[...]), (1...UInt64(count)).contains(number) else { return nil }
+  return Int(number) - 1
+}

@@ -1,0 +1,242 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// A person's own passcode, without root: each command is one question to the helper, or two.
+///
+/// What proves it is asked here and decided there: the password by the service file /etc/pam.d/passcode, the
+/// old passcode by an attempt that counts like any other.
+struct SelfService {
+  let session: Session
+  let account: Account
+  let configuration: Configuration
+  private let sodium: Sodium
+
+  /// nil: this process reaches the store directly.
+  init?(_ session: Session) throws(Failure) {
+    let configuration = try reporting { () throws(Fault) in
+      try Configuration.load(path: session.configurationPath, arguments: [], session.process)
+    }
+    guard configuration.access == .helper else { return nil }
+    guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+    self.session = session
+    self.configuration = configuration
+    self.sodium = sodium
+    account = try session.account()
+  }
+
+  /// Whether it is a command that people have for themselves.
+  static func knows(_ command: Text) -> Bool {
+    table().contains { $0.name == command }
+  }
+
+  func run(_ command: Text) throws(Failure) -> ExitStatus {
+    guard let row = SelfService.table().first(where: { $0.name == command }) else { return .usage }
+    guard account.uid == session.process.real else {
+      throw Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
+    }
+    return try row.run(self)
+  }
+
+  private struct Row {
+    let name: Text
+    let run: (SelfService) throws(Failure) -> ExitStatus
+  }
+
+  private static func table() -> [Row] {
+    [
+      Row(name: "enroll") { (own: SelfService) throws(Failure) in try own.enroll() },
+      Row(name: "change") { (own: SelfService) throws(Failure) in try own.change() },
+      Row(name: "remove") { (own: SelfService) throws(Failure) in try own.remove() },
+      Row(name: "unlock") { (own: SelfService) throws(Failure) in try own.unlock() },
+      Row(name: "status") { (own: SelfService) throws(Failure) in try own.showStatus() },
+      Row(name: "verify") { (own: SelfService) throws(Failure) in try own.verify() },
+    ]
+  }
+
+  // MARK: The commands
+
+  private func enroll() throws(Failure) -> ExitStatus {
+    _ = try openStatus(needsPassword: true)
+    var secrets = try newSecrets()
+    let password = try askPassword()
+    let vault = vault()
+    let new = try NewPasscode(session, vault, session.asker)
+    if session.generates { new.generate(&secrets, sodium) } else { try new.choose(&secrets) }
+    let request = try makeRequest(new: secrets, line: password)
+    try done(ask(.enroll, request))
+    if session.generates {
+      show(secrets)
+    } else {
+      session.say("Passcode set for \(printable(account.name)).")
+    }
+    return .done
+  }
+
+  private func change() throws(Failure) -> ExitStatus {
+    if session.isForced { throw Failure(.notPermitted, "only root can leave the old passcode out") }
+    guard try openStatus(needsPassword: false).isEnrolled else { throw notEnrolled(account) }
+    var old = try newSecrets()
+    let verdict = try verify("Old passcode: ", &old)
+    guard verdict == .granted else { return tell(verdict) }
+    var secrets = try newSecrets()
+    try NewPasscode(session, vault(), session.asker).choose(&secrets)
+    let request = try makeRequest(old: old, new: secrets)
+    let reply = try ask(.change, request)
+    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
+    try done(reply)
+    session.say("Passcode changed for \(printable(account.name)).")
+    return .done
+  }
+
+  /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
+  /// the passcode is locked.
+  private func remove() throws(Failure) -> ExitStatus {
+    let status = try openStatus(needsPassword: false)
+    guard status.isEnrolled else { throw notEnrolled(account) }
+    let takesPassword = configuration.options.policy.selfEnroll == .password
+    let takesPasscode = status.state == .ok
+    let question: Text =
+      takesPasscode ? (takesPassword ? "Passcode or password: " : "Passcode: ") : "Password: "
+    guard takesPasscode || takesPassword else { throw closed }
+    var secrets = try newSecrets()
+    try askLine(question, &secrets)
+    if takesPasscode, secrets.read(.line, { Answer($0) }) == .passcode {
+      secrets.copy(.line, to: .code)
+      secrets.wipe(.line)
+    } else if !takesPassword {
+      throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
+    }
+    let reply = try ask(.remove, secrets)
+    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
+    try done(reply)
+    session.say("Passcode removed for \(printable(account.name)).")
+    return .done
+  }
+
+  private func unlock() throws(Failure) -> ExitStatus {
+    guard try openStatus(needsPassword: true).isEnrolled else { throw notEnrolled(account) }
+    let reply = try ask(.unlock, try askPassword())
+    try done(reply)
+    let name = printable(account.name)
+    session.say(
+      reply.number(0) == 1 ? "Passcode unlocked for \(name)." : "No failures to forget for \(name).")
+    return .done
+  }
+
+  private func verify() throws(Failure) -> ExitStatus {
+    var secrets = try newSecrets()
+    let verdict = try verify("Passcode: ", &secrets)
+    if verdict == .granted { session.say("Right.") }
+    return tell(verdict)
+  }
+
+  private func showStatus() throws(Failure) -> ExitStatus {
+    report(try status(), session, store: configuration.options.policy.store)
+  }
+
+  // MARK: Questions to the helper
+
+  func status() throws(Failure) -> Status {
+    let reply = try ask(.status, try newSecrets())
+    if let report = HelperStatus(reply) { return Status(account, report) }
+    throw failure(reply)
+  }
+
+  /// The status, if there is any sense in asking for a secret.
+  private func openStatus(needsPassword: Bool) throws(Failure) -> Status {
+    let status = try status()
+    if status.state == .disabled {
+      throw Failure(.locked, "suspended by the administrator; meanwhile you can only see its status")
+    }
+    if needsPassword, configuration.options.policy.selfEnroll == .no { throw closed }
+    return status
+  }
+
+  /// One attempt, the question included; the passcode stays in `code`.
+  private func verify(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Verdict {
+    guard let permit = Permit.check(account, session.process, requester: nil) else {
+      return .notPermitted(.otherAccount)
+    }
+    let login = HelperLogin(permit, wantsLogin: false)
+    if let refusal = login.look(secrets) { return refusal }
+    guard try session.asker.askPasscode(question, &secrets) == .passcode else {
+      throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
+    }
+    return login.attempt(secrets)
+  }
+
+  private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply
+  {
+    do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw Failure(error) }
+  }
+
+  /// - Throws: unless it was done.
+  private func done(_ reply: HelperReply) throws(Failure) {
+    guard reply.kind == .done else { throw failure(reply) }
+  }
+
+  private func failure(_ reply: HelperReply) -> Failure {
+    switch reply.kind {
+    case .wrongPassword: return Failure(.wrong, "wrong password; nothing was changed")
+    case .closed: return closed
+    case .refused: return Failure(.refused, Text(reply.text))
+    case .disabled: return Failure(.locked, "suspended by the administrator")
+    case .notEnrolled: return notEnrolled(account)
+    case .notPermitted, .beforeLogin: return Failure(.notPermitted, "not permitted")
+    case .unavailable: return Failure(.unusable, Text(reply.text))
+    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open, .status, .done:
+      return Failure(Helper.senseless)
+    }
+  }
+
+  private var closed: Failure {
+    Failure(.notPermitted, "the configuration (self_enroll=no) leaves that to root")
+  }
+
+  // MARK: Secrets
+
+  private func newSecrets() throws(Failure) -> Secrets {
+    guard let secrets = Secrets(sodium) else { throw Failure(.unusable, "no memory for a passcode") }
+    return secrets
+  }
+
+  /// In the field `line`.
+  private func askPassword() throws(Failure) -> Secrets {
+    var secrets = try newSecrets()
+    try askLine("Password: ", &secrets)
+    return secrets
+  }
+
+  private func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) {
+    switch session.asker.ask(question, &secrets) {
+    case .line: if secrets.count(.line) == 0 { throw .cancelled }
+    case .tooLong: throw Failure(.refused, "no password is that long; nothing was changed")
+    case .endOfFile, .interrupted: throw .cancelled
+    case .failed(let error):
+      throw Failure(
+        .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
+    }
+  }
+
+  /// What goes to the helper: the new passcode from the field `code` of its secrets, and a password.
+  private func makeRequest(new: borrowing Secrets, line: borrowing Secrets) throws(Failure) -> Secrets {
+    var request = try newSecrets()
+    request.copy(.code, of: new, to: .other)
+    request.copy(.line, of: line, to: .line)
+    return request
+  }
+
+  /// What goes to the helper: the old and the new passcode.
+  private func makeRequest(old: borrowing Secrets, new: borrowing Secrets) throws(Failure) -> Secrets {
+    var request = try newSecrets()
+    request.copy(.code, of: old, to: .code)
+    request.copy(.code, of: new, to: .other)
+    return request
+  }
+
+  /// For its policy only: this process can't reach the store.
+  private func vault() -> Vault {
+    Vault(configuration, sodium) { complain(Text($0)) }
+  }
+}

@@ -1,0 +1,253 @@
+"""One's own passcode without root: what proves it, and what an administrator closed."""
+
+import json
+import os
+import subprocess
+
+import pexpect
+import pytest
+
+import machine as machines
+from bed import TOOL, become
+from machine import PROOF, RUN
+from scenario import RIGHT, WRONG, fail, refused_unasked
+from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE
+from test_tool import WRONG as WRONG_CODE
+
+PASSWORD, NEW = "correct horse", "8305"
+ALICE = {"prepare": become("alice")}
+
+
+@pytest.fixture
+def own(machine):
+    """alice and bob have passwords, and no passcode."""
+    for name in ("alice", "bob"):
+        machines.sh("chpasswd", "-c", "SHA256", input=f"{name}:{PASSWORD}".encode())
+    machine.typed |= {PASSWORD, NEW}
+    return machine
+
+
+def alone(bed, command, *lines, check=None, user="alice", arguments=()):
+    bed.typed |= set(lines)
+    text = "".join(line + "\n" for line in lines)
+    return bed.tool(command, "--stdin", *arguments, stdin=text, user=user, check=check)
+
+
+def state(bed):
+    return json.loads(bed.tool("status", "--json", user="alice").output)
+
+
+def test_all_of_it(own):
+    """Turn on by the password, use, change by the passcode, lock, unlock by the password, turn off."""
+    assert bed_says(own.tool("status", user="alice", check=NOT_ENROLLED), "no passcode is set")
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS", "and for root's hosts"
+    alone(own, "verify", RIGHT, check=DONE)
+    alone(own, "change", RIGHT, NEW, check=DONE)
+    assert own.authenticate("alice", RIGHT, **ALICE).result == "AUTH_ERR"
+    assert own.authenticate("alice", NEW, **ALICE).result == "SUCCESS"
+    fail(own, 3)
+    alone(own, "verify", NEW, check=LOCKED)
+    assert state(own)["state"] == "locked" and 0 < state(own)["seconds_left"] <= 60
+    alone(own, "unlock", PASSWORD, check=DONE)
+    alone(own, "verify", NEW, check=DONE)
+    alone(own, "remove", NEW, check=DONE)
+    assert refused_unasked(own.authenticate("alice", NEW, **ALICE), "USER_UNKNOWN")
+
+
+def bed_says(answer, text):
+    return text in answer.output + answer.errors
+
+
+def test_status_tells_what_root_is_told(own):
+    alone(own, "enroll", PASSWORD, "830517", check=DONE)
+    own.authenticate("alice", WRONG[0], **ALICE)
+    mine, roots = state(own), own.status("alice")
+    assert mine == roots and mine["length"] == 6 and mine["failures"] == 1
+
+
+@pytest.mark.parametrize("command, rest", [("enroll", [NEW]), ("unlock", [])])
+@pytest.mark.parametrize("password", [RIGHT, "correct horsf", "x" * 511])
+def test_a_wrong_password_changes_nothing(own, command, rest, password):
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    fail(own, 1)
+    before = own.record("alice")
+    alone(own, command, password, *rest, check=WRONG_CODE)
+    assert own.record("alice") == before
+
+
+def test_the_old_passcode_is_an_attempt_like_any_other(own):
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    alone(own, "change", WRONG[0], NEW, check=WRONG_CODE)
+    assert state(own)["failures"] == 1
+    alone(own, "change", WRONG[1], NEW, check=WRONG_CODE)
+    alone(own, "change", WRONG[2], NEW, check=WRONG_CODE)
+    alone(own, "change", RIGHT, NEW, check=LOCKED)
+
+
+def test_a_password_removes_it_too(own):
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    fail(own, 3)
+    alone(own, "remove", "hunter22", check=WRONG_CODE)
+    alone(own, "remove", PASSWORD, check=DONE)
+    assert not state(own)["enrolled"]
+    alone(own, "remove", PASSWORD, check=NOT_ENROLLED)
+
+
+def test_a_wrong_passcode_does_not_remove_it(own):
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    alone(own, "remove", WRONG[0], check=WRONG_CODE)
+    assert state(own)["failures"] == 1 and state(own)["enrolled"]
+
+
+def test_self_enroll_no_leaves_what_the_passcode_proves(own):
+    own.enroll("alice", RIGHT)
+    own.configure(self_enroll="no")
+    before = own.record("alice")
+    for command, rest in [("enroll", [NEW]), ("unlock", [])]:
+        alone(own, command, PASSWORD, *rest, check=NOT_PERMITTED)
+    assert alone(own, "remove", PASSWORD).status == POLICY
+    assert own.record("alice") == before
+    alone(own, "change", RIGHT, NEW, check=DONE)
+    alone(own, "remove", NEW, check=DONE)
+
+
+def test_the_helper_itself_closes_it(own):
+    """Whoever writes another tool gets no further."""
+    own.enroll("alice", RIGHT)
+    own.configure(self_enroll="no")
+    reply = machines.ask(6, "alice", new=NEW, password=PASSWORD, user="alice")
+    assert reply.kind == 20
+    own.configure(self_enroll="password")
+    own.tool("disable", "alice", check=DONE)
+    for operation, how in [(6, {"new": NEW, "password": PASSWORD}), (7, {"password": PASSWORD}),
+                           (4, {"passcode": RIGHT, "new": NEW}), (5, {"passcode": RIGHT})]:  # fmt: skip
+        assert machines.ask(operation, "alice", user="alice", **how).kind == 7
+
+
+def test_a_suspended_person_has_the_status_only(own):
+    own.enroll("alice", RIGHT)
+    own.tool("disable", "alice", check=DONE)
+    before = own.record("alice")
+    assert state(own)["state"] == "disabled"
+    for command, lines in [("enroll", [PASSWORD, NEW]), ("change", [RIGHT, NEW]), ("remove", [RIGHT]),
+                           ("unlock", [PASSWORD]), ("verify", [RIGHT])]:  # fmt: skip
+        alone(own, command, *lines, check=LOCKED)
+    assert own.record("alice") == before
+
+
+@pytest.mark.parametrize("command", ["enroll", "change", "remove", "unlock", "status", "verify"])
+def test_nobody_elses(own, command):
+    own.enroll("bob", RIGHT)
+    before = own.record("bob")
+    arguments = [command, "bob"] + ([] if command == "status" else ["--stdin"])
+    answer = own.tool(*arguments, stdin=f"{PASSWORD}\n{NEW}\n", user="alice", check=NOT_PERMITTED)
+    assert own.record("bob") == before and "only" in answer.errors
+
+
+@pytest.mark.parametrize("command", ["list", "disable alice", "enable alice", "key init", "key status"])
+def test_what_is_roots(own, command):
+    own.tool(*command.split(), user="alice", check=NOT_PERMITTED)
+
+
+def test_a_length_that_is_not_allowed(own):
+    own.configure(lengths="6")
+    alone(own, "enroll", PASSWORD, RIGHT, check=POLICY)
+    reply = machines.ask(6, "alice", new=RIGHT, password=PASSWORD, user="alice")
+    assert reply.kind == 21 and b"lengths" in reply.text
+
+
+def test_a_generated_one(own):
+    answer = alone(own, "enroll", PASSWORD, check=DONE, arguments=["--generate"])
+    code = answer.output.split()[-1]
+    own.typed.add(code)
+    assert own.authenticate("alice", code, **ALICE).result == "SUCCESS"
+
+
+def test_only_the_services_own_stack_is_a_proof(own):
+    """Missing: a refusal, whatever `other` would say. Granting without a question: none, either."""
+    other = machines.pathlib.Path("/etc/pam.d/other")
+    kept = other.read_text() if other.exists() else None
+    try:
+        other.write_text("auth required pam_permit.so\n")
+        PROOF.unlink()
+        answer = alone(own, "enroll", PASSWORD, RIGHT, check=UNUSABLE)
+        assert str(PROOF) in answer.errors
+        PROOF.write_text("auth required pam_permit.so\n")
+        alone(own, "enroll", PASSWORD, RIGHT, check=WRONG_CODE)
+        PROOF.write_text("auth required pam_unix.so\n")
+        PROOF.chmod(0o666)
+        alone(own, "enroll", PASSWORD, RIGHT, check=UNUSABLE)
+    finally:
+        other.unlink() if kept is None else other.write_text(kept)
+
+
+def test_the_module_is_no_proof_of_itself(own):
+    own.enroll("alice", RIGHT)
+    PROOF.write_text(f"auth sufficient {machines.MODULE}\nauth required pam_unix.so\n")
+    alone(own, "enroll", RIGHT, NEW, check=WRONG_CODE)
+    assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+    assert own.failures("alice") == 0
+
+
+def test_a_damaged_record_is_roots_to_mend(own):
+    own.enroll("alice", RIGHT)
+    own.record_file("alice").write_bytes(b"\0" * 8192)
+    alone(own, "verify", RIGHT, check=UNUSABLE)
+    assert state(own)["state"] == "corrupt"
+
+
+# MARK: On a terminal
+
+
+def session(bed, *arguments):
+    who = machines.person("alice")
+
+    def become_alice():
+        os.setgroups([])
+        os.setresgid(*[who["group"]] * 3)
+        os.setresuid(*[who["user"]] * 3)
+
+    return pexpect.spawn(
+        str(TOOL), list(arguments), preexec_fn=become_alice, encoding="utf-8", timeout=30, cwd="/"
+    )
+
+
+def test_the_menu(own):
+    own.typed |= {RIGHT}
+    terminal = session(own)
+    terminal.expect("no passcode is set.*1  turn it on.*: ")
+    terminal.send("1\r")
+    for typed in (PASSWORD, RIGHT, RIGHT):
+        terminal.expect(": $")
+        assert terminal.waitnoecho(timeout=5)
+        terminal.send(typed + "\r")
+    terminal.expect("Passcode set")
+    terminal.expect(pexpect.EOF)
+    terminal = session(own)
+    terminal.expect("1  change it.*2  turn it off.*: ")
+    terminal.send("2\r")
+    terminal.expect("Passcode or password: ")
+    terminal.send(RIGHT + "\r")
+    terminal.expect("Passcode removed")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == DONE
+
+
+def test_alone_and_without_a_terminal_it_tells(own):
+    own.enroll("alice", RIGHT)
+    answer = own.tool(user="alice", check=DONE)
+    assert "a passcode is set" in answer.output and "passcode change" in answer.output
+
+
+def test_the_secrets_are_in_no_argument_and_no_environment(own):
+    """What the tool starts gets its secrets by the socket alone."""
+    own.enroll("alice", RIGHT)
+    trace = own.folder / "trace"
+    subprocess.run(
+        ["strace", "-f", "-v", "-s", "256", "-e", "trace=execve", "-o", trace, TOOL, "verify", "--stdin", "alice"],
+        input=f"{RIGHT}\n", text=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert RIGHT not in trace.read_text()
