@@ -4,6 +4,7 @@
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
 #include <stdint.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -35,4 +36,13 @@ static inline void cpam_wipe(char *text) {
 static inline void cpam_free_answer(struct pam_response *answer) {
   if (answer) cpam_wipe(answer->resp);
   free(answer);
+}
+
+/* A number that the handle keeps for us; 0: none was kept. As a pointer to nothing, so there is nothing to free. */
+static inline void cpam_note(pam_handle_t *handle, intptr_t number) {
+  pam_set_data(handle, "pam_passcode", (void *)number, NULL);
+}
+static inline intptr_t cpam_noted(const pam_handle_t *handle) {
+  const void *number = NULL;
+  return pam_get_data(handle, "pam_passcode", &number) == PAM_SUCCESS ? (intptr_t)number : 0;
 }

@@ -13,7 +13,6 @@ internal import PasscodeSystem
 /// - It MUST never stand in the way: absent, unreadable, unwritable or damaged, the attempt simply counts.
 /// - Tests: test_repeated.py.
 struct LastWrong {
-  private static let folder = Bytes(text: "/run/passcode")
   private static let validFor: UInt64 = 300_000
   private static let length = 8 + Length.hash
 
@@ -23,7 +22,7 @@ struct LastWrong {
 
   /// For the passcode in the secrets' field `code`; the machine key must be in `key`.
   init(_ account: Account, _ credential: Credential, _ access: Access, _ secrets: inout Secrets) {
-    path = Text("\(LastWrong.folder)/\(account.uid)").bytes
+    path = Text("\(RunFolder.path)/\(account.uid)").bytes
     let context: Text = "pam_passcode last wrong\n\(account.uid)\n"
     digest = secrets.keyedDigest(context.bytes + credential.salt)
     self.access = access
@@ -58,26 +57,10 @@ struct LastWrong {
       guard error == .noEntry else { throw error }
     }
     let owner = serviceAccount()
-    let folder = try openFolder(owner)
-    let file = try folder.open(Bytes(path[(LastWrong.folder.count + 1)...]), .create(mode: 0o600))
+    let folder = try RunFolder.open(access)
+    let file = try folder.open(Bytes(path[(RunFolder.path.count + 1)...]), .create(mode: 0o600))
     if let owner, access == .root { try file.setOwner(owner.uid, group: 0) }
     if owner != nil { try file.setMode(0o660) }
     return file
-  }
-
-  /// The folder, made by the first root caller where tmpfiles didn't.
-  private func openFolder(_ owner: Account?) throws(Errno) -> Descriptor {
-    do throws(Errno) {
-      return try Descriptor.open(LastWrong.folder, .directory)
-    } catch {
-      guard error == .noEntry, access == .root else { throw error }
-    }
-    try makeDirectory(LastWrong.folder, mode: 0o700)
-    let folder = try Descriptor.open(LastWrong.folder, .directory)
-    if let owner {
-      try folder.setOwner(owner.uid, group: 0)
-      try folder.setMode(0o2770)
-    }
-    return folder
   }
 }

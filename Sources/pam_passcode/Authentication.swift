@@ -16,6 +16,10 @@ struct Authentication {
   func result() -> Result {
     let configuration: Configuration
     do throws(Fault) {
+      // There, a password proves who may set a passcode.
+      if pam.item(.service)?.spells("passcode") ?? false {
+        throw Fault(.configuration, "the module can't be in the service \"passcode\"")
+      }
       configuration = try load()
     } catch {
       return answer(.unavailable(error), Options().door, user: nil)
@@ -73,6 +77,13 @@ struct Authentication {
 
   private func authenticate(_ permit: Permit, _ configuration: Configuration, _ user: Bytes) -> Result {
     let door = configuration.options.door
+    if door.firstLogin == .deny {
+      pam.note(waitingForLogin: permit.account.uid)
+      let mark = LoginMark(permit.account, configuration.access)
+      if configuration.access != .helper, !mark.isSet {
+        return answer(.notPermitted(.firstLogin), door, user: user)
+      }
+    }
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return answer(.unavailable(Fault(.memory, "no memory for a passcode")), door, user: user)
     }
@@ -94,7 +105,7 @@ struct Authentication {
   private func authenticateByHelper(
     _ permit: Permit, _ door: Options.Door, _ user: Bytes, _ secrets: inout Secrets
   ) -> Result {
-    let login = HelperLogin(permit, wantsLogin: false)
+    let login = HelperLogin(permit, wantsLogin: door.firstLogin == .deny)
     if let refusal = login.look(secrets) { return answer(refusal, door, user: user) }
     switch ask(user, door, &secrets) {
     case .passcode: return answer(login.attempt(secrets), door, user: user)

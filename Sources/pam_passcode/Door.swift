@@ -26,6 +26,27 @@ public func setCredentials(
   PAM_SUCCESS
 }
 
+/// Always succeeds; may set the mark that `first_login=deny` waits for: the corresponding manual page is
+/// pam_sm_open_session(3).
+@c(pam_sm_open_session)
+public func openSession(
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
+  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> CInt {
+  // SAFETY: libpam lends the handle for this call.
+  if let handle = unsafe handle { unsafe markLogin(PAM(handle, isSilent: true)) }
+  return PAM_SUCCESS
+}
+
+/// There is nothing to close: the corresponding manual page is pam_sm_close_session(3).
+@c(pam_sm_close_session)
+public func closeSession(
+  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
+  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> CInt {
+  PAM_SUCCESS
+}
+
 private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [Bytes] {
   guard let arguments = unsafe arguments else { return [] }
   var list: [Bytes] = []

@@ -99,6 +99,20 @@ internal import PasscodeSystem
     unsafe pam_fail_delay(handle, UInt32(seconds * 1_000_000))  // at most 60 s: the table says so
   }
 
+  // MARK: The only state that outlives a call
+
+  /// Keeps, in this handle, that the account has to log in by other means first, if it hasn't yet. The
+  /// corresponding C function is `pam_set_data`.
+  func note(waitingForLogin uid: UInt32) {
+    unsafe cpam_note(handle, Int(uid) + 1)
+  }
+
+  /// Who was noted. The corresponding C function is `pam_get_data`.
+  var waitingForLogin: UInt32? {
+    let number = unsafe cpam_noted(handle)
+    return number == 0 ? nil : UInt32(truncatingIfNeeded: number - 1)
+  }
+
   enum Priority {
     case error, notice, debug
 

@@ -21,7 +21,11 @@ struct Deed {
     case .status: return try vault.status(account).helperStatus.reply
     case .change: return try change(&secrets)
     case .remove: return try remove(&secrets)
-    case .enroll: return try enroll(&secrets, replacing: nil)
+    case .enroll:
+      let reply = try enroll(&secrets, replacing: nil)
+      // Whoever proved the password needn't prove it again; where the mark can't be set, they must.
+      if reply.kind == .done { try? LoginMark(account, .service).set() }
+      return reply
     case .unlock:
       guard let changed = try vault.unlock(account) else { return HelperReply(.notEnrolled) }
       return HelperReply(.done, [changed ? 1 : 0])

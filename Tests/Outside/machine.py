@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 
+import pam
 from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, uid
 
 ACCOUNT = "_passcode"
@@ -135,3 +136,14 @@ def converse(data, *, user, seconds=30, **how):
             answer = b""
         helper.wait(seconds)
     return Reply(answer[1], struct.unpack("<5Q", answer[2:42]), answer[42:]) if answer else None
+
+
+def pam_run_switched(bed, first, second):
+    """Authenticates one account and opens a session for another on the same handle, as sudo does."""
+    outcome = pam.Outcome()
+    handle = pam.Handle(SERVICE, first, bed.services, [], outcome)
+    handle.call("authenticate")
+    handle.set("USER", second)
+    handle.call("open_session")
+    handle.end()
+    return outcome.results

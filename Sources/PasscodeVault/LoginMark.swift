@@ -1,0 +1,59 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// That an account has logged in by other means than the passcode since the machine started, for
+/// `first_login=deny`: an empty file /run/passcode/<uid>.login. /run doesn't outlive a boot.
+///
+/// - It MUST be set only by a session that follows our own refusal in the same handle, for the same account, and
+///   by an enrolment that proved the password: no cron job, lingering service, autologin or sudo sets it.
+/// - What can't be read MUST count as not set.
+/// - Tests: test_first_login.py.
+public struct LoginMark {
+  private let uid: UInt32
+  private let access: Access
+
+  public init(_ account: Account, _ access: Access) {
+    uid = account.uid
+    self.access = access
+  }
+
+  private var name: Bytes { Text("\(uid).login").bytes }
+
+  public var isSet: Bool {
+    guard case .found(let folder, _) = try? Trust(access: access, subject: .store).open(RunFolder.path),
+      let file = try? folder.open(name, .read)
+    else { return false }
+    return (try? file.status())?.kind == .file
+  }
+
+  /// - Throws: an error where it could not be set; then the passcode goes on waiting for another login.
+  public func set() throws(Errno) {
+    let folder = try RunFolder.open(access)
+    do throws(Errno) {
+      _ = try folder.open(name, .create(mode: 0o600))
+    } catch {
+      if error != .exists { throw error }
+    }
+  }
+}
+
+/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't.
+enum RunFolder {
+  static var path: Bytes { Bytes(text: "/run/passcode") }
+
+  @inline(never)
+  static func open(_ access: Access) throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.open(path, .directory)
+    } catch {
+      guard error == .noEntry, access == .root else { throw error }
+    }
+    try makeDirectory(path, mode: 0o700)
+    let folder = try Descriptor.open(path, .directory)
+    if let owner = serviceAccount() {
+      try folder.setOwner(owner.uid, group: 0)
+      try folder.setMode(0o2770)
+    }
+    return folder
+  }
+}

@@ -1,0 +1,21 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// Sets the account's mark, if this session is the login that it waits for: our own `authenticate` refused the
+/// account in this handle, something else of the stack let it in, and nobody asked for it on another's behalf
+/// (su and sudo say so by PAM_RUSER).
+func markLogin(_ pam: PAM) {
+  guard let uid = pam.waitingForLogin, ProcessIdentity.current().effective == 0,
+    pam.item(.requester)?.isEmpty ?? true,
+    case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
+  else { return }
+  do throws(Errno) {
+    try LoginMark(account, .root).set()
+  } catch {
+    var line = LogLine("the login could not be marked: the passcode goes on waiting for one")
+    line.add("user", user)
+    line.add("error", error.text)
+    pam.log(.error, line.text)
+  }
+}

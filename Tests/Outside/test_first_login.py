@@ -1,0 +1,139 @@
+"""first_login=deny: after a boot, a login by other means comes first."""
+
+import pytest
+
+import machine as machines
+from bed import become, uid
+from machine import RUN
+from scenario import RIGHT, refused_unasked
+from test_selfservice import ALICE, PASSWORD, alone
+from test_tool import DONE
+
+FIRST = "Log in with your password first."
+# What stands after the module lets everybody in: a password, as far as these tests go.
+STACK = "auth sufficient {module}\nauth required pam_permit.so\nsession optional {module}"
+LOGIN = ["authenticate", "open_session", "close_session"]
+
+
+@pytest.fixture
+def own(machine):
+    machine.enroll("alice", RIGHT)
+    machine.configure(first_login="deny")
+    machine.service(stack=STACK)
+    return machine
+
+
+def waits(bed, user="alice", **how):
+    """The passcode is refused, and without a prompt."""
+    bed.service()
+    refused = bed.authenticate(user, RIGHT, **how)
+    bed.service(stack=STACK)
+    return refused_unasked(refused, "PERM_DENIED", FIRST)
+
+
+def log_in(bed, user="alice", calls=LOGIN, **how):
+    outcome = bed.authenticate(user, calls=calls, **how)
+    assert outcome.results == ["SUCCESS"] * len(calls)
+
+
+@pytest.mark.parametrize("by", [{}, ALICE], ids=["root", "alice"])
+def test_a_login_by_other_means_comes_first(own, by):
+    assert waits(own, **by)
+    log_in(own)
+    assert own.authenticate("alice", RIGHT, **by).result == "SUCCESS"
+    RUN.joinpath(f"{uid('alice')}.login").unlink()  # as a boot does
+    assert waits(own, **by)
+
+
+def test_without_the_option_nobody_waits(own):
+    own.configure(first_login="allow")
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_a_module_line_may_say_it(own):
+    own.configure(first_login="allow")
+    own.service("first_login=deny")
+    assert refused_unasked(own.authenticate("alice", RIGHT), "PERM_DENIED", FIRST)
+
+
+def test_who_is_not_enrolled_or_locked_gets_the_mark_all_the_same(own):
+    own.tool("remove", "alice", check=DONE)
+    log_in(own)
+    own.enroll("alice", RIGHT)
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    "calls", [["open_session"], ["setcred", "open_session"]], ids=["cron, lingering", "autologin"]
+)
+def test_a_session_without_our_refusal_sets_no_mark(own, calls):
+    log_in(own, calls=calls)
+    assert waits(own)
+
+
+@pytest.mark.parametrize("requester", ["alice", "root"])
+def test_a_session_on_somebodys_behalf_sets_no_mark(own, requester):
+    """sudo and su say by PAM_RUSER who asks."""
+    log_in(own, items={"RUSER": requester})
+    assert waits(own)
+
+
+def test_a_session_of_another_account_sets_no_mark(own):
+    own.enroll("bob", RIGHT)
+
+    outcome = machines.pam_run_switched(own, "alice", "bob")
+    assert outcome == ["SUCCESS", "SUCCESS"]
+    assert waits(own) and waits(own, "bob")
+
+
+def test_a_refused_login_without_a_session_sets_no_mark(own):
+    log_in(own, calls=["authenticate"])
+    assert waits(own)
+
+
+def test_a_person_cannot_set_it_alone(own):
+    log_in(own, **ALICE)
+    assert waits(own)
+
+
+def test_an_enrolment_that_proved_the_password_sets_it(own):
+    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    own.typed.add(PASSWORD)
+    assert waits(own)
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+
+
+def test_an_enrolment_by_root_does_not(own):
+    own.enroll("alice", RIGHT)
+    assert waits(own)
+
+
+@pytest.mark.parametrize("harm", ["link", "folder", "open to all", "gone"])
+def test_what_cannot_be_trusted_is_no_mark(own, harm):
+    log_in(own)
+    mark = RUN / f"{uid('alice')}.login"
+    assert mark.stat().st_size == 0
+    if harm == "link":
+        mark.rename(mark.with_name("elsewhere"))
+        mark.symlink_to("elsewhere")
+    elif harm == "folder":
+        mark.unlink()
+        mark.mkdir()
+    elif harm == "open to all":
+        RUN.chmod(0o2777)
+    else:
+        RUN.rename(own.folder / "run")
+    assert waits(own) and waits(own, **ALICE)
+    if harm == "gone":
+        log_in(own)  # root's caller makes it
+        assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+        machines.shutil.rmtree(own.folder / "run")
+
+
+def test_sessions_succeed_whatever_is_wrong(own):
+    own.configure("colour=green")
+    own.service(stack="auth required pam_permit.so\nsession required {module}")
+    log_in(own)
+    RUN.chmod(0)
+    log_in(own, prepare=become("alice"))
