@@ -79,7 +79,9 @@ struct Service {
     if !operation.row.isForSuspended, try vault.status(permit.account).state == .disabled {
       return HelperReply(.disabled)
     }
-    if request.head.wantsLogin, !LoginMark(permit.account, .service).isSet { return HelperReply(.beforeLogin) }
+    if request.head.wantsLogin, !LoginMark(permit.account, .service).isSet {
+      return HelperReply(.beforeLogin)
+    }
     let reply = try deed.reply(to: operation, &request.secrets)
     if let word = operation.word(reply) { log(event(word, permit.account)) }
     return reply

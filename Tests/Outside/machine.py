@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 import pam
-from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, uid
+from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, become, uid  # noqa: F401
 
 ACCOUNT = "_passcode"
 HELPER = pathlib.Path("/usr/libexec/passcode-helper")
@@ -39,8 +39,8 @@ def install():
 
 
 def uninstall():
-    sh("umount", "/var/lib")
-    sh("umount", "/usr/libexec")
+    sh("umount", "--lazy", "/var/lib")
+    sh("umount", "--lazy", "/usr/libexec")
     shutil.rmtree("/run/passcode-cover")
     sh("userdel", ACCOUNT)
 

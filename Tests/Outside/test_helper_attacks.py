@@ -1,0 +1,473 @@
+"""What a caller without root can do to the helper, and what comes of it: refused, counted, or harmless."""
+
+import ctypes
+import fcntl
+import os
+import pathlib
+import resource
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+import machine as machines
+from bed import uid, wait_for
+from machine import CONFIGURATION, HELPER, KEY, STORE, ask, converse, person, request
+from scenario import RIGHT, WRONG
+from test_tool import DONE
+
+GRANTED, WRONG_ONE, NOT_PERMITTED, UNAVAILABLE, OPEN = 1, 2, 9, 11, 16
+LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
+
+
+@pytest.fixture
+def own(machine):
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    return machine
+
+
+def verify(code=RIGHT, **how):
+    return converse(request(VERIFY, uid("alice"), passcode=code), user="alice", **how)
+
+
+def unharmed(bed, before):
+    return bed.record("alice") == before and verify().kind == GRANTED
+
+
+# MARK: Whose
+
+
+@pytest.mark.parametrize("operation", [LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK])
+@pytest.mark.parametrize("about", ["bob", "root"])
+def test_nobody_elses(own, operation, about):
+    before = own.record("bob")
+    secrets = {VERIFY: {"passcode": RIGHT}, CHANGE: {"passcode": RIGHT, "new": "8305"}, REMOVE: {"passcode": RIGHT},
+               ENROLL: {"new": "8305", "password": "x"}, UNLOCK: {"password": "x"}}  # fmt: skip
+    assert ask(operation, about, user="alice", **secrets.get(operation, {})).kind == NOT_PERMITTED
+    assert own.record("bob") == before
+
+
+def test_root_may_ask_about_anybody_but_not_in_their_place(own):
+    assert ask(VERIFY, "alice", user="root", passcode=RIGHT).kind == GRANTED
+    assert ask(REMOVE, "alice", user="root", passcode=RIGHT).kind == NOT_PERMITTED
+
+
+# MARK: The request
+
+
+def malformed():
+    good = request(VERIFY, uid("alice"), passcode=RIGHT)
+    yield "nothing", b""
+    for length in (1, 9, 10, 13):
+        yield f"only {length} bytes", good[:length]
+    yield "a byte more", good + b"\0"
+    yield "two of them", good + good
+    for offset, value in [(0, 0), (0, 2), (1, 0), (1, 8), (6, 2), (6, 255), (7, 5), (7, 0x44), (8, 1), (9, 255)]:
+        yield f"byte {offset} is {value}", good[:offset] + bytes([value]) + good[offset + 1 :]
+    for code in (b"abcd", b"047\n", b"\0\0\0\0", b"04 1"):
+        yield f"passcode {code!r}", good[:10] + code
+    yield "a password too long", request(UNLOCK, uid("alice"), password="x" * 513)
+    yield "HTTP", b"GET / HTTP/1.0\r\n\r\n"
+
+
+def test_what_is_no_request_is_not_answered(own):
+    before = own.record("alice")
+    for name, data in malformed():
+        assert converse(data, user="alice") is None, name
+    assert unharmed(own, before)
+
+
+def test_a_hundred_megabytes(own):
+    start = time.monotonic()
+    before = own.record("alice")
+    assert converse(request(VERIFY, uid("alice"), passcode=RIGHT) + b"0" * 100_000_000, user="alice") is None
+    assert time.monotonic() - start < 5 and unharmed(own, before)
+
+
+def pieces(data, pause, **how):
+    """Sends it byte by byte; the process, and our end."""
+    ours, theirs = socket.socketpair()
+    helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **{**person("alice"), **how})
+    theirs.close()
+    for index in range(len(data)):
+        ours.sendall(data[index : index + 1])
+        time.sleep(pause)
+    return helper, ours
+
+
+def test_a_request_in_pieces(own):
+    helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0.005)
+    ours.shutdown(socket.SHUT_WR)
+    assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
+
+
+def test_a_request_that_does_not_end_ends_the_helper(own):
+    """After 30 seconds; meanwhile it holds nothing."""
+    whole = request(VERIFY, uid("alice"), passcode=RIGHT)
+    stuck = [pieces(whole[:length], 0) for length in (0, 5, 12, len(whole))]
+    start = time.monotonic()
+    assert verify().kind == GRANTED
+    for helper, ours in stuck:
+        assert helper.wait(40) == -signal.SIGALRM and ours.recv(1) == b""
+    assert 25 < time.monotonic() - start < 35
+
+
+def test_a_reply_that_nobody_reads(own):
+    helper, ours = pieces(request(VERIFY, uid("alice"), passcode=WRONG[0]), 0)
+    ours.shutdown(socket.SHUT_RDWR)
+    ours.close()
+    helper.wait(10)
+    assert own.failures("alice") <= 1 and verify().kind == GRANTED
+
+
+# MARK: What is inherited
+
+
+@pytest.mark.parametrize("stdin", ["terminal", "file", "pipe", "nothing", "directory"])
+def test_only_a_socket_is_answered(own, stdin):
+    main, terminal = os.openpty()
+    ends = {"terminal": terminal, "file": os.open("/etc/passwd", os.O_RDONLY), "pipe": os.pipe()[0],
+            "nothing": None, "directory": os.open("/", os.O_RDONLY)}  # fmt: skip
+    close = (lambda: os.close(0)) if stdin == "nothing" else None
+    done = subprocess.run(
+        [HELPER], stdin=ends[stdin], capture_output=True, preexec_fn=close, timeout=10, **person("alice")
+    )
+    assert done.returncode == 1 and done.stdout == b"" and b"not by hand" in done.stderr
+
+
+HOSTILE = {
+    "LD_PRELOAD": "/run/passcode-evil/evil.so", "LD_LIBRARY_PATH": "/run/passcode-evil", "LD_AUDIT": "evil.so",
+    "LD_DEBUG": "all", "LD_DEBUG_OUTPUT": "/run/passcode-evil/debug", "LD_PROFILE": "libc.so.6", "LD_BIND_NOT": "1",
+    "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165", "MALLOC_TRACE": "/run/passcode-evil/trace",
+    "GLIBC_TUNABLES": "glibc.malloc.check=3", "LC_ALL": "../../evil", "LANG": "xx", "LOCPATH": "/run/passcode-evil",
+    "NLSPATH": "/run/passcode-evil/%N", "GCONV_PATH": "/run/passcode-evil", "HOME": "/run/passcode-evil", "TZ": ":/evil",
+    "TZDIR": "/run/passcode-evil", "TMPDIR": "/run/passcode-evil", "HOSTALIASES": "/etc/shadow", "USER": "root",
+    "LOGNAME": "root", "SUDO_USER": "root", "PATH": "/run/passcode-evil", "IFS": "/", "SHELLOPTS": "xtrace",
+    "PASSCODE_CONF": "/run/passcode-evil/passcode.conf", "STORE": "/run/passcode-evil", "RES_OPTIONS": "debug",
+    "SWIFT_BACKTRACE": "enable=yes", "LIBPAM_DEBUG": "1", "A" * 1000: "B" * 100_000,
+}  # fmt: skip
+
+
+def test_a_hostile_environment_changes_nothing(own):
+    folder = pathlib.Path("/run/passcode-evil")
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    try:
+        (folder / "evil.so").write_bytes(b"not a library")
+        assert verify(env=HOSTILE).kind == GRANTED
+        assert verify(WRONG[0], env=HOSTILE).kind == WRONG_ONE and own.failures("alice") == 1
+        assert [file.name for file in folder.iterdir()] == ["evil.so"]
+    finally:
+        machines.shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], [""], ["-sh"], ["--help"], ["passcode", "--conf", "/tmp/evil.conf", "status"], ["x" * 100_000], ["a"] * 5_000],
+    ids=["none", "empty", "login shell", "help", "conf", "long", "many"],
+)
+def test_arguments_change_nothing(own, arguments):
+    def start():
+        """execve itself: Python's own refuses an empty first argument."""
+        texts = (ctypes.c_char_p * (len(arguments) + 1))(*[text.encode() for text in arguments], None)
+        who = person("alice")
+        os.setgroups([])
+        os.setresgid(*[who["group"]] * 3)
+        os.setresuid(*[who["user"]] * 3)
+        ctypes.CDLL(None).execve(bytes(HELPER), texts, (ctypes.c_char_p * 1)(None))
+
+    ours, theirs = socket.socketpair()
+    helper = subprocess.Popen(["/bin/false"], stdin=theirs, preexec_fn=start)
+    theirs.close()
+    ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
+    ours.shutdown(socket.SHUT_WR)
+    assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
+
+
+def inherited(name):
+    """For preexec_fn: one kind of bad inheritance."""
+    everything = range(1, signal.NSIG)
+    settable = [number for number in everything if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33)]
+
+    def limit(which, value):
+        return lambda: resource.setrlimit(which, (value, value))
+
+    def ignore():
+        for number in settable:
+            signal.signal(number, signal.SIG_IGN)
+
+    def descriptors():
+        for _ in range(200):
+            os.set_inheritable(os.open("/etc/passwd", os.O_RDONLY), True)
+
+    return {
+        "signals blocked": lambda: signal.pthread_sigmask(signal.SIG_SETMASK, settable),
+        "signals ignored": ignore,
+        "a timer": lambda: signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02),
+        "a processor timer": lambda: signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001),
+        "umask 0": lambda: os.umask(0),
+        "umask 777": lambda: os.umask(0o777),
+        "another folder": lambda: os.chdir("/root" if os.geteuid() == 0 else "/run"),
+        "closed output": lambda: (os.close(1), os.close(2)),
+        "many descriptors": descriptors,
+        "niceness": lambda: os.nice(19),
+        "core dumps": limit(resource.RLIMIT_CORE, resource.RLIM_INFINITY),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["signals blocked", "signals ignored", "a timer", "a processor timer", "umask 0", "umask 777", "another folder",
+     "closed output", "many descriptors", "niceness", "core dumps"],
+)  # fmt: skip
+def test_what_is_inherited_changes_nothing(own, name):
+    own.configure(opslimit="3", memlimit="32M")
+    own.enroll("alice", RIGHT)
+    assert verify(preexec_fn=inherited(name)).kind == GRANTED
+    assert verify(WRONG[0], preexec_fn=inherited(name)).kind == WRONG_ONE
+    status = own.record_file("alice").stat()
+    assert (status.st_mode & 0o7777, status.st_size, own.failures("alice")) == (0o660, 8192, 1)
+
+
+@pytest.mark.parametrize(
+    "which, value",
+    [("FSIZE", 0), ("FSIZE", 100), ("FSIZE", 5000), ("NOFILE", 3), ("NOFILE", 5), ("AS", 8 << 20), ("AS", 24 << 20),
+     ("DATA", 1 << 20), ("NPROC", 0), ("STACK", 1 << 16), ("MEMLOCK", 0), ("CPU", 1), ("SIGPENDING", 0)],
+)  # fmt: skip
+def test_tight_limits_refuse_or_count_and_never_refund(own, which, value):
+    """A wrong one under any limit is refused, or counted; the record stays whole."""
+    own.configure(memlimit="16M")
+    own.enroll("alice", RIGHT)
+    assert verify(WRONG[0]).kind == WRONG_ONE
+    for failures in range(1, 3):
+        limits = lambda: resource.setrlimit(getattr(resource, "RLIMIT_" + which), (value, value))  # noqa: E731
+        try:
+            reply = verify(WRONG[failures], preexec_fn=limits)
+        except (OSError, subprocess.SubprocessError):
+            reply = None  # it could not even be started
+        assert reply is None or reply.kind in (WRONG_ONE, UNAVAILABLE, 3, 5)
+        assert own.failures("alice") >= (failures + 1 if reply and reply.kind in (WRONG_ONE, 3) else 1)
+    assert own.status("alice")["state"] in ("ok", "locked")
+
+
+# MARK: While it runs
+
+
+class Waiting:
+    """A helper that waits for the record, which is held meanwhile: `_passcode` wholly, the secret in its memory."""
+
+    def __init__(self, bed, code=RIGHT, **how):
+        self.held = os.open(bed.record_file("alice"), os.O_RDWR)
+        fcntl.flock(self.held, fcntl.LOCK_EX)
+        self.helper, self.ours = pieces(request(VERIFY, uid("alice"), passcode=code), 0, **how)
+        self.ours.shutdown(socket.SHUT_WR)
+        wait_for(lambda: self.uids() == {str(uid("_passcode"))})
+        wait_for(self.opened)
+        self.pid = self.helper.pid
+
+    def uids(self):
+        return set(self.status("Uid"))
+
+    def status(self, name):
+        for line in pathlib.Path(f"/proc/{self.helper.pid}/status").read_text().splitlines():
+            if line.startswith(name + ":"):
+                return line.split()[1:]
+
+    def opened(self):
+        return [fd for fd in os.listdir(f"/proc/{self.helper.pid}/fd")
+                if os.readlink(f"/proc/{self.helper.pid}/fd/{fd}").startswith(str(STORE))]  # fmt: skip
+
+    def answer(self):
+        os.close(self.held)
+        data = self.ours.recv(4096)
+        self.helper.wait(10)
+        return data[1] if data else None
+
+
+def as_alice(work):
+    """What it returns, done by alice: an errno, or 0."""
+    child = os.fork()
+    if child == 0:
+        who = person("alice")
+        os.setgroups([])
+        os.setresgid(*[who["group"]] * 3)
+        os.setresuid(*[who["user"]] * 3)
+        try:
+            work()
+        except OSError as error:
+            os._exit(error.errno)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_its_caller_cannot_signal_trace_or_read_it(own):
+    waiting = Waiting(own)
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def attach():
+        if libc.ptrace(16, waiting.pid, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def resume():
+        if libc.prlimit(waiting.pid, 7, None, ctypes.create_string_buffer(16)) != 0:
+            raise OSError(ctypes.get_errno(), "prlimit")
+
+    for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT, signal.SIGTERM, signal.SIGINT, signal.SIGALRM, 64):
+        assert as_alice(lambda number=number: os.kill(waiting.pid, number)) == 1
+    assert as_alice(attach) == 1 and as_alice(resume) == 1
+    assert as_alice(lambda: os.setpriority(os.PRIO_PROCESS, waiting.pid, 19)) == 1
+    for name in ("mem", "environ", "maps", "auxv", "stack", "syscall", "io", "fd", "cwd", "exe", "map_files"):
+        path = f"/proc/{waiting.pid}/{name}"
+        look = os.listdir if name in ("fd", "map_files") else os.readlink if name in ("cwd", "exe") else open
+        assert as_alice(lambda look=look, path=path: look(path)) in (1, 13), name
+    assert waiting.answer() == GRANTED
+
+
+def test_what_it_is_while_it_waits(own):
+    waiting = Waiting(own, env={"SECRET": "x"}, preexec_fn=inherited("many descriptors"))
+    service = str(uid("_passcode"))
+    assert waiting.status("Uid") == [service] * 4
+    assert len(set(waiting.status("Gid"))) == 1 and waiting.status("Groups") == []
+    assert waiting.status("SigIgn") == waiting.status("SigCgt") == ["0" * 16]
+    assert waiting.status("Umask") == ["0077"] and waiting.status("CapPrm") == waiting.status("CapEff") == ["0" * 16]
+    process = pathlib.Path(f"/proc/{waiting.pid}")
+    stat = (process / "stat").read_text().rsplit(")", 1)[1].split()
+    assert stat[3] == str(waiting.pid) and stat[4] == "0", "a session of its own, without a terminal"
+    assert os.readlink(process / "cwd") == "/" and (process / "environ").stat().st_uid == 0
+    targets = {os.readlink(process / "fd" / fd) for fd in os.listdir(process / "fd")}
+    assert not any("passwd" in target for target in targets) and len(targets) <= 6
+    assert RIGHT.encode() not in (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+    core = [line.split() for line in (process / "limits").read_text().splitlines() if "core file" in line]
+    assert core[0][4:6] == ["0", "0"]
+    assert waiting.answer() == GRANTED
+
+
+def test_it_dumps_no_core(own):
+    waiting = Waiting(own, preexec_fn=inherited("core dumps"))
+    os.kill(waiting.pid, signal.SIGSEGV)
+    _, status = os.waitpid(waiting.pid, 0)
+    assert os.WTERMSIG(status) == signal.SIGSEGV and not os.WCOREDUMP(status)
+    os.close(waiting.held)
+    assert verify().kind == GRANTED
+
+
+def test_its_secrets_are_not_dumped_and_are_in_guarded_memory_only(own):
+    """Root reads all of its memory: the code is nowhere but in the arena, which a dump leaves out (dd)."""
+    code = "830517"
+    own.enroll("alice", code)
+    waiting = Waiting(own, code)
+    process, places = pathlib.Path(f"/proc/{waiting.pid}"), []
+    with open(process / "mem", "rb", 0) as memory:
+        region = None
+        for line in (process / "smaps").read_text().splitlines():
+            head = line.split()
+            if "-" in head[0] and ":" not in head[0]:
+                region = [int(part, 16) for part in head[0].split("-")]
+                readable = head[1].startswith("r") and "[v" not in line
+            elif head[0] == "VmFlags:" and readable:
+                memory.seek(region[0])
+                if code.encode() in memory.read(region[1] - region[0]):
+                    places.append("dd" in head)
+    assert places == [True]
+    assert waiting.answer() == GRANTED
+
+
+def test_stopped_before_it_is_somebody_else_it_holds_nothing(own):
+    """Its caller can stop it until then: nobody waits for it, not even the caller's own next attempt."""
+    helper, ours = pieces(b"\1", 0)
+    assert as_alice(lambda: os.kill(helper.pid, signal.SIGSTOP)) == 0
+    start = time.monotonic()
+    assert verify().kind == GRANTED and time.monotonic() - start < 2
+    assert as_alice(lambda: os.kill(helper.pid, signal.SIGKILL)) == 0
+    helper.wait(5)
+    ours.close()
+
+
+def test_a_frozen_helper_keeps_nobody_else_out_and_its_own_person_not_for_ever(own):
+    """Only root, or a frozen cgroup, can do this; SIGSTOP by root stands for both."""
+    own.configure(opslimit="8", memlimit="256M", max_parallel="1")
+    own.enroll("alice", RIGHT)
+    helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0)
+    ours.shutdown(socket.SHUT_WR)
+    wait_for(lambda: own_failures(own) == 1)
+    os.kill(helper.pid, signal.SIGSTOP)
+    own.configure(opslimit="1", memlimit="64K")
+    start = time.monotonic()
+    assert verify(seconds=30).kind == UNAVAILABLE
+    assert 9 < time.monotonic() - start < 15
+    bob = converse(request(VERIFY, uid("bob"), passcode=RIGHT), user="bob", seconds=30)
+    assert bob.kind == GRANTED
+    os.kill(helper.pid, signal.SIGCONT)
+    assert ours.recv(4096)[1] == GRANTED
+    helper.wait(10)
+
+
+def own_failures(bed):
+    """Without waiting for the record's lock."""
+    texts = [bed.record("alice")[start : start + 4096] for start in (0, 4096)]
+    newest = max(texts, key=lambda text: int(text.split(b"generation=")[1].split(b"\n")[0]))
+    return int(newest.split(b"failures=")[1].split(b"\n")[0])
+
+
+def test_killed_while_hashing_the_attempt_counts(own):
+    own.configure(opslimit="8", memlimit="256M")
+    own.enroll("alice", RIGHT)
+    helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0)
+    ours.shutdown(socket.SHUT_WR)
+    wait_for(lambda: own_failures(own) == 1)
+    os.kill(helper.pid, signal.SIGKILL)
+    assert ours.recv(4096) == b"" and helper.wait(5) == -signal.SIGKILL
+    assert own.failures("alice") == 1 and verify(seconds=60).kind == GRANTED
+
+
+def test_a_caller_that_is_killed_leaves_a_counted_attempt(own):
+    """Ending one's lock screen in time doesn't take the attempt back."""
+    own.configure(opslimit="8", memlimit="256M")
+    own.enroll("alice", RIGHT)
+    host = own.start("alice", WRONG[0], prepare=machines.become("alice"))
+    wait_for(lambda: own_failures(own) == 1)
+    os.kill(host.child, signal.SIGKILL)
+    host.wait()
+    wait_for(lambda: not subprocess.run(["pgrep", "-x", "passcode-helper"], capture_output=True).stdout)
+    assert own.failures("alice") == 1
+
+
+# MARK: Links, and stores that somebody put there
+
+
+@pytest.mark.parametrize("path", [CONFIGURATION, KEY, STORE, CONFIGURATION.parent, KEY.parent], ids=str)
+def test_a_symbolic_link_in_a_path_is_refused(own, path):
+    real = path.with_name(path.name + "-real")
+    path.rename(real)
+    path.symlink_to(real)
+    try:
+        assert verify().kind == UNAVAILABLE
+    finally:
+        path.unlink()
+        real.rename(path)
+    assert verify().kind == GRANTED
+
+
+@pytest.mark.parametrize("how", ["symbolic", "hard"])
+def test_a_link_to_a_record_is_refused(own, how):
+    mine, bobs = own.record_file("alice"), own.record_file("bob")
+    before = own.record("bob")
+    mine.unlink()
+    mine.symlink_to(bobs) if how == "symbolic" else os.link(bobs, mine)
+    assert verify().kind == UNAVAILABLE and own.record("bob") == before
+
+
+@pytest.mark.parametrize("what", ["store", "record", "key", "configuration"])
+def test_what_belongs_to_the_person_is_not_trusted(own, what):
+    path = {"store": STORE, "record": own.record_file("alice"), "key": KEY, "configuration": CONFIGURATION}[what]
+    machines.shutil.chown(path, "alice")
+    assert verify().kind == UNAVAILABLE
+
+
+def test_the_store_is_closed_to_its_person(own):
+    assert as_alice(lambda: os.listdir(STORE)) == as_alice(lambda: open(own.record_file("alice"))) == 13
+    assert as_alice(lambda: open(KEY)) == 13
+    own.tool("status", user="alice", check=DONE)

@@ -1,0 +1,220 @@
+"""Real programs, as they are installed: each with a stack of the module and pam_unix."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pexpect
+import pytest
+
+import machine as machines
+from bed import MODULE, uid, wait_for
+from machine import RUN, person
+from scenario import RIGHT, WRONG
+
+PASSWORD = "correct horse"
+SUDO = "password for alice: "
+FOLDER = pathlib.Path("/etc/pam.d")
+STACK = f"""auth [success=done default=ignore] {MODULE}
+auth required pam_unix.so
+account required pam_permit.so
+session optional {MODULE}
+session required pam_permit.so
+"""
+
+
+@pytest.fixture
+def own(machine):
+    for name in ("alice", "bob"):
+        machines.sh("chpasswd", "-c", "SHA256", input=f"{name}:{PASSWORD}".encode())
+        machine.enroll(name, RIGHT)
+    machine.typed |= {PASSWORD, *WRONG[:3]}
+    kept = {}
+    for service in ("sudo", "su", "login", "i3lock", "pamtester"):
+        path = FOLDER / service
+        kept[path] = path.read_bytes() if path.exists() else None
+        path.write_text(STACK)
+    sudoers = pathlib.Path("/etc/sudoers")
+    kept[sudoers] = sudoers.read_bytes()
+    sudoers.write_text("Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\nroot ALL=(ALL) ALL\n")
+    yield machine
+    for path, content in kept.items():
+        path.unlink() if content is None else path.write_bytes(content)
+
+
+def run(*command, stdin="", user="alice", **how):
+    return subprocess.run(
+        command, input=stdin, capture_output=True, text=True, timeout=60, cwd="/", **{**person(user), **how}
+    )
+
+
+def terminal(*command, user="alice"):
+    who = person(user)
+
+    def become():
+        os.setgroups([])
+        os.setresgid(*[who["group"]] * 3)
+        os.setresuid(*[who["user"]] * 3)
+
+    return pexpect.spawn(command[0], list(command[1:]), preexec_fn=become, encoding="utf-8", timeout=30, cwd="/")
+
+
+def prompted(child, *dialogue):
+    """Answers these prompts, in this order, each without echo."""
+    for prompt, answer in dialogue:
+        child.expect(prompt)
+        assert child.waitnoecho(timeout=5)
+        child.send(answer + "\r")
+
+
+def test_pamtester_as_an_ordinary_user(own):
+    assert run("pamtester", "pamtester", "alice", "authenticate", stdin=RIGHT).returncode == 0
+    assert run("pamtester", "pamtester", "alice", "authenticate", stdin=WRONG[0]).returncode != 0
+    assert own.failures("alice") == 1
+
+
+def test_no_new_privileges_is_a_clear_refusal(own):
+    """systemd's NoNewPrivileges=: no helper can help, and the log says why."""
+    assert run("setpriv", "--no-new-privs", "pamtester", "pamtester", "alice", "authenticate", stdin=RIGHT).returncode
+    assert any("no_new_privs" in line.message for line in own.log())
+    assert own.failures("alice") == 0
+
+
+# MARK: sudo
+
+
+def test_sudo(own):
+    child = terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode: ", RIGHT))
+    child.expect(r"\b0\r\n")
+    child.expect(pexpect.EOF)
+
+
+def test_sudo_falls_through_to_the_password(own):
+    child = terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode: ", ""), (SUDO, PASSWORD))
+    child.expect(r"\b0\r\n")
+    assert own.failures("alice") == 0
+
+
+def test_sudo_reads_its_standard_input(own):
+    """The passcode there; or the password, which the module doesn't count, and then once more for pam_unix."""
+    assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n").stdout == "0\n"
+    assert run("sudo", "-S", "id", "-u", stdin=f"{PASSWORD}\n{PASSWORD}\n").stdout == "0\n"
+    assert own.failures("alice") == 0
+
+
+def test_sudo_locks_and_the_password_goes_on(own):
+    child = terminal("sudo", "id", "-u")
+    for code in WRONG[:3]:
+        prompted(child, ("Passcode: ", code), (SUDO, "no"))
+    child.expect(pexpect.EOF)
+    assert own.status("alice")["state"] == "locked"
+    child = terminal("sudo", "id", "-u")
+    prompted(child, (SUDO, PASSWORD))
+    child.expect(r"\b0\r\n")
+
+
+# MARK: su
+
+
+def test_su_to_oneself(own):
+    child = terminal("su", "alice", "-c", "id -un")
+    prompted(child, ("Passcode: ", RIGHT))
+    child.expect(r"\balice\r\n")
+
+
+def test_su_to_another_asks_the_password_only(own):
+    before = own.record("bob")
+    child = terminal("su", "bob", "-c", "id -un")
+    prompted(child, ("^Password: ", PASSWORD))
+    child.expect(r"\bbob\r\n")
+    child = terminal("su", "bob", "-c", "id -un")
+    prompted(child, ("^Password: ", RIGHT))
+    child.expect("failure")
+    assert own.record("bob") == before
+
+
+def test_su_by_root_asks_the_passcode_where_pam_asks_at_all(own):
+    child = terminal("su", "bob", "-c", "id -un", user="root")
+    prompted(child, ("Passcode: ", RIGHT))
+    child.expect(r"\bbob\r\n")
+
+
+# MARK: login
+
+
+def log_in(*dialogue):
+    child = terminal("login", "alice", user="root")
+    prompted(child, *dialogue)
+    child.sendline("echo uid=$(id -u)")
+    try:
+        child.expect(f"uid={uid('alice')}")
+    except pexpect.EOF:  # its vhangup closes the terminal once
+        child.expect(f"uid={uid('alice')}")
+    child.sendline("exit")
+    child.close()
+
+
+def test_login(own):
+    log_in(("Passcode: ", RIGHT))
+
+
+def test_the_first_login_after_a_boot(own):
+    """The password, once; sudo doesn't count for one, even to oneself."""
+    own.configure(first_login="deny")
+    for target in ("root", "alice"):
+        child = terminal("sudo", "-u", target, "id", "-u")
+        # No passcode is asked. (Why, sudo keeps to itself: it calls PAM silently.)
+        prompted(child, ("^.sudo. " + SUDO, PASSWORD))
+        child.expect(pexpect.EOF)
+    assert list(RUN.glob("*.login")) == []
+    log_in(("Log in with your password first.\r\nPassword: ", PASSWORD))
+    assert [path.name for path in RUN.glob("*.login")] == [f"{uid('alice')}.login"]
+    log_in(("Passcode: ", RIGHT))
+    assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n").stdout == "0\n"
+
+
+# MARK: A lock screen that really runs without root
+
+
+@pytest.fixture
+def screen():
+    """An X server of alice's, without a screen."""
+    display = ":87"
+    shutil.rmtree("/tmp/.X11-unix/X87", ignore_errors=True)
+    server = subprocess.Popen(
+        ["Xvfb", display, "-screen", "0", "320x200x24", "-nolisten", "tcp", "-ac"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **person("alice"),
+    )  # fmt: skip
+    wait_for(lambda: pathlib.Path("/tmp/.X11-unix/X87").exists())
+    yield display
+    server.terminate()
+    server.wait(10)
+    pathlib.Path("/tmp/.X87-lock").unlink(missing_ok=True)
+
+
+def test_i3lock(own, screen):
+    environment = {"DISPLAY": screen, "PATH": os.environ["PATH"], "HOME": "/"}
+    locker = subprocess.Popen(["i3lock", "-n"], env=environment, **person("alice"))
+    try:
+        def type(text):
+            run("xdotool", "type", "--delay", "20", text, env=environment)
+            run("xdotool", "key", "Return", env=environment)
+
+        time.sleep(1)  # it grabs the keyboard
+        type(WRONG[0])
+        wait_for(lambda: own.failures("alice") == 1)
+        time.sleep(1)
+        assert locker.poll() is None, "a wrong one opens nothing"
+        time.sleep(2)
+        type(RIGHT)
+        assert locker.wait(15) == 0
+        assert own.failures("alice") == 0
+    finally:
+        if locker.poll() is None:
+            locker.send_signal(signal.SIGKILL)
+            locker.wait()
