@@ -46,9 +46,9 @@ struct Deed {
   }
 
   private func change(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
-    if let reply = try refusal(secrets) { return reply }
     let (verdict, mark) = try attempt(&secrets)
     guard verdict == .granted, let mark else { return HelperReply(verdict: verdict) }
+    secrets.copy(.code, to: .old)
     return try enroll(&secrets, replacing: mark)
   }
 
@@ -62,19 +62,21 @@ struct Deed {
   }
 
   private func enroll(_ secrets: inout Secrets, replacing mark: Bytes?) throws(Fault) -> HelperReply {
-    if let reply = try refusal(secrets) { return reply }
     secrets.copy(.other, to: .code)
     secrets.wipe(.other)
+    if let problem = try problem(secrets) { return HelperReply(.refused, text: problem.bytes) }
     try vault.enroll(account, &secrets, replacing: mark)
     return HelperReply(.done, [1])
   }
 
-  /// Why the new passcode, in `other`, may not be chosen; nil: nothing.
-  private func refusal(_ secrets: borrowing Secrets) throws(Fault) -> HelperReply? {
-    guard vault.configuration.options.policy.lengths.allow(secrets.count(.other)) else {
-      return HelperReply(.refused, text: Bytes(text: "the configuration (lengths) doesn't allow that length"))
+  /// Why the new passcode, in `code`, may not be chosen; nil: nothing.
+  private func problem(_ secrets: borrowing Secrets) throws(Fault) -> Text? {
+    let policy = vault.configuration.options.policy
+    guard policy.lengths.allow(secrets.count(.code)) else {
+      return "the configuration (lengths) doesn't allow that length"
     }
-    return nil
+    guard policy.weak == .refuse, let weakness = try vault.weakness(account, secrets) else { return nil }
+    return "too easy to guess: \(weakness.text)"
   }
 }
 

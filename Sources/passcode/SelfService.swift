@@ -61,8 +61,8 @@ struct SelfService {
     var secrets = try newSecrets()
     let password = try askPassword()
     let vault = vault()
-    let new = try NewPasscode(session, vault, session.asker)
-    if session.generates { new.generate(&secrets, sodium) } else { try new.choose(&secrets) }
+    let new = try NewPasscode(session, vault, account, session.asker)
+    if session.generates { try new.generate(&secrets, sodium) } else { try new.choose(&secrets) }
     let request = try makeRequest(new: secrets, line: password)
     try done(ask(.enroll, request))
     if session.generates {
@@ -80,7 +80,8 @@ struct SelfService {
     let verdict = try verify("Old passcode: ", &old)
     guard verdict == .granted else { return tell(verdict) }
     var secrets = try newSecrets()
-    try NewPasscode(session, vault(), session.asker).choose(&secrets)
+    secrets.copy(.code, of: old, to: .old)
+    try NewPasscode(session, vault(), account, session.asker).choose(&secrets)
     let request = try makeRequest(old: old, new: secrets)
     let reply = try ask(.change, request)
     if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }

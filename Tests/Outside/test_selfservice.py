@@ -158,6 +158,20 @@ def test_a_length_that_is_not_allowed(own):
     assert reply.kind == 21 and b"lengths" in reply.text
 
 
+def test_a_weak_one(own):
+    """By the tool, before anything is asked of the helper; and by the helper, whoever asks."""
+    own.configure(weak="refuse")
+    alone(own, "enroll", PASSWORD, "1234", check=POLICY)
+    reply = machines.ask(6, "alice", new="1234", password=PASSWORD, user="alice")
+    assert reply.kind == 21 and b"easy to guess" in reply.text
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    alone(own, "change", RIGHT, RIGHT[::-1], check=POLICY)
+    reply = machines.ask(4, "alice", passcode=RIGHT, new=RIGHT[::-1], user="alice")
+    assert reply.kind == 21 and b"backwards" in reply.text
+    own.configure(weak="allow")
+    alone(own, "change", RIGHT, "1234", check=DONE)
+
+
 def test_a_generated_one(own):
     answer = alone(own, "enroll", PASSWORD, check=DONE, arguments=["--generate"])
     code = answer.output.split()[-1]
