@@ -21,7 +21,7 @@ public struct PersonalData: Equatable, Sendable {
   /// - Parameters: as in the account's passwd entry; any bytes. GECOS is `name,room,work phone,home phone,anything`.
   public init(userName: Bytes, gecos: Bytes, uid: UInt32, home: Bytes) {
     addGecos(gecos)
-    addNumber(.userID, Bytes(text: "\(uid)"))
+    addNumber(.userID, decimalDigits(UInt64(uid)))
     add(.userName, digits(userName))
     add(.spelledName, spelled(userName[...]))
     for component in home.split(separator: UInt8(ascii: "/")) { add(.home, digits(Bytes(component))) }
