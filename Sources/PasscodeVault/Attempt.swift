@@ -9,15 +9,16 @@ public import PasscodeSystem
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the typing.                     test_parallel.py
 //  4  The charge is durable before Argon2 starts.                               test_syscalls.py
-//  5  `granted` comes from one line.                                            VaultTests
+//  5  `granted` comes from one line.                                            AttemptTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
 //     changes the verdict. A failure writes nothing more.                       test_syscalls.py
-//  7  Killed or cut off at any instruction: an untouched record or a charged one.  test_crash.py
+//  7  Killed or cut off at any instruction: an untouched record or a charged
+//     one.                                                       test_every_call.py, test_power_loss.py
 //  9  While locked or disabled nothing is hashed, and nothing written but what
 //     time makes necessary (10).                                                test_module.py
 // 10  Time: see Ledger.                                                         LedgerTests, test_clock.py
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
-// 12  Every wait ends, and hashing is bounded on the machine: `Wait`, `Places`. test_storm.py
+// 12  Every wait ends, and hashing is bounded on the machine: `Wait`, `Places`. test_places.py
 
 /// One login: what is open from the look before the prompt to the attempt after it. Nothing is locked in
 /// between, and no secret is kept.

@@ -9,7 +9,7 @@ internal import PasscodeSystem
 /// A place is held by an open-file-description lock on its byte: a process that dies gives it back. Whoever takes
 /// one touches the file, so that those who wait see that something moves.
 ///
-/// MUST 12 of the attempt protocol (tests: test_storm.py):
+/// MUST 12 of the attempt protocol (tests: test_places.py):
 /// - The record's lock MUST be taken first, then the place, always.
 /// - Waiting MUST end: when no place was taken for 9 s (all holders are stuck: the attempt goes on without
 ///   a place, and that is logged), or after 120 s of movement (`unavailable`, uncharged).
