@@ -134,7 +134,7 @@ final class TestBed {
 
   /// Tells one credential from the next.
   func mark() throws -> Bytes {
-    vault.mark(try contents()?.record)
+    vault.mark(try #require(try contents()).record)
   }
 
   private var recordFile: URL { folder.appendingPathComponent("store/\(account.uid)") }
