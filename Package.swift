@@ -27,7 +27,11 @@ let cSettings: [CSetting] = [
 // process offers nothing to overwrite. lld, because it understands Swift's sections.
 let hardening: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"]),
-  .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all"], embedded),
+  .unsafeFlags(
+    [
+      "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all", "-Xlinker", "-z",
+      "-Xlinker", "pack-relative-relocs",
+    ], embedded),
 ]
 
 let package = Package(

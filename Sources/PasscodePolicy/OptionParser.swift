@@ -53,7 +53,7 @@ public struct OptionParser {
     else {
       throw OptionError(.badText, at: place, text: Bytes(name))
     }
-    guard let index = table.firstIndex(where: { name.spells($0.name) }) else {
+    guard let index = table.firstIndex(where: { name.elementsEqual($0.name) }) else {
       throw OptionError(.unknown, at: place, text: Bytes(name))
     }
     guard classes.contains(where: { $0 == table[index].kind }) else {
@@ -67,8 +67,9 @@ public struct OptionParser {
   private mutating func set(
     _ row: OptionRow, to value: ArraySlice<UInt8>?, at place: OptionError.Place
   ) throws(OptionError) {
-    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.apply(&options, value) else {
-      throw OptionError(.badValue(allowed: Bytes(text: row.values)), at: place, text: Bytes(text: row.name))
+    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), options.set(row.name[...], value)
+    else {
+      throw OptionError(.badValue(allowed: row.values), at: place, text: row.name)
     }
   }
 }

@@ -1,155 +1,186 @@
-/// The one table of options: what the parser accepts, what the manual page and the sample file list.
+/// The one table of options: what the parser accepts, what the manual pages and the sample file list.
+///
+/// A line is an option: its class (policy: in the file only; door: in the file or in a module line), its name and
+/// default, and after a bar which values there are. `Options.set`, below, says what each one sets.
+private let table = """
+  policy store=/var/lib/passcode|an absolute path
+  policy key_file=/etc/passcode/key|an absolute path
+  policy lengths=4,6|4, 6 or 4,6
+  policy lockout=3:1m,5:5m,7:15m,9:1h,10:reset|FAILURES:DELAY,... rising; the last may be reset
+  policy weak=refuse|refuse, warn or allow
+  policy weak_list=none|an absolute path, or none
+  policy opslimit=3|1 to 64
+  policy memlimit=64M|8K to 1G
+  policy max_parallel=auto|auto, or 1 to 64
+  policy self_enroll=password|password or no
+  door remote=deny|deny or allow
+  door first_login=allow|allow or deny
+  door fail_delay=2s|0 to 60 seconds
+  door prompt=Passcode:|1 to 80 bytes of text
+  door either=no|yes or no; alone: yes
+  door try_first_pass=no|yes or no; alone: yes
+  door use_first_pass=no|yes or no; alone: yes
+  door nullok=no|yes or no; alone: yes
+  door quiet=no|yes or no; alone: yes
+  door debug=no|yes or no; alone: yes
+  """
+
+/// A line of the table.
 public struct OptionRow: Sendable {
   public enum Class: Equatable, Sendable {
-    /// In the file only.
+    /// In the file only: the same for every door and for the helper.
     case policy
-    /// In the file or in a module line.
+    /// In the file or, overriding it, in a module line.
     case door
   }
 
-  public let name: String
   public let kind: Class
-  /// The default as one would write it; empty for a flag that is off.
-  public let standard: String
+  public let name: Bytes
+  /// The default as one would write it.
+  public let standard: Bytes
   /// Which values there are, in a few words.
-  public let values: String
+  public let values: Bytes
+  /// Its name alone means yes.
   let isFlag: Bool
-  /// Sets the option; false where the value is not one of `values`.
-  let apply: @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
+
+  public static func table() -> [OptionRow] {
+    var rows: [OptionRow] = []
+    let lines = Bytes(text: PasscodePolicy.table)[...]
+    for line in lines.split(separator: UInt8(ascii: "\n")) {
+      if let row = OptionRow(line) { rows.append(row) }
+    }
+    return rows
+  }
+
+  private init?(_ line: ArraySlice<UInt8>) {
+    guard let blank = line.firstIndex(of: UInt8(ascii: " ")),
+      let equals = line.firstIndex(of: UInt8(ascii: "=")),
+      let bar = line.firstIndex(of: UInt8(ascii: "|"))
+    else { return nil }
+    kind = line[..<blank].spells("policy") ? .policy : .door
+    name = Bytes(line[(blank + 1)..<equals])
+    standard = Bytes(line[(equals + 1)..<bar])
+    values = Bytes(line[(bar + 1)...])
+    isFlag = values.spells("yes or no; alone: yes")
+  }
 }
 
-extension OptionRow {
-  /// A function and not a constant: it is walked once a call, and needs no initialiser at load.
-  public static func table() -> [OptionRow] {
-    policyRows() + doorRows()
+// MARK: - What each option sets
+
+extension Options {
+  /// Sets the option of that name; false where the value is not one of its values.
+  mutating func set(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
+    policy.set(name, value) ?? door.set(name, value) ?? false
+  }
+}
+
+extension Options.Policy {
+  /// nil: no such option here.
+  fileprivate mutating func set(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool? {
+    if name.spells("store") { return setPath(&store, value) }
+    if name.spells("key_file") { return setPath(&keyFile, value) }
+    if name.spells("lengths") { return setLengths(value) }
+    if name.spells("lockout") { return setLockout(value) }
+    if name.spells("weak") { return setWeak(value) }
+    if name.spells("weak_list") { return setWeakList(value) }
+    if name.spells("opslimit") { return setOperations(value) }
+    if name.spells("memlimit") { return setMemory(value) }
+    if name.spells("max_parallel") { return setMaxParallel(value) }
+    if name.spells("self_enroll") { return setSelfEnroll(value) }
+    return nil
   }
 
-  private static func policyRows() -> [OptionRow] {
-    [
-      // The directory of the records.
-      OptionRow(.policy, "store", "/var/lib/passcode", "an absolute path") { setPath(&$0.policy.store, $1) },
-      // The machine key.
-      OptionRow(.policy, "key_file", "/etc/passcode/key", "an absolute path") {
-        setPath(&$0.policy.keyFile, $1)
-      },
-      // Digits that a new passcode may have.
-      OptionRow(.policy, "lengths", "4,6", "4, 6 or 4,6") { assign(&$0.policy.lengths, Options.Lengths($1)) },
-      // The delay that follows so many failures in a row.
-      OptionRow(
-        .policy, "lockout", "3:1m,5:5m,7:15m,9:1h,10:reset",
-        "FAILURES:DELAY,... rising; the last may be reset"
-      ) { assign(&$0.policy.lockout, Schedule($1)) },
-      // What happens to a weak choice.
-      OptionRow(.policy, "weak", "refuse", "refuse, warn or allow") {
-        assign(&$0.policy.weak, Options.Weak($1))
-      },
-      // The administrator's own list of weak codes.
-      OptionRow(.policy, "weak_list", "none", "an absolute path, or none") {
-        if $1.spells("none") {
-          $0.policy.weakList = []
-          return true
-        }
-        return setPath(&$0.policy.weakList, $1)
-      },
-      // Argon2id passes for a new passcode.
-      OptionRow(.policy, "opslimit", "3", "1 to 64") { options, text in
-        guard let passes = number(text, in: Options.Cost.operationsRange) else { return false }
-        options.policy.cost = Options.Cost(operations: passes, memory: options.policy.cost.memory)
-        return true
-      },
-      // Argon2id memory for a new passcode.
-      OptionRow(.policy, "memlimit", "64M", "8K to 1G") { options, text in
-        guard let memory = size(text), Options.Cost.memoryRange.contains(memory) else { return false }
-        options.policy.cost = Options.Cost(operations: options.policy.cost.operations, memory: memory)
-        return true
-      },
-      // How many passcodes are hashed at once on this machine.
-      OptionRow(.policy, "max_parallel", "auto", "auto, or 1 to 64") {
-        assign(&$0.policy.maxParallel, $1.spells("auto") ? 0 : number($1, in: 1...64))
-      },
-      // Whether people set, remove and unlock their own by their password.
-      OptionRow(.policy, "self_enroll", "password", "password or no") {
-        assign(&$0.policy.selfEnroll, isSecond($1, "password", "no").map { $0 ? .no : .password })
-      },
-    ]
+  private mutating func setLengths(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let index = choice(value, "4,6", "4", "6") else { return false }
+    lengths = Options.Lengths(four: index != 2, six: index != 1)
+    return true
   }
 
-  private static func doorRows() -> [OptionRow] {
-    [
-      // Whether a login from another machine may use the passcode.
-      OptionRow(.door, "remote", "deny", "deny or allow") {
-        assign(&$0.door.remote, isSecond($1, "deny", "allow").map { $0 ? .allow : .deny })
-      },
-      // Whether the passcode works before another login since the machine started.
-      OptionRow(.door, "first_login", "allow", "allow or deny") {
-        assign(&$0.door.firstLogin, isSecond($1, "allow", "deny").map { $0 ? .deny : .allow })
-      },
-      // How long PAM waits after a wrong passcode.
-      OptionRow(.door, "fail_delay", "2s", "0 to 60 seconds") { options, text in
-        guard let seconds = duration(text), seconds <= 60 else { return false }
-        options.door.failDelay = seconds
-        return true
-      },
-      // What is asked; a space follows it.
-      OptionRow(.door, "prompt", "Passcode:", "1 to 80 bytes of text") { options, text in
-        guard (1...80).contains(text.count) else { return false }
-        options.door.prompt = Bytes(text)
-        return true
-      },
-      // One field for both: what is no passcode is left to the next module as the password.
-      OptionRow(flag: "either") { assign(&$0.door.either, flag($1)) },
-      // Takes what an earlier module asked for, if it is a passcode; else asks.
-      OptionRow(flag: "try_first_pass") { assign(&$0.door.tryFirstPass, flag($1)) },
-      // Takes what an earlier module asked for; never asks.
-      OptionRow(flag: "use_first_pass") { assign(&$0.door.useFirstPass, flag($1)) },
-      // Somebody without a passcode: ignore the module.
-      OptionRow(flag: "nullok") {
-        assign(&$0.door.nullok, flag($1))
-      },
-      // No messages besides the prompt.
-      OptionRow(flag: "quiet") { assign(&$0.door.quiet, flag($1)) },
-      // Log each step.
-      OptionRow(flag: "debug") { assign(&$0.door.debug, flag($1)) },
-    ]
+  private mutating func setLockout(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let schedule = Schedule(value) else { return false }
+    lockout = schedule
+    return true
   }
 
-  private init(
-    _ kind: Class, _ name: String, _ standard: String, _ values: String,
-    _ apply: @escaping @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
-  ) {
-    self.name = name
-    self.kind = kind
-    self.standard = standard
-    self.values = values
-    self.isFlag = false
-    self.apply = apply
+  private mutating func setWeak(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let index = choice(value, "refuse", "warn", "allow") else { return false }
+    weak = index == 0 ? .refuse : index == 1 ? .warn : .allow
+    return true
   }
 
-  private init(
-    flag name: String,
-    _ apply: @escaping @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
-  ) {
-    self.name = name
-    self.kind = .door
-    self.standard = "no"
-    self.values = "yes or no; alone: yes"
-    self.isFlag = true
-    self.apply = apply
+  private mutating func setWeakList(_ value: ArraySlice<UInt8>) -> Bool {
+    guard value.spells("none") else { return setPath(&weakList, value) }
+    weakList = []
+    return true
+  }
+
+  private mutating func setOperations(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let passes = number(value, in: Options.Cost.operationsRange) else { return false }
+    cost = Options.Cost(operations: passes, memory: cost.memory)
+    return true
+  }
+
+  private mutating func setMemory(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let memory = size(value), Options.Cost.memoryRange.contains(memory) else { return false }
+    cost = Options.Cost(operations: cost.operations, memory: memory)
+    return true
+  }
+
+  private mutating func setMaxParallel(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let places = value.spells("auto") ? 0 : number(value, in: 1...64) else { return false }
+    maxParallel = places
+    return true
+  }
+
+  private mutating func setSelfEnroll(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let index = choice(value, "password", "no") else { return false }
+    selfEnroll = index == 0 ? .password : .no
+    return true
+  }
+}
+
+extension Options.Door {
+  /// nil: no such option here.
+  fileprivate mutating func set(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool? {
+    if name.spells("remote") { return setRemote(value) }
+    if name.spells("first_login") { return setFirstLogin(value) }
+    if name.spells("fail_delay") { return setFailDelay(value) }
+    if name.spells("prompt") { return setPrompt(value) }
+    if name.spells("either") { return setFlag(&either, value) }
+    if name.spells("try_first_pass") { return setFlag(&tryFirstPass, value) }
+    if name.spells("use_first_pass") { return setFlag(&useFirstPass, value) }
+    if name.spells("nullok") { return setFlag(&nullok, value) }
+    if name.spells("quiet") { return setFlag(&quiet, value) }
+    if name.spells("debug") { return setFlag(&debug, value) }
+    return nil
+  }
+
+  private mutating func setRemote(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let index = choice(value, "deny", "allow") else { return false }
+    remote = index == 0 ? .deny : .allow
+    return true
+  }
+
+  private mutating func setFirstLogin(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let index = choice(value, "allow", "deny") else { return false }
+    firstLogin = index == 0 ? .allow : .deny
+    return true
+  }
+
+  private mutating func setFailDelay(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let seconds = duration(value), seconds <= 60 else { return false }
+    failDelay = seconds
+    return true
+  }
+
+  private mutating func setPrompt(_ value: ArraySlice<UInt8>) -> Bool {
+    guard (1...80).contains(value.count) else { return false }
+    prompt = Bytes(value)
+    return true
   }
 }
 
 // MARK: - Values
-
-private func assign<Value>(_ place: inout Value, _ value: Value?) -> Bool {
-  guard let value else { return false }
-  place = value
-  return true
-}
-
-private func flag(_ text: ArraySlice<UInt8>) -> Bool? {
-  if text.spells("yes") { return true }
-  return text.spells("no") ? false : nil
-}
 
 private func number(_ text: ArraySlice<UInt8>, in range: ClosedRange<UInt64>) -> UInt64? {
   guard let value = decimal(text), range.contains(value) else { return nil }
@@ -173,6 +204,7 @@ private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
 }
 
 /// An absolute path without `.`, `..` or empty components, of at most 1,023 bytes.
+@inline(never)
 private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
   guard isPlainPath(text) else { return false }
   place = Bytes(text)
@@ -187,37 +219,20 @@ public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   return parts.allSatisfy { !$0.isEmpty && !$0.spells(".") && !$0.spells("..") }
 }
 
-extension Options.Lengths {
-  fileprivate init?(_ text: ArraySlice<UInt8>) {
-    if text.spells("4,6") {
-      self.init(four: true, six: true)
-    } else if text.spells("4") {
-      self.init(four: true, six: false)
-    } else if text.spells("6") {
-      self.init(four: false, six: true)
-    } else {
-      return nil
-    }
-  }
-}
-
-extension Options.Weak {
-  fileprivate init?(_ text: ArraySlice<UInt8>) {
-    if text.spells("refuse") {
-      self = .refuse
-    } else if text.spells("warn") {
-      self = .warn
-    } else if text.spells("allow") {
-      self = .allow
-    } else {
-      return nil
-    }
-  }
-}
-
-/// Whether the text is the second of two words; nil where it is neither.
+/// Which of the words it is; nil: none.
 @inline(never)
-private func isSecond(_ text: ArraySlice<UInt8>, _ first: String, _ second: String) -> Bool? {
-  if text.spells(second) { return true }
-  return text.spells(first) ? false : nil
+private func choice(_ value: ArraySlice<UInt8>, _ first: String, _ second: String, _ third: String = "")
+  -> Int?
+{
+  if value.isEmpty { return nil }
+  if value.spells(first) { return 0 }
+  if value.spells(second) { return 1 }
+  return value.spells(third) ? 2 : nil
+}
+
+@inline(never)
+private func setFlag(_ place: inout Bool, _ value: ArraySlice<UInt8>) -> Bool {
+  guard let index = choice(value, "yes", "no") else { return false }
+  place = index == 0
+  return true
 }

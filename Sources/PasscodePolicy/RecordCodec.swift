@@ -63,7 +63,9 @@ public struct RecordCodec: Sendable {
   public func decode(_ slot: ArraySlice<UInt8>) -> Record? {
     guard slot.count == RecordCodec.slotLength else { return nil }
     var reader = FieldReader(slot)
-    guard let record = reader.record(), let sum = reader.value("checksum"), sum.count == 64 else { return nil }
+    guard let record = reader.record(), let sum = reader.value("checksum"), sum.count == 64 else {
+      return nil
+    }
     // Everything above was parsed from bytes of unknown origin; only this comparison makes it a record.
     guard record.isSound, isPadded(slot.span, encodeText(record).span) else { return nil }
     return record

@@ -14,17 +14,33 @@ struct Authentication {
   }
 
   func result() -> Result {
-    let configuration: Configuration
-    do throws(Fault) {
-      // There, a password proves who may set a passcode.
-      if pam.item(.service)?.spells("passcode") ?? false {
-        throw Fault(.configuration, "the module can't be in the service \"passcode\"")
-      }
-      configuration = try load()
-    } catch {
-      return answer(.unavailable(error), Options().door, user: nil)
+    var door = Options().door
+    var user: Bytes?
+    switch outcome(&door, &user) {
+    case .verdict(let verdict): return answer(verdict, door, user: user)
+    case .other(let result): return result
     }
-    return authenticate(configuration)
+  }
+
+  private enum Outcome {
+    case verdict(Verdict)
+    /// Nothing to log and nothing to say.
+    case other(Result)
+  }
+
+  private func outcome(_ door: inout Options.Door, _ user: inout Bytes?) -> Outcome {
+    do throws(Fault) {
+      let configuration = try load()
+      door = configuration.options.door
+      switch pam.user() {
+      case .refused(let result): return .other(result)
+      case .named(let name):
+        user = name
+        return try outcome(name, configuration)
+      }
+    } catch {
+      return .verdict(.unavailable(error))
+    }
   }
 
   private func load() throws(Fault) -> Configuration {
@@ -33,39 +49,18 @@ struct Authentication {
     return try Configuration.load(path: line.configuration, arguments: line.options, process)
   }
 
-  private func authenticate(_ configuration: Configuration) -> Result {
-    let door = configuration.options.door
-    switch pam.user() {
-    case .refused(let result): return result
-    case .named(let user):
-      switch identify(user, door) {
-      case .unknown: return .unknownUser
-      case .refused(let verdict): return answer(verdict, door, user: user)
-      case .permitted(let permit): return authenticate(permit, configuration, user)
-      }
-    }
-  }
-
-  private enum Identified {
-    case permitted(Permit)
-    /// No such account; or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok`
-    /// may ignore.
-    case unknown
-    case refused(Verdict)
-  }
-
   /// Whose passcode, and whether it may be used by this caller from here.
-  private func identify(_ user: Bytes, _ door: Options.Door) -> Identified {
-    guard door.remote == .allow || !isRemote else { return .refused(.notPermitted(.remote)) }
+  private func outcome(_ user: Bytes, _ configuration: Configuration) throws(Fault) -> Outcome {
+    if configuration.options.door.remote == .deny, isRemote { return .verdict(.notPermitted(.remote)) }
     switch Account.named(user) {
-    case .unknown: return .unknown
-    case .failed(let error):
-      return .refused(.unavailable(Fault(.account, "the account can't be looked up: \(error.text)")))
+    // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
+    case .unknown: return .other(.unknownUser)
+    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
     case .found(let account):
       guard let permit = Permit.check(account, process, requester: pam.item(.requester)) else {
-        return .refused(.notPermitted(.otherAccount))
+        return .verdict(.notPermitted(.otherAccount))
       }
-      return .permitted(permit)
+      return try outcome(permit, user, configuration)
     }
   }
 
@@ -75,69 +70,57 @@ struct Authentication {
     return pam.item(.terminal)?.spells("ssh") ?? false
   }
 
-  private func authenticate(_ permit: Permit, _ configuration: Configuration, _ user: Bytes) -> Result {
+  private func outcome(
+    _ permit: Permit, _ user: Bytes, _ configuration: Configuration
+  ) throws(Fault) -> Outcome {
     let door = configuration.options.door
     if door.firstLogin == .deny {
       pam.note(waitingForLogin: permit.account.uid)
       let mark = LoginMark(permit.account, configuration.access)
-      if configuration.access != .helper, !mark.isSet {
-        return answer(.notPermitted(.firstLogin), door, user: user)
-      }
+      if configuration.access != .helper, !mark.isSet { return .verdict(.notPermitted(.firstLogin)) }
     }
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-      return answer(.unavailable(Fault(.memory, "no memory for a passcode")), door, user: user)
+      throw Fault(.memory, "no memory for a passcode")
     }
-    if configuration.access == .helper { return authenticateByHelper(permit, door, user, &secrets) }
+    if configuration.access == .helper { return outcomeByHelper(permit, door, user, &secrets) }
     let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
-    do throws(Fault) {
-      var login = try Login(vault, permit)
-      if let refusal = login.look(&secrets) { return answer(refusal, door, user: user) }
-      switch ask(user, door, &secrets) {
-      case .passcode: return answer(login.attempt(&secrets), door, user: user)
-      case .no(let result): return result
-      }
-    } catch {
-      return answer(.unavailable(error), door, user: user)
-    }
+    var login = try Login(vault, permit)
+    if let refusal = login.look(&secrets) { return .verdict(refusal) }
+    if let result = ask(user, door, &secrets) { return .other(result) }
+    return .verdict(login.attempt(&secrets))
   }
 
   /// For hosts without root.
-  private func authenticateByHelper(
+  private func outcomeByHelper(
     _ permit: Permit, _ door: Options.Door, _ user: Bytes, _ secrets: inout Secrets
-  ) -> Result {
+  ) -> Outcome {
     let login = HelperLogin(permit, wantsLogin: door.firstLogin == .deny)
-    if let refusal = login.look(secrets) { return answer(refusal, door, user: user) }
-    switch ask(user, door, &secrets) {
-    case .passcode: return answer(login.attempt(secrets), door, user: user)
-    case .no(let result): return result
-    }
+    if let refusal = login.look(secrets) { return .verdict(refusal) }
+    if let result = ask(user, door, &secrets) { return .other(result) }
+    return .verdict(login.attempt(secrets))
   }
 
-  private enum Asked {
-    /// In the secrets' field `code`.
-    case passcode
-    case no(Result)
-  }
-
-  /// The one prompt.
-  private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Asked {
+  /// The one prompt; what was typed goes into the secrets' field `code`.
+  ///
+  /// - Returns: nil for a passcode; else what to answer.
+  private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Result? {
     defer { secrets.wipe(.line) }
-    if takeFirstPass(door, &secrets) { return .passcode }
-    if door.useFirstPass { return .no(.failed) }
-    guard pam.ask(prompt(door), &secrets) else { return .no(.cancelled) }
+    if takeFirstPass(door, &secrets) { return nil }
+    if door.useFirstPass { return .failed }
+    guard pam.ask(prompt(door), &secrets) else { return .cancelled }
     guard case .named(let name) = pam.user(), name == user else {
       pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
-      return .no(.failed)
+      return .failed
     }
     switch secrets.read(.line, { Answer($0) }) {
     case .passcode:
       secrets.copy(.line, to: .code)
-      return .passcode
-    case .empty: return .no(.failed)
+      return nil
+    case .empty: return .failed
     case .other:
       // One field for both: the next module finds the password there, and doesn't ask again.
       if door.either { pam.setToken(&secrets) }
-      return .no(.failed)
+      return .failed
     }
   }
 
