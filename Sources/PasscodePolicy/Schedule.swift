@@ -64,9 +64,12 @@ extension Schedule {
   /// - Returns: nil unless every step is well-formed, in range, and above the one before it.
   public init?(_ text: ArraySlice<UInt8>) {
     var steps: [Step] = []
+    var last: UInt64 = 0
     for part in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
       guard steps.count < Schedule.mostSteps, let step = Step(part) else { return nil }
-      if let last = steps.last, !step.isAbove(last) { return nil }
+      // `reset` is longer than every time, and nothing is longer than `reset`.
+      guard step.failures > steps.last?.failures ?? 0, step.delay.length > last else { return nil }
+      last = step.delay.length
       steps.append(step)
     }
     self.init(steps: steps)
@@ -74,32 +77,28 @@ extension Schedule {
 }
 
 extension Schedule.Step {
+  @inline(never)
   fileprivate init?(_ text: ArraySlice<UInt8>) {
-    let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let failures = decimal(parts[0]) else { return nil }
-    guard (1...UInt64(Schedule.mostFailures)).contains(failures) else { return nil }
-    guard let delay = Schedule.Delay(parts[1]) else { return nil }
-    self.init(failures: UInt32(failures), delay: delay)
-  }
-
-  fileprivate func isAbove(_ earlier: Schedule.Step) -> Bool {
-    guard failures > earlier.failures else { return false }
-    switch (earlier.delay, delay) {
-    case (.seconds(let before), .seconds(let after)): return after > before
-    case (.seconds, .reset): return true
-    case (.reset, _), (.none, _), (.seconds, .none): return false
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let failures = decimal(text[..<colon]),
+      failures <= UInt64(Schedule.mostFailures)
+    else { return nil }
+    let delay = text[(colon + 1)...]
+    if delay.spells("reset") {
+      self.init(failures: UInt32(failures), delay: .reset)
+    } else {
+      guard let seconds = duration(delay), seconds <= Schedule.longestDelay else { return nil }
+      self.init(failures: UInt32(failures), delay: .seconds(seconds))
     }
   }
 }
 
 extension Schedule.Delay {
-  fileprivate init?(_ text: ArraySlice<UInt8>) {
-    if text.spells("reset") {
-      self = .reset
-      return
+  fileprivate var length: UInt64 {
+    switch self {
+    case .none: 0
+    case .seconds(let seconds): seconds
+    case .reset: .max
     }
-    guard let seconds = duration(text), (1...Schedule.longestDelay).contains(seconds) else { return nil }
-    self = .seconds(seconds)
   }
 }
 

@@ -35,6 +35,7 @@ struct Wait {
   /// Sleeps a little, longer each time.
   ///
   /// - Parameter movement: what changes when something moves.
+  @inline(never)
   mutating func pause(_ movement: () -> Bytes) -> Outcome {
     guard let now = SystemClock.bootMilliseconds() else { return .stuck }
     if started == nil || now - lastLook >= Wait.lookEvery {
