@@ -52,9 +52,11 @@ public struct HelperRequest: Equatable, Sendable {
   }
 
   public func head() -> Bytes {
-    let lengths = UInt8(truncatingIfNeeded: lengths.passcode | lengths.new << 4)
-    return [1, operation.rawValue] + littleEndian(UInt64(uid), 4) + [wantsLogin ? 1 : 0, lengths]
-      + littleEndian(UInt64(self.lengths.password), 2)
+    [
+      1, operation.rawValue, low(uid), low(uid >> 8), low(uid >> 16), low(uid >> 24), wantsLogin ? 1 : 0,
+      low(UInt32(lengths.passcode | lengths.new << 4)), low(UInt32(lengths.password)),
+      low(UInt32(lengths.password >> 8)),
+    ]
   }
 
   /// nil if there is any doubt.
@@ -171,6 +173,10 @@ public struct HelperReply: Equatable, Sendable {
 
 private func isControl(_ byte: UInt8) -> Bool {
   byte < 0x20 || byte == 0x7f
+}
+
+private func low(_ number: UInt32) -> UInt8 {
+  UInt8(truncatingIfNeeded: number)
 }
 
 /// A number's low bytes, the lowest first.

@@ -17,7 +17,7 @@ public struct LoginMark {
     self.access = access
   }
 
-  private var name: Bytes { Text("\(uid).login").bytes }
+  private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".login") }
 
   public var isSet: Bool {
     guard case .found(let folder, _) = try? Trust(access: access, subject: .store).open(RunFolder.path),

@@ -7,14 +7,16 @@ Run by Tests/outside Tests/Outside/test_figures.py, which prints the table and h
 import ctypes
 import os
 import pathlib
+import socket
 import statistics
 import sys
 import time
 
 import _ctypes
 
+import machine
 import pam
-from bed import MODULE, SERVICE
+from bed import MODULE, SERVICE, uid
 
 _ARGON2ID13 = 2
 
@@ -108,6 +110,69 @@ def loading_against_pam_unix(rounds=301):
     ours, unix = load(MODULE), load(theirs)
     ours(), unix()
     return interleaved(rounds, ours, unix)
+
+
+# MARK: Through the helper
+
+
+def through_helper_against_direct(bed, rounds=15):
+    """pam_authenticate at the default cost in a process of alice's: with effective uid 0, and without."""
+    bed.configure(opslimit=3, memlimit="64M")
+    bed.enroll("alice", "0471")
+    alice = uid("alice")
+    direct, helped = login(bed, "alice", "0471", "SUCCESS"), login(bed, "alice", "0471", "SUCCESS")
+
+    def with_root():
+        os.setresuid(alice, 0, 0)
+        direct()
+
+    def without():
+        os.setresuid(alice, alice, 0)
+        helped()
+        os.setresuid(alice, 0, 0)
+
+    with_root(), without()
+    direct.inner.clear(), helped.inner.clear()
+    interleaved(rounds, without, with_root)
+    return statistics.median(helped.inner), statistics.median(direct.inner)
+
+
+def locked_helper_against_unix_chkpwd(bed, rounds=101):
+    """From the helper's start to the end of its reply for a locked account; and pam_unix's helper's run with the
+    cheapest hash that a password can have.
+    """
+    machine.sh("chpasswd", "-c", "SHA256", "-s", "1000", input=b"alice:correct horse")
+    bed.enroll("alice", "0471")
+    for code in ("1593", "2604", "3715"):
+        bed.authenticate("alice", code)
+    request = machine.request(2, uid("alice"), passcode="0471")
+
+    def run(program, arguments, data, check):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
+            child = os.posix_spawn(program, [program, *arguments], {}, file_actions=actions)
+            theirs.close()
+            ours.sendall(data)
+            ours.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: ours.recv(4096), b""))
+        check(answer, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    def is_locked(answer, _):
+        assert answer[1] == 5, answer
+
+    def is_right(_, status):
+        assert status == 0, status
+
+    def ours():
+        run(str(machine.HELPER), [], request, is_locked)
+
+    def theirs():
+        run("/usr/sbin/unix_chkpwd", ["alice", "nonull"], b"correct horse\0", is_right)
+
+    os.setresuid(uid("alice"), uid("alice"), 0)
+    ours(), theirs()
+    return interleaved(rounds, ours, theirs)
 
 
 if __name__ == "__main__":

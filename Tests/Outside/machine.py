@@ -42,7 +42,7 @@ def uninstall():
     sh("umount", "--lazy", "/var/lib")
     sh("umount", "--lazy", "/usr/libexec")
     shutil.rmtree("/run/passcode-cover")
-    sh("userdel", ACCOUNT)
+    sh("userdel", "--force", ACCOUNT)
 
 
 def install_helper(mode=0o6755, owner=ACCOUNT):

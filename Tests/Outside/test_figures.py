@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import bench
+from test_binaries import in_child
 
 
 def show(capsys, name, ours, other, bar):
@@ -29,3 +30,13 @@ def test_loading_the_module_costs_no_more_than_pam_unix(capsys):
 def test_a_locked_answer_costs_a_fiftieth_of_a_verification(bed, capsys):
     ours, other = bench.locked_against_login(bed)
     assert show(capsys, "locked answer / verification", ours, other, 1 / 50) <= 1 / 50
+
+
+def test_verification_through_the_helper_costs_what_it_costs_directly(machine, capsys):
+    ours, other = in_child(lambda: bench.through_helper_against_direct(machine))
+    assert show(capsys, "verification through the helper / direct", ours, other, 1.05) <= 1.05
+
+
+def test_a_locked_answer_of_the_helper_costs_what_unix_chkpwd_costs(machine, capsys):
+    ours, other = in_child(lambda: bench.locked_helper_against_unix_chkpwd(machine))
+    assert show(capsys, "locked answer of the helper / unix_chkpwd", ours, other, 1.5) <= 1.5
