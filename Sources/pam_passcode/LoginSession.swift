@@ -15,7 +15,7 @@ func markLogin(_ pam: PAM) {
   } catch {
     var line = LogLine("the login could not be marked: the passcode goes on waiting for one")
     line.add("user", user)
-    line.add("error", error.text)
+    line.add("cause", sentence: error.text)
     pam.log(.error, line.text)
   }
 }
