@@ -14,8 +14,22 @@ const char *cs_error_text(int error) {
   return text ? text : "unknown error";
 }
 
+/* A caller that closed its standard streams must not have its messages written into our files: those are never
+   0, 1 or 2. */
+static int above_standard(int file) {
+  if (file < 0 || file > 2) return file;
+  int moved = fcntl(file, F_DUPFD_CLOEXEC, 3), error = errno;
+  close(file);
+  errno = error;
+  return moved;
+}
+
+int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode) {
+  return above_standard(openat(directory, (const char *)name, flags | O_CLOEXEC, mode));
+}
+
 int cs_open_nameless(int directory, mode_t mode) {
-  return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  return above_standard(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 }
 
 int cs_link_file(int file, int directory, const char *name) {
@@ -24,8 +38,10 @@ int cs_link_file(int file, int directory, const char *name) {
   return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
 }
 
-void cs_user_ids(uid_t ids[3]) {
-  getresuid(&ids[0], &ids[1], &ids[2]);
+cs_ids cs_user_ids(void) {
+  cs_ids ids = {(uid_t)-1, (uid_t)-1, (uid_t)-1};
+  getresuid(&ids.real, &ids.effective, &ids.saved);
+  return ids;
 }
 
 int cs_is_secure(void) {
@@ -96,7 +112,7 @@ const char *cs_module_directory(void) {
 #endif
 }
 
-int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size) {
+int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size) {
   struct passwd entry, *result = NULL;
   int error = ERANGE;
   for (size_t room = 1024; error == ERANGE && room <= 1 << 20; room *= 4) {
@@ -104,11 +120,11 @@ int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t
     if (buffer == NULL) return ENOMEM;
     do {
       error = name ? getpwnam_r((const char *)name, &entry, buffer, room, &result)
-                   : getpwuid_r(ids[0], &entry, buffer, room, &result);
+                   : getpwuid_r(*uid, &entry, buffer, room, &result);
     } while (error == EINTR);
     if (error == 0 && result != NULL) {
-      ids[0] = entry.pw_uid;
-      ids[1] = entry.pw_gid;
+      *uid = entry.pw_uid;
+      *gid = entry.pw_gid;
       error = strlen(entry.pw_name) < size ? 0 : ENAMETOOLONG;
       if (error == 0) strcpy((char *)found, entry.pw_name);
     }

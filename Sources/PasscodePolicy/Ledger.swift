@@ -57,13 +57,13 @@ public struct BootID: Equatable, Sendable {
 
   /// From the kernel's form, 8-4-4-4-12 hexadecimal digits; nil for anything else or all zeros.
   public init?(kernelText text: ArraySlice<UInt8>) {
-    let dashes = [8, 13, 18, 23]
     guard text.count == 36 else { return nil }
     var digits = Bytes()
     for index in 0..<36 {
       let byte = text[text.startIndex + index]
-      if dashes.contains(index) != (byte == UInt8(ascii: "-")) { return nil }
-      if !dashes.contains(index) { digits.append(byte) }
+      let isDash = index == 8 || index == 13 || index == 18 || index == 23
+      if isDash != (byte == UInt8(ascii: "-")) { return nil }
+      if !isDash { digits.append(byte) }
     }
     self.init(hexadecimal: digits[...])
     if self == .none { return nil }

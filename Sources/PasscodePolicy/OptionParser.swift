@@ -8,7 +8,6 @@ public struct OptionParser {
   public static let largestFile = 65_536
   public static let longestLine = 1_200
 
-  private let table = OptionRow.table()
   public private(set) var options: Options
 
   public init(_ options: Options = Options()) {
@@ -22,46 +21,44 @@ public struct OptionParser {
     guard file.count <= OptionParser.largestFile else {
       throw OptionError(.fileTooLarge, at: .file(path, line: 1), text: [])
     }
-    var seen: [Int] = []
+    var seen: UInt64 = 0
     var line = 0
     for text in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       line += 1
       let place = OptionError.Place.file(path, line: line)
       let option = text.trimmed()
       if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
-      try take(option, at: place, allowing: [.policy, .door], &seen)
+      try take(option, at: place, &seen)
     }
   }
 
   /// Takes the arguments of a module line, which override the file's; `conf=` is not among them (see
   /// `ModuleLine`).
   public mutating func take(arguments: [Bytes]) throws(OptionError) {
-    var seen: [Int] = []
+    var seen: UInt64 = 0
     for argument in arguments {
-      try take(argument[...].trimmed(), at: .moduleLine, allowing: [.door], &seen)
+      try take(argument[...].trimmed(), at: .moduleLine, &seen)
     }
   }
 
+  /// - Parameter seen: a bit for each line of the table that was given in this place.
   private mutating func take(
-    _ option: ArraySlice<UInt8>, at place: OptionError.Place, allowing classes: [OptionRow.Class],
-    _ seen: inout [Int]
+    _ option: ArraySlice<UInt8>, at place: OptionError.Place, _ seen: inout UInt64
   ) throws(OptionError) {
-    let parts = option.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-    let name = (parts.first ?? []).trimmed()
-    let value = parts.count > 1 ? parts[1].trimmed() : nil
+    let equals = option.firstIndex(of: UInt8(ascii: "=")) ?? option.endIndex
+    let name = option[..<equals].trimmed()
+    let value = equals < option.endIndex ? option[(equals + 1)...].trimmed() : nil
     guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
     else {
       throw OptionError(.badText, at: place, text: Bytes(name))
     }
-    guard let index = table.firstIndex(where: { name.elementsEqual($0.name) }) else {
-      throw OptionError(.unknown, at: place, text: Bytes(name))
+    guard let row = OptionRow.find(name) else { throw OptionError(.unknown, at: place, text: Bytes(name)) }
+    if row.kind == .policy, place == .moduleLine {
+      throw OptionError(.policyInModuleLine, at: place, text: row.name)
     }
-    guard classes.contains(where: { $0 == table[index].kind }) else {
-      throw OptionError(.policyInModuleLine, at: place, text: Bytes(name))
-    }
-    guard !seen.contains(index) else { throw OptionError(.twice, at: place, text: Bytes(name)) }
-    seen.append(index)
-    try set(table[index], to: value, at: place)
+    guard seen & 1 << row.number == 0 else { throw OptionError(.twice, at: place, text: row.name) }
+    seen |= 1 << row.number
+    try set(row, to: value, at: place)
   }
 
   private mutating func set(

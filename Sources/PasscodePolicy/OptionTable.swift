@@ -43,20 +43,39 @@ public struct OptionRow: Sendable {
   /// Its name alone means yes.
   let isFlag: Bool
 
-  public static func table() -> [OptionRow] {
+  /// Its line in the table, from 0.
+  let number: UInt64
+
+  /// The whole table, for those who describe it.
+  public static func all() -> [OptionRow] {
     var rows: [OptionRow] = []
-    let lines = Bytes(text: PasscodePolicy.table)[...]
-    for line in lines.split(separator: UInt8(ascii: "\n")) {
-      if let row = OptionRow(line) { rows.append(row) }
-    }
+    while let row = OptionRow(number: UInt64(rows.count)) { rows.append(row) }
     return rows
   }
 
-  private init?(_ line: ArraySlice<UInt8>) {
+  /// The option of that name; nil: there is none.
+  static func find(_ name: ArraySlice<UInt8>) -> OptionRow? {
+    var number: UInt64 = 0
+    while let row = OptionRow(number: number) {
+      if name.elementsEqual(row.name) { return row }
+      number += 1
+    }
+    return nil
+  }
+
+  @inline(never)
+  private init?(number: UInt64) {
+    var rest = Bytes(text: table)[...]
+    for _ in 0..<number {
+      guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+      rest = rest[(end + 1)...]
+    }
+    let line = rest.prefix { $0 != UInt8(ascii: "\n") }
     guard let blank = line.firstIndex(of: UInt8(ascii: " ")),
       let equals = line.firstIndex(of: UInt8(ascii: "=")),
       let bar = line.firstIndex(of: UInt8(ascii: "|"))
     else { return nil }
+    self.number = number
     kind = line[..<blank].spells("policy") ? .policy : .door
     name = Bytes(line[(blank + 1)..<equals])
     standard = Bytes(line[(equals + 1)..<bar])

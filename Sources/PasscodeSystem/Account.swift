@@ -33,12 +33,12 @@ extension Account {
 
   @inline(never)
   private static func lookUp(_ name: [UInt8], _ uid: UInt32) -> AccountLookup {
-    var ids: [UInt32] = [uid, .max]
+    var (number, group) = (uid, UInt32.max)
     var found = [UInt8](repeating: 0, count: 256)
-    // SAFETY: the name ends in NUL or is none; two ids and a name of at most 255 bytes and a NUL are written.
-    let error = unsafe cs_find_account(name.isEmpty ? nil : name, &ids, &found, found.count)
+    // SAFETY: the name ends in NUL or is none; a name of at most 255 bytes and a NUL are written.
+    let error = unsafe cs_find_account(name.isEmpty ? nil : name, &number, &group, &found, found.count)
     switch error {
-    case 0: return .found(Account(uid: ids[0], gid: ids[1], name: [UInt8](found.prefix { $0 != 0 })))
+    case 0: return .found(Account(uid: number, gid: group, name: [UInt8](found.prefix { $0 != 0 })))
     // Some sources of accounts say "no such one" by an error (getpwnam(3), "ERRORS").
     case -1, ENOENT, ESRCH: return .unknown
     default: return .failed(Errno(error))

@@ -17,10 +17,9 @@ public struct ProcessIdentity: Equatable, Sendable {
 
   /// The corresponding C functions are `getresuid` and `getauxval`.
   public static func current() -> ProcessIdentity {
-    var ids: [uid_t] = [.max, .max, .max]
-    // SAFETY: cs_user_ids writes three of them.
-    unsafe ids.withUnsafeMutableBufferPointer { unsafe cs_user_ids($0.baseAddress) }
-    return ProcessIdentity(real: ids[0], effective: ids[1], saved: ids[2], isSecure: cs_is_secure() != 0)
+    let ids = cs_user_ids()
+    return ProcessIdentity(
+      real: ids.real, effective: ids.effective, saved: ids.saved, isSecure: cs_is_secure() != 0)
   }
 
   /// This process is a person's own and nothing more: no part of it is root, none came by a setuid bit.

@@ -23,9 +23,7 @@
 
 static inline int cs_errno(void) { return errno; }
 /* Text comes as the bytes of an array that ends in NUL: Swift lends those as they are. */
-static inline int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode) {
-  return openat(directory, (const char *)name, flags | O_CLOEXEC, mode);
-}
+int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 static inline int cs_lstat(const uint8_t *path, struct stat *status) {
   return lstat((const char *)path, status);
 }
@@ -33,7 +31,7 @@ static inline int cs_lstat(const uint8_t *path, struct stat *status) {
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
 static inline size_t cs_length(const char *text, size_t most) { return strnlen(text, most); }
-static inline int cs_duplicate(int file) { return fcntl(file, F_DUPFD_CLOEXEC, 0); }
+static inline int cs_duplicate(int file) { return fcntl(file, F_DUPFD_CLOEXEC, 3); }
 /* The next entry's name, NULL at the end; d_name is an array, which Swift sees as a tuple. */
 static inline const char *cs_next_name(DIR *stream) {
   struct dirent *entry = readdir(stream);
@@ -47,7 +45,10 @@ const char *cs_error_text(int error);
 int cs_open_nameless(int directory, mode_t mode);
 int cs_link_file(int file, int directory, const char *name);
 /* Real, effective and saved uid. */
-void cs_user_ids(uid_t ids[3]);
+typedef struct {
+  uid_t real, effective, saved;
+} cs_ids;
+cs_ids cs_user_ids(void);
 /* The program was started with more privilege than its caller has (AT_SECURE). */
 int cs_is_secure(void);
 /* Appends to the system log, facility authpriv, for a program (a module has pam_syslog). */
@@ -58,9 +59,9 @@ uint64_t cs_boottime_milliseconds(void);
 int cs_reserve_memory(size_t size, int touch);
 /* Free memory of the machine, in bytes; UINT64_MAX if unknown. */
 uint64_t cs_free_memory(void);
-/* The account of a name, or, where that is NULL, of ids[0]: its uid and gid into ids, its name into found.
+/* The account of a name, or, where that is NULL, of *uid: its uid, its gid and its name.
    0, -1 if there is none, or an errno. */
-int cs_find_account(const uint8_t *name, uint32_t ids[2], uint8_t *found, size_t size);
+int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size);
 /* The GECOS field and the home directory of a uid, each cut to its room; empty where there is no such account. */
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively, without waiting (F_OFD_SETLK). */
