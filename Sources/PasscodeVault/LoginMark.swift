@@ -20,10 +20,10 @@ public struct LoginMark {
   private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".login") }
 
   public var isSet: Bool {
-    guard case .found(let folder, _) = try? Trust(access: access, subject: .store).open(RunFolder.path),
-      let file = try? folder.open(name, .read)
-    else { return false }
-    return (try? file.status())?.kind == .file
+    guard case .found = try? Trust(access: access, subject: .store).open(RunFolder.path) else { return false }
+    // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.
+    let status = try? FileStatus.of(RunFolder.path + Bytes(text: "/") + name)
+    return status?.kind == .file
   }
 
   /// - Throws: an error where it could not be set; then the passcode goes on waiting for another login.

@@ -31,6 +31,14 @@ def waits(bed, user="alice", **how):
     return refused_unasked(refused, "PERM_DENIED", FIRST)
 
 
+def works(bed, **how):
+    """The module alone grants."""
+    bed.service()
+    outcome = bed.authenticate("alice", RIGHT, **how)
+    bed.service(stack=STACK)
+    return outcome.result == "SUCCESS"
+
+
 def log_in(bed, user="alice", calls=LOGIN, **how):
     outcome = bed.authenticate(user, calls=calls, **how)
     assert outcome.results == ["SUCCESS"] * len(calls)
@@ -40,14 +48,14 @@ def log_in(bed, user="alice", calls=LOGIN, **how):
 def test_a_login_by_other_means_comes_first(own, by):
     assert waits(own, **by)
     log_in(own)
-    assert own.authenticate("alice", RIGHT, **by).result == "SUCCESS"
+    assert works(own, **by)
     RUN.joinpath(f"{uid('alice')}.login").unlink()  # as a boot does
     assert waits(own, **by)
 
 
 def test_without_the_option_nobody_waits(own):
     own.configure(first_login="allow")
-    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert works(own)
 
 
 def test_a_module_line_may_say_it(own):
@@ -60,7 +68,7 @@ def test_who_is_not_enrolled_or_locked_gets_the_mark_all_the_same(own):
     own.tool("remove", "alice", check=DONE)
     log_in(own)
     own.enroll("alice", RIGHT)
-    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert works(own)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +109,7 @@ def test_an_enrolment_that_proved_the_password_sets_it(own):
     own.typed.add(PASSWORD)
     assert waits(own)
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
-    assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+    assert works(own, **ALICE)
 
 
 def test_an_enrolment_by_root_does_not(own):
@@ -127,7 +135,7 @@ def test_what_cannot_be_trusted_is_no_mark(own, harm):
     assert waits(own) and waits(own, **ALICE)
     if harm == "gone":
         log_in(own)  # root's caller makes it
-        assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+        assert works(own, **ALICE)
         machines.shutil.rmtree(own.folder / "run")
 
 
