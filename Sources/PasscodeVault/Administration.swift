@@ -19,13 +19,15 @@ extension Vault {
     // Before anything is made: without the key there is nothing to enrol with.
     try MachineKey(configuration: configuration).load(&secrets)
     let store = try Store.open(configuration)
-    try store.create(account.uid, content: emptyFile(account))
-    let undisturbed = SignalsBlocked()
-    defer { _ = undisturbed }
+    // On a full disk a new file can't be made; one that is there can be filled anew.
+    if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
     switch try LockedRecord.acquire(store, account.uid, .full) {
     case .missing: throw Fault(.store, "the record vanished while it was made: try again")
     case .busy: throw busy(account)
     case .locked(var record):
+      // Waiting can be interrupted; what follows can't.
+      let undisturbed = SignalsBlocked()
+      defer { _ = undisturbed }
       if let mark, mark != self.mark(record.current) {
         throw Fault(
           .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
@@ -61,14 +63,15 @@ extension Vault {
     }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))
-    enrolled.suspended = isSuspended(record, account)
+    enrolled.suspended = try isSuspended(record, account)
     enrolled.times.enrolled = clock.wall()
     do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
   }
 
   /// A suspension is the account's; it doesn't pass on to whoever gets its uid later.
-  private func isSuspended(_ record: borrowing LockedRecord, _ account: Account) -> Bool {
-    record.current.name == account.name && record.current.suspended
+  private func isSuspended(_ record: borrowing LockedRecord, _ account: Account) throws(Fault) -> Bool {
+    guard record.current.suspended else { return false }
+    return try isSameAccount(record.current, account)
   }
 
   /// Forgets the passcode. Needs no key. For root, or a person's own store.
@@ -89,7 +92,7 @@ extension Vault {
   public func unlock(_ account: Account) throws(Fault) -> Bool? {
     let unlocked = try change(account) { (before: Record?) throws(Fault) -> (Record?, Unlocked) in
       guard var record = before else { throw corrupt(account) }
-      guard record.state != .removed, isSameAccount(record, account) else { return (nil, .notEnrolled) }
+      guard record.state != .removed, try isSameAccount(record, account) else { return (nil, .notEnrolled) }
       guard record.ledger != .clear else { return (nil, .nothing) }
       record.ledger = .clear
       return (record, .done)
@@ -107,6 +110,10 @@ extension Vault {
   public func suspend(_ account: Account, _ suspended: Bool) throws(Fault) -> Bool? {
     try change(account) { (before: Record?) throws(Fault) in
       guard var record = before else { throw corrupt(account) }
+      // Somebody else's from before the uid was given away: the suspension is today's account's.
+      if try !isSameAccount(record, account) {
+        record = Record(uid: account.uid, name: account.name, generation: 0)
+      }
       guard record.suspended != suspended else { return (nil, false) }
       record.suspended = suspended
       return (record, true)
@@ -125,15 +132,19 @@ extension Vault {
     _ account: Account, _ decide: (Record?) throws(Fault) -> (Record?, Answer)
   ) throws(Fault) -> Answer? {
     let store = try Store.open(configuration)
-    let undisturbed = SignalsBlocked()
-    defer { _ = undisturbed }
     switch try LockedRecord.acquire(store, account.uid, .full) {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
+      let undisturbed = SignalsBlocked()
+      defer { _ = undisturbed }
       let (replacement, answer) = try decide(record.isCorrupt ? nil : record.current)
-      guard let replacement else { return answer }
-      do throws(Errno) { try record.replace(replacement) } catch { throw unwritten(account, error) }
+      do throws(Errno) {
+        // Also where nothing changes: an act that was cut off after its first slot is finished by repeating it.
+        if let replacement { try record.replace(replacement) } else { try record.update { _ in } }
+      } catch {
+        throw unwritten(account, error)
+      }
       return answer
     }
   }

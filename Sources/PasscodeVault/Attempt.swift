@@ -129,7 +129,7 @@ public struct Login: ~Copyable {
         vault.note(
           "one slot of a record is damaged; the other serves, and the next write repairs it", account))
     }
-    guard record.current.state != .removed, vault.isSameAccount(record.current, account) else {
+    guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
     }
     if record.current.suspended { return .refused(.disabled) }

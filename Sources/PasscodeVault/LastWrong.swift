@@ -30,7 +30,7 @@ struct LastWrong {
 
   /// The passcode is the one that was wrong last.
   func isRepeated(at now: Instant) -> Bool {
-    guard let file = try? Descriptor.open(path, .readWrite),
+    guard let file = try? open(),
       let content = try? file.read(LastWrong.length, at: 0),
       content.count == LastWrong.length
     else { return false }
@@ -50,9 +50,17 @@ struct LastWrong {
     }
   }
 
+  /// Only a file with this one name: another name of some file of root's is nothing to write into.
+  private func open() throws(Errno) -> Descriptor {
+    let file = try Descriptor.open(path, .readWrite)
+    let status = try file.status()
+    guard status.kind == .file, status.links == 1 else { throw .exists }
+    return file
+  }
+
   private func openOrCreate() throws(Errno) -> Descriptor {
     do throws(Errno) {
-      return try Descriptor.open(path, .readWrite)
+      return try open()
     } catch {
       guard error == .noEntry else { throw error }
     }

@@ -71,7 +71,7 @@ extension Vault {
   ) throws(Fault) -> Status {
     guard let reading else { return Status(account, .ok) }
     guard let record = reading.contents?.record else { return Status(account, .corrupt) }
-    guard record.state != .removed, isSameAccount(record, account) else {
+    guard record.state != .removed, try isSameAccount(record, account) else {
       return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
     }
     let standing = try self.standing(record, account)

@@ -60,14 +60,17 @@ public struct Clock {
 
 extension Vault {
   /// A uid may have been given to somebody else since the record was made.
-  func isSameAccount(_ record: Record, _ account: Account) -> Bool {
+  ///
+  /// - Throws: a fault if that can't be told: who it belongs to must not look like "nobody" to `nullok`.
+  func isSameAccount(_ record: Record, _ account: Account) throws(Fault) -> Bool {
     // The account was looked up just now: its name and uid belong together today.
     if account.name == record.name { return true }
-    guard case .found(let today) = Account.numbered(record.uid), today.name == record.name else {
-      log(note("the record was made for another account name: not enrolled", account))
-      return false
+    guard case .found(let today) = Account.numbered(record.uid) else {
+      throw Fault(.account, "whose uid \(record.uid) is can't be looked up")
     }
-    return true
+    if today.name == record.name { return true }
+    log(note("the record was made for another account name: not enrolled", account))
+    return false
   }
 
   /// For messages.
