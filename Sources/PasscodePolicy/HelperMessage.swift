@@ -64,10 +64,10 @@ public struct HelperRequest: Equatable, Sendable {
     guard head.count == HelperRequest.headLength, head[0] == 1, head[6] <= 1 else { return nil }
     guard let operation = HelperOperation(rawValue: head[1]) else { return nil }
     let lengths = Lengths(
-      passcode: Int(head[7] & 15), new: Int(head[7] >> 4), password: Int(unsignedNumber(head, 8, 2)))
+      passcode: Int(head[7] & 15), new: Int(head[7] >> 4), password: Int(littleEndianNumber(head, 8, 2)))
     guard lengths.areSound, operation.row.accepts(lengths) else { return nil }
     self.init(
-      operation, uid: UInt32(unsignedNumber(head, 2, 4)), wantsLogin: head[6] == 1, lengths: lengths)
+      operation, uid: UInt32(littleEndianNumber(head, 2, 4)), wantsLogin: head[6] == 1, lengths: lengths)
   }
 }
 
@@ -143,7 +143,7 @@ public struct HelperReply: Equatable, Sendable {
 
   /// One of the five.
   public func number(_ index: Int) -> UInt64 {
-    unsignedNumber(bytes, 2 + index * 8, 8)
+    littleEndianNumber(bytes, 2 + index * 8, 8)
   }
 
   /// - Parameters:
@@ -177,20 +177,4 @@ private func isControl(_ byte: UInt8) -> Bool {
 
 private func low(_ number: UInt32) -> UInt8 {
   UInt8(truncatingIfNeeded: number)
-}
-
-/// A number's low bytes, the lowest first.
-@inline(never)
-private func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
-  var bytes = Bytes()
-  for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
-  return bytes
-}
-
-/// - Precondition: so many bytes are there.
-@inline(never)
-private func unsignedNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> UInt64 {
-  var number: UInt64 = 0
-  for index in 0..<count { number |= UInt64(bytes[offset + index]) << UInt64(index * 8) }
-  return number
 }

@@ -78,9 +78,8 @@ public struct BootID: Equatable, Sendable {
 
   /// 32 hexadecimal digits.
   public var hexadecimalText: Bytes {
-    let raw = (0..<16).map { index in
-      UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
-    }
+    var raw = littleEndian(low, 8) + littleEndian(high, 8)
+    raw.reverse()
     return hexadecimal(raw)
   }
 }

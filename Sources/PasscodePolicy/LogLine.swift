@@ -8,6 +8,11 @@ public struct LogLine {
     text = event.bytes
   }
 
+  /// - Parameter name: as `Verdict.event`.
+  public init(event name: String) {
+    text = Bytes(text: name)
+  }
+
   /// Adds ` key=value`; an empty or missing value is left out.
   @inline(never)
   public mutating func add(_ key: Text, _ value: Bytes?) {
@@ -17,8 +22,9 @@ public struct LogLine {
 
   /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
   public mutating func add(_ key: Text, sentence: Bytes) {
-    let quoted = sentence.map { $0 == UInt8(ascii: "\"") ? UInt8(ascii: "'") : $0 }
-    text += Text(" \(key)=\"\(quoted)\"").bytes
+    text += Text(" \(key)=\"").bytes
+    for byte in sentence { text.append(byte == UInt8(ascii: "\"") ? UInt8(ascii: "'") : byte) }
+    text.append(UInt8(ascii: "\""))
   }
 
   public mutating func add(_ key: Text, _ value: UInt64) {

@@ -77,13 +77,13 @@ public struct ModuleLine: Equatable, Sendable {
   public private(set) var options: [Bytes] = []
 
   public init(_ arguments: [Bytes]) throws(OptionError) {
-    let prefix = Bytes(text: "conf=")
+    let prefix = "conf="
     for argument in arguments {
-      guard argument.starts(with: prefix) else {
+      guard argument[...].begins(with: prefix) else {
         options.append(argument)
         continue
       }
-      let path = argument[prefix.count...]
+      let path = argument[prefix.utf8.span.count...]
       guard configuration == nil else {
         throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf"))
       }

@@ -29,7 +29,8 @@ public struct Options: Equatable, Sendable {
     /// Seconds that PAM waits after a wrong passcode: 0 to 60.
     public var failDelay: UInt64 = 2
     /// Shown before the typing, with a space after it.
-    public var prompt = Bytes(text: "Passcode:")
+    public var prompt = Bytes(text: Door.usualPrompt)
+    public static var usualPrompt: String { "Passcode:" }
     /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
     public var either = false
     /// Takes what an earlier module asked for, if that is a passcode.

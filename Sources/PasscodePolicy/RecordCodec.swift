@@ -119,16 +119,12 @@ public struct RecordCodec: Sendable {
     text.append(line: "generation", record.generation)
     text.append(line: "uid", UInt64(record.uid))
     text.append(line: "name", Text(record.name))
-    switch record.state {
-    case .removed:
-      text.append(line: "state", "removed")
-      text.append(line: "suspended", yesNo(record.suspended))
-      text.append(line: "sealed", "")
-    case .enrolled(let sealed):
-      text.append(line: "state", "enrolled")
-      text.append(line: "suspended", yesNo(record.suspended))
-      text.append(line: "sealed", Text(hexadecimal(sealed)))
-    }
+    // An enrolled record has something sealed (`isSound`).
+    var sealed = Bytes()
+    if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
+    text.append(line: "state", sealed.isEmpty ? "removed" : "enrolled")
+    text.append(line: "suspended", yesNo(record.suspended))
+    text.append(line: "sealed", Text(sealed))
     text.append(line: "failures", UInt64(record.ledger.failures))
     text.append(line: "failed_boot", Text(record.ledger.lastFailure.boot.hexadecimalText))
     text.append(line: "failed_at", record.ledger.lastFailure.milliseconds)
@@ -150,15 +146,18 @@ extension Record {
   }
 }
 
+@inline(never)
 private func yesNo(_ flag: Bool) -> Text {
   flag ? "yes" : "no"
 }
 
 extension Bytes {
+  @inline(never)
   fileprivate mutating func append(line name: Text, _ value: Text) {
     self += Text("\(name)=\(value)\n").bytes
   }
 
+  @inline(never)
   fileprivate mutating func append(line name: Text, _ value: UInt64) {
     append(line: name, "\(value)")
   }
@@ -173,6 +172,7 @@ private struct FieldReader {
   }
 
   /// The value of the next line, if that line has this name.
+  @inline(never)
   mutating func value(_ name: String) -> ArraySlice<UInt8>? {
     guard rest.begins(with: name) else { return nil }
     let afterName = rest.dropFirst(name.utf8.span.count)
@@ -183,11 +183,13 @@ private struct FieldReader {
     return afterName[(afterName.startIndex + 1)..<end]
   }
 
+  @inline(never)
   mutating func number(_ name: String) -> UInt64? {
     guard let digits = value(name) else { return nil }
     return decimal(digits)
   }
 
+  @inline(never)
   mutating func flag(_ name: String) -> Bool? {
     guard let word = value(name) else { return nil }
     if word.spells("yes") { return true }

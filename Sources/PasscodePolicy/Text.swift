@@ -78,6 +78,22 @@ public func decimalDigits(_ number: UInt64) -> Bytes {
   return digits
 }
 
+/// The lowest `count` bytes of a number, the lowest first.
+@inline(never)
+public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
+  var bytes = Bytes()
+  for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
+  return bytes
+}
+
+/// - Precondition: so many bytes are there.
+@inline(never)
+public func littleEndianNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> UInt64 {
+  var number: UInt64 = 0
+  for index in 0..<count { number |= UInt64(bytes[offset + index]) << UInt64(index * 8) }
+  return number
+}
+
 extension Bytes {
   /// The UTF-8 of a literal of ours.
   public init(text: String) {

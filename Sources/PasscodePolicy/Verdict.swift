@@ -18,7 +18,7 @@ public enum Verdict: Equatable, Sendable {
 
 extension Verdict {
   /// The verdict as the log names it.
-  public var event: Text {
+  public var event: String {
     switch self {
     case .granted: "passcode granted"
     case .wrong: "passcode wrong"

@@ -1,22 +1,23 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// The options in force, and how this process may use them.
-public struct Configuration: Sendable {
+/// The options in force, and how this process may use them. Never changed once it is made: shared, not copied.
+public final class Configuration: Sendable {
   public let options: Options
   public let access: Access
   /// It came from the usual file, not from one that was named.
   public let isUsual: Bool
 
   /// The folder it was read from, trustworthy with all above it; empty: it wasn't read from a file.
-  private var folder = Bytes()
+  private let folder: Bytes
 
-  public static let usualPath = Bytes(text: "/etc/security/passcode.conf")
+  public static var usualPath: Bytes { Bytes(text: "/etc/security/passcode.conf") }
 
-  public init(options: Options, access: Access, isUsual: Bool = false) {
+  public init(options: Options, access: Access, isUsual: Bool = false, folder: Bytes = []) {
     self.options = options
     self.access = access
     self.isUsual = isUsual
+    self.folder = folder
   }
 
   /// Reads the file, then the arguments of a module line, which override it.
@@ -42,10 +43,9 @@ public struct Configuration: Sendable {
     } catch {
       throw error.fault
     }
-    var configuration = Configuration(options: parser.options, access: access, isUsual: path == nil)
     let source = path ?? usualPath
-    configuration.folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
-    return configuration
+    let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+    return Configuration(options: parser.options, access: access, isUsual: path == nil, folder: folder)
   }
 
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.

@@ -80,8 +80,7 @@ struct Credential {
   }
 
   private static func associated(_ record: Record) -> Bytes {
-    let uid = record.uid
-    return [1] + (0..<4).map { UInt8(truncatingIfNeeded: uid >> ($0 * 8)) } + record.name
+    littleEndian(1, 1) + littleEndian(UInt64(record.uid), 4) + record.name
   }
 
   private static func number(_ bytes: Span<UInt8>, _ offset: Int, _ count: Int) -> UInt64 {

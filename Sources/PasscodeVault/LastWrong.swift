@@ -34,17 +34,16 @@ struct LastWrong {
       let content = try? file.read(LastWrong.length, at: 0),
       content.count == LastWrong.length
     else { return false }
-    let time = content[0..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let time = littleEndianNumber(content, 0, 8)
     guard time <= now.milliseconds, now.milliseconds - time < LastWrong.validFor else { return false }
     return equalInConstantTime(Bytes(content[8...]), digest)
   }
 
   /// Keeps the passcode as the last wrong one.
   func remember(at now: Instant) {
-    let time = (0..<8).map { UInt8(truncatingIfNeeded: now.milliseconds >> UInt64($0 * 8)) }
     do throws(Errno) {
       let file = try openOrCreate()
-      try file.write(time + digest, at: 0)
+      try file.write(littleEndian(now.milliseconds, 8) + digest, at: 0)
     } catch {
       // Then it counts again; nobody is let in by that.
     }

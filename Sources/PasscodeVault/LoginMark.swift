@@ -1,4 +1,4 @@
-public import PasscodePolicy
+internal import PasscodePolicy
 public import PasscodeSystem
 
 /// That an account has logged in by other means than the passcode since the machine started, for

@@ -4,7 +4,7 @@ public import PasscodeSystem
 /// Everything that can be done with passcodes, for every door: one place that reads and writes records.
 ///
 /// A Vault holds no files open and no state; each call opens, checks and releases what it needs.
-public struct Vault {
+public final class Vault {
   public let configuration: Configuration
   let sodium: Sodium
   let clock: Clock

@@ -125,7 +125,7 @@ struct Authentication {
   }
 
   private func prompt(_ door: Options.Door) -> Bytes {
-    let isUsual = door.prompt == Options().door.prompt
+    let isUsual = door.prompt.spells(Options.Door.usualPrompt)
     return Text("\(door.either && isUsual ? Words.eitherPrompt : Text(door.prompt)) ").bytes
   }
 
@@ -175,8 +175,8 @@ struct Authentication {
     return true
   }
 
-  private func line(_ event: Text, _ user: Bytes, _ door: Options.Door) -> LogLine {
-    var line = LogLine(event)
+  private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+    var line = LogLine(event: event)
     line.add("user", user)
     line.add("ruid", UInt64(process.real))
     line.add("tty", pam.item(.terminal))

@@ -13,9 +13,7 @@ func markLogin(_ pam: PAM) {
   do throws(Errno) {
     try LoginMark(account, .root).set()
   } catch {
-    var line = LogLine("the login could not be marked: the passcode goes on waiting for one")
-    line.add("user", user)
-    line.add("cause", sentence: error.text)
-    pam.log(.error, line.text)
+    let complaint: Text = "the login could not be marked: the passcode goes on waiting for one: \(error.text)"
+    pam.log(.error, complaint.bytes)
   }
 }

@@ -89,8 +89,8 @@ struct Service {
 
   // MARK: The log
 
-  private func event(_ words: Text, _ account: Account) -> LogLine {
-    var line = LogLine(words)
+  private func event(_ words: String, _ account: Account) -> LogLine {
+    var line = LogLine(event: words)
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))
     return line
@@ -107,7 +107,7 @@ struct Service {
 
 extension HelperOperation {
   /// What the log says of it; nil where it is no news.
-  fileprivate func word(_ reply: HelperReply) -> Text? {
+  fileprivate func word(_ reply: HelperReply) -> String? {
     switch self {
     case .look, .status: nil
     case .verify: reply.verdict?.event

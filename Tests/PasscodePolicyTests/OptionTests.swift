@@ -125,7 +125,7 @@ struct OptionTests {
     let name = String(line.prefix { $0 != "=" })
     let row = try #require(OptionRow.all().first { $0.name.spells(name) })
     #expect(
-      complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" wants \(row.values)")
+      complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" wants \(text(row.values))")
   }
 
   @Test(arguments: Flip.all.filter { $0.name != "prompt" })
