@@ -119,12 +119,11 @@ public struct RecordCodec: Sendable {
     text.append(line: "generation", record.generation)
     text.append(line: "uid", UInt64(record.uid))
     text.append(line: "name", Text(record.name))
-    // An enrolled record has something sealed (`isSound`).
-    var sealed = Bytes()
+    var sealed: Bytes?
     if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
-    text.append(line: "state", sealed.isEmpty ? "removed" : "enrolled")
+    text.append(line: "state", sealed == nil ? "removed" : "enrolled")
     text.append(line: "suspended", yesNo(record.suspended))
-    text.append(line: "sealed", Text(sealed))
+    text.append(line: "sealed", Text(sealed ?? []))
     text.append(line: "failures", UInt64(record.ledger.failures))
     text.append(line: "failed_boot", Text(record.ledger.lastFailure.boot.hexadecimalText))
     text.append(line: "failed_at", record.ledger.lastFailure.milliseconds)
