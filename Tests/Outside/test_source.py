@@ -1,0 +1,48 @@
+"""What the compiler doesn't keep: where `unsafe` may stand, and which room may import which."""
+
+import pathlib
+import re
+
+SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
+UNSAFE_ROOMS = {"PasscodeSystem", "pam_passcode"}
+IMPORTS = {
+    "PasscodePolicy": set(),
+    "PasscodeSystem": {"CSystem", "CSodium", "CPAM"},
+    "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
+}
+
+
+def code(room):
+    """{file: its lines without comments} of a room."""
+    files = sorted((SOURCES / room).glob("*.swift"))
+    assert files, room
+    return {file.name: re.sub(r"//.*", "", file.read_text()) for file in files}
+
+
+def rooms():
+    return {folder.name for folder in SOURCES.iterdir() if list(folder.glob("*.swift"))}
+
+
+def test_unsafe_stays_in_its_rooms():
+    words = re.compile(r"\b(unsafe|unowned|nonisolated\(unsafe\))\b|@unchecked")
+    found = {
+        (room, name): words.findall(text)
+        for room in rooms() - UNSAFE_ROOMS
+        for name, text in code(room).items()
+        if words.search(text)
+    }
+    assert not found
+
+
+def test_dependencies_point_down_only():
+    for room, allowed in IMPORTS.items():
+        for name, text in code(room).items():
+            imported = set(re.findall(r"^\w* ?import (\w+)", text, re.MULTILINE))
+            assert imported <= allowed, (room, name)
+
+
+def test_no_traps_on_purpose_and_no_package_dependency():
+    for room in rooms():
+        for name, text in code(room).items():
+            assert not re.search(r"\btry!|\bfatalError\(|\bas!", text), (room, name)
+    assert ".package(" not in (SOURCES.parent / "Package.swift").read_text()
