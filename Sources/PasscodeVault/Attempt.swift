@@ -215,8 +215,10 @@ extension Vault {
     else {
       throw Fault(
         .key, at: recordPath(record.uid),
-        "was sealed under another machine key, or was altered: restore the key or the record from a backup, "
-          + "or enrol again as root (passcode enroll)")
+        """
+        was sealed under another machine key, or was altered: restore the key or the record from a backup, or enrol \
+        again as root (passcode enroll)
+        """)
     }
     return credential
   }

@@ -74,7 +74,7 @@ enum Places {
         log("every place for hashing is held by a process that doesn't move: going on without one")
         return Held(nil)
       case .tooLong:
-        throw Fault(.busy, "too many logins at once: no place to verify a passcode within 2 minutes")
+        throw Fault(.busy, "too many logins at once: no place within 2 minutes")
       }
     }
   }

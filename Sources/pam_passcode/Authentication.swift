@@ -44,6 +44,10 @@ struct Authentication {
   }
 
   private func load() throws(Fault) -> Configuration {
+    // There a password proves who may set a passcode: a passcode is no proof.
+    if pam.item(.service, is: "passcode") {
+      throw Fault(.configuration, "not in the service passcode")
+    }
     let line: ModuleLine
     do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
     return try Configuration.load(path: line.configuration, arguments: line.options, process)
@@ -67,7 +71,7 @@ struct Authentication {
   /// sshd says so by PAM_RHOST, and before it knows the host by its PAM_TTY.
   private var isRemote: Bool {
     if let host = pam.item(.remoteHost), !host.isEmpty { return true }
-    return pam.item(.terminal)?.spells("ssh") ?? false
+    return pam.item(.terminal, is: "ssh")
   }
 
   private func outcome(

@@ -13,7 +13,7 @@ func markLogin(_ pam: PAM) {
   do throws(Errno) {
     try LoginMark(account, .root).set()
   } catch {
-    let complaint: Text = "the login could not be marked: the passcode goes on waiting for one: \(error.text)"
+    let complaint: Text = "the login could not be marked: \(error.text)"
     pam.log(.error, complaint.bytes)
   }
 }

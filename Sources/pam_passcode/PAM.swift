@@ -36,6 +36,12 @@ internal import PasscodeSystem
     return unsafe bytes(value.assumingMemoryBound(to: CChar.self))
   }
 
+  /// Whether the item is set, and is this text.
+  @inline(never)
+  func item(_ item: Item, is text: String) -> Bool {
+    self.item(item)?.spells(text) ?? false
+  }
+
   enum User {
     case named(Bytes)
     case refused(Result)
