@@ -9,6 +9,8 @@ let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
   // Small, and a section for each function: the linker drops what nothing uses (130 kB -> 53 kB).
   .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize"], embedded),
+  // What functions have in common, once (2 kB less).
+  .unsafeFlags(["-Xllvm", "-enable-machine-outliner=always"], embedded),
   // Nothing here throws in the C++ sense; debuggers have their own tables.
   .unsafeFlags(["-Xcc", "-fno-asynchronous-unwind-tables", "-Xcc", "-fno-unwind-tables"], embedded),
   .strictMemorySafety(),
