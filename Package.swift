@@ -21,7 +21,8 @@ let swiftSettings: [SwiftSetting] = [
 let cSettings: [CSetting] = [
   .unsafeFlags([
     "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Os",
-    "-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+    "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
+    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
   ])
 ]
 
@@ -29,6 +30,8 @@ let cSettings: [CSetting] = [
 // process offers nothing to overwrite. lld, because it understands Swift's sections.
 let hardening: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"]),
+  // By which a debugger finds the symbols of a stripped program.
+  .unsafeFlags(["-Xlinker", "--build-id=sha1"], embedded),
   .unsafeFlags(
     [
       "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all", "-Xlinker", "-z",

@@ -1,0 +1,31 @@
+# fish completion for passcode(1)
+
+complete -c passcode -f
+
+complete -c passcode -n __fish_use_subcommand -a enroll -d 'set a passcode'
+complete -c passcode -n __fish_use_subcommand -a change -d 'ask the old passcode, then set a new one'
+complete -c passcode -n __fish_use_subcommand -a remove -d 'forget the passcode'
+complete -c passcode -n __fish_use_subcommand -a unlock -d 'end a lock after too many failures'
+complete -c passcode -n __fish_use_subcommand -a disable -d 'suspend a passcode without forgetting it'
+complete -c passcode -n __fish_use_subcommand -a enable -d 'end a suspension'
+complete -c passcode -n __fish_use_subcommand -a status -d 'say whether a passcode is set, and its state'
+complete -c passcode -n __fish_use_subcommand -a list -d 'the state of everybody enrolled'
+complete -c passcode -n __fish_use_subcommand -a verify -d 'one attempt, counted like any other'
+complete -c passcode -n __fish_use_subcommand -a key -d 'make the machine key, or check it'
+complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which candidates are weak, and why'
+complete -c passcode -n __fish_use_subcommand -a try -d 'the whole thing in a throw-away store'
+
+set -l people enroll change remove unlock disable enable status verify
+complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
+complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status'
+
+complete -c passcode -l conf -r -F -d 'another configuration file'
+complete -c passcode -l json -d 'one JSON object a line'
+complete -c passcode -l quiet -d 'say nothing when it worked'
+complete -c passcode -s h -l help -d help
+complete -c passcode -l version -d 'the version'
+complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x -a '4 6' -d 'how many digits'
+complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify' -l stdin -d 'read passcodes from standard input'
+complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'make one up and print it'
+complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
+complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'play it through without asking'
