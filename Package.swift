@@ -9,8 +9,14 @@ let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
   // Small, and a section for each function: the linker drops what nothing uses (130 kB -> 53 kB).
   .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize"], embedded),
-  // What functions have in common, once (2 kB less).
+  // What functions have in common, once.
   .unsafeFlags(["-Xllvm", "-enable-machine-outliner=always"], embedded),
+  // The same bytes, wherever the source lies.
+  .unsafeFlags(
+    [
+      "-file-prefix-map", "\(Context.packageDirectory)=.", "-file-compilation-dir", ".", "-Xfrontend",
+      "-disable-incremental-llvm-codegen", "-Xfrontend", "-no-clang-module-breadcrumbs",
+    ], embedded),
   // Nothing here throws in the C++ sense; debuggers have their own tables.
   .unsafeFlags(["-Xcc", "-fno-asynchronous-unwind-tables", "-Xcc", "-fno-unwind-tables"], embedded),
   .strictMemorySafety(),
@@ -23,6 +29,7 @@ let cSettings: [CSetting] = [
     "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Os",
     "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
     "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+    "-ffile-prefix-map=\(Context.packageDirectory)=.", "-ffile-compilation-dir=.",
   ])
 ]
 
