@@ -1,0 +1,122 @@
+"""Fixtures. What is missing fails loudly: nothing here is ever skipped."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import machine as machines  # noqa: E402
+
+RELEASES = ("bookworm", "trixie")
+
+
+def pytest_configure():
+    if not os.environ.get("PASSCODE_NAMESPACE"):
+        pytest.exit("run these by Tests/package, which makes a mount namespace for them", 1)
+
+
+def build(folder):
+    """Builds the package from a copy of the tree in this folder."""
+    source = folder / "source"
+    source.mkdir(parents=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=machines.TREE, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, names.split("\0")):
+        target = source / name
+        if (machines.TREE / name).is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(machines.TREE / name, target)
+    log = folder / "log"
+    with log.open("w") as output:
+        done = subprocess.run(
+            ["dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
+            cwd=source, env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output,
+        )  # fmt: skip
+    assert done.returncode == 0, log.read_text()[-2000:]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built():
+    """The folder of the package's build: the .deb, its .changes, the tree."""
+    return build(machines.MACHINES / "build")
+
+
+@pytest.fixture(scope="session")
+def deb(built):
+    (path,) = built.glob("libpam-passcode_*.deb")
+    return path
+
+
+@pytest.fixture(scope="session")
+def other_version(deb):
+    """The same package under another version: for upgrades and downgrades."""
+
+    def make(version):
+        folder = machines.MACHINES / f"version-{version}"
+        machines.sh("dpkg-deb", "-R", deb, folder)
+        control = folder / "DEBIAN/control"
+        text = control.read_text()
+        control.write_text(
+            "".join(
+                f"Version: {version}\n" if line.startswith("Version:") else line
+                for line in text.splitlines(keepends=True)
+            )
+        )
+        path = machines.MACHINES / f"libpam-passcode_{version}.deb"
+        machines.sh("dpkg-deb", "--root-owner-group", "-b", folder, path, stdout=subprocess.DEVNULL)
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def release(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def bare(release):
+    """Makes machines of that release with people, and without the package."""
+    first = machines.Machine(machines.root(release))
+    first.people()
+    return first.copy()
+
+
+@pytest.fixture(scope="session")
+def enabled(bare, deb):
+    """Makes machines where it is installed, alice enrolled, and the profile enabled."""
+    first = bare()
+    first.install(deb)
+    first.enroll()
+    first.enable()
+    return first.copy()
+
+
+@pytest.fixture
+def fresh(bare):
+    machine = bare()
+    yield machine
+    machine.remove()
+
+
+@pytest.fixture
+def machine(enabled):
+    machine = enabled()
+    yield machine
+    machine.remove()
+
+
+@pytest.fixture(scope="session")
+def bookworm():
+    """Bare machines of one release, where another one would show nothing new."""
+    first = machines.Machine(machines.root("bookworm"))
+    first.people()
+    return first.copy()

@@ -1,0 +1,284 @@
+"""Debian machines to throw away: a fresh root of a release, an overlay on it, namespaces and no network."""
+
+import ctypes
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+import pexpect
+
+TREE = pathlib.Path(__file__).parents[2]
+MACHINES = TREE / ".build/machines"
+ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
+
+# What the tests use there besides the package: programs that ask PAM, and what drives them.
+PROGRAMS = (
+    "adduser apt bash-completion expect i3lock iproute2 libpam-runtime libsodium23 login openssh-client"
+    " openssh-server pamtester passwd procps sudo util-linux xdotool xvfb"
+)
+
+PASSWORD = "correct horse"
+RIGHT, OTHER = "640297", "917340"
+WRONG = "918273", "605142", "281709", "730951"
+
+BOOT = """set -e
+root=$1
+hostname machine
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=0755 tmpfs "$root/run"
+mkdir -p "$root/run/sshd" "$root/run/lock"
+mount -t tmpfs -o mode=0755 tmpfs "$root/dev"
+for node in null zero full random urandom tty; do
+  touch "$root/dev/$node"
+  mount --bind "/dev/$node" "$root/dev/$node"
+done
+mkdir "$root/dev/pts" "$root/dev/shm"
+mount --bind /dev/pts "$root/dev/pts"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$root/dev/fd"
+chroot "$root" ip link set lo up
+echo 127.0.0.1 localhost machine > "$root/etc/hosts"
+echo up
+exec chroot "$root" /bin/sleep infinity
+"""
+
+
+def sh(*command, **how):
+    return subprocess.run([str(part) for part in command], check=True, **how)
+
+
+def sources(suite):
+    """This machine's apt sources, for another release: its mirrors, its keys."""
+    release = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if line)
+    here = release["VERSION_CODENAME"].strip('"')
+    folder = ROOTS / f"{suite}-sources"
+    folder.mkdir(exist_ok=True)
+    apt = pathlib.Path("/etc/apt")
+    for path in (apt / "sources.list", *apt.glob("sources.list.d/*.list"), *apt.glob("sources.list.d/*.sources")):
+        if path.exists():
+            (folder / path.name).write_text(path.read_text().replace(here, suite))
+    return list(folder.iterdir())
+
+
+def root(suite):
+    """A fresh root with the programs, made once."""
+    path = ROOTS / f"{suite}-{hashlib.sha256(PROGRAMS.encode()).hexdigest()[:8]}"
+    if not path.exists():
+        ROOTS.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        sh(
+            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PROGRAMS.split())}",
+            "--aptopt=Acquire::Check-Valid-Until false", suite, unfinished, *sources(suite),
+        )  # fmt: skip
+        unfinished.rename(path)
+    return path
+
+
+class Log(threading.Thread):
+    """What programs send to /dev/log."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        path.chmod(0o666)
+        self.lines = []
+        self.start()
+
+    def run(self):
+        while line := self.socket.recv(65536):
+            self.lines.append(line.decode(errors="replace"))
+
+
+class Machine:
+    """A machine of its own: started, restarted and thrown away. Its files lie under `path`."""
+
+    count = 0
+
+    def __init__(self, *lower):
+        Machine.count += 1
+        self.top = MACHINES / str(Machine.count)
+        self.path = self.top / "root"
+        for name in ("upper", "work", "root"):
+            (self.top / name).mkdir(parents=True)
+        self.lower, self.terminals = lower, []
+        layers = ":".join(str(path) for path in lower)
+        sh("mount", "-t", "overlay", "overlay", "-o",
+           f"lowerdir={layers},upperdir={self.top}/upper,workdir={self.top}/work", self.path)  # fmt: skip
+        self.start()
+
+    def start(self):
+        self.keeper = subprocess.Popen(
+            ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--",
+             "bash", "-c", BOOT, "boot", str(self.path)], stdout=subprocess.PIPE, text=True)  # fmt: skip
+        assert self.keeper.stdout.readline() == "up\n"
+        children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
+        self.pid = children.read_text().split()[0]
+        self.inside = pathlib.Path(f"/proc/{self.pid}/root")
+        while os.readlink(self.inside) == "/":  # not yet there
+            time.sleep(0.001)
+        self.log = Log(self.inside / "dev/log")
+
+    def stop(self):
+        """All processes die at once, and what was in /run is gone: as when the power is cut."""
+        for terminal in self.terminals:
+            terminal.close(force=True)
+        self.keeper.kill()
+        self.keeper.wait()
+        while is_running(self.pid):
+            time.sleep(0.01)
+
+    def restart(self, boot_id="11111111-2222-4333-8444-555555555555\n"):
+        """A boot of the same disk: the kernel is the same, so the boot's id is put over its own."""
+        self.stop()
+        self.start()
+        (self.inside / "run/boot_id").write_text(boot_id)
+        self.run("mount", "--bind", "/run/boot_id", "/proc/sys/kernel/random/boot_id")
+
+    def remove(self):
+        self.stop()
+        sh("umount", "--lazy", self.path)
+        shutil.rmtree(self.top)
+
+    def copy(self):
+        """Another machine with the disk of this one, which is stopped for good."""
+        self.stop()
+        sh("umount", "--lazy", self.path)
+        return lambda: Machine(self.top / "upper", *self.lower)
+
+    # MARK: Commands
+
+    def command(self, *command, user="root"):
+        """How to run it there, as that person, in no environment of ours."""
+        return [
+            "nsenter", f"--target={self.pid}", "--mount", "--pid", "--net", "--uts", "--ipc", "--root",
+            *self.person(*command, user=user),
+        ]  # fmt: skip
+
+    def person(self, *command, user):
+        who = () if user == "root" else ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups")
+        home = "/root" if user == "root" else f"/home/{user}"
+        return [
+            "/usr/bin/env", "--chdir=/", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            f"HOME={home}", f"USER={user}", "LANG=C.UTF-8", "TERM=dumb", "DEBIAN_FRONTEND=noninteractive", *who,
+            *[str(part) for part in command],
+        ]  # fmt: skip
+
+    def run(self, *command, user="root", input="", status=0):
+        """Runs it, and checks its exit status unless that is None."""
+        done = subprocess.run(
+            self.command(*command, user=user), input=input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=120,
+        )  # fmt: skip
+        assert status is None or done.returncode == status, f"{command}: {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def terminal(self, *command, user="alice"):
+        """On a terminal of its own, whose first process it is: login hangs it up. So, without nsenter."""
+        enter(self.pid, "pid")
+        try:
+            command = self.person(*command, user=user)
+            self.terminals.append(
+                pexpect.spawn(command[0], command[1:], preexec_fn=self.enter, encoding="utf-8", timeout=20)
+            )
+        finally:
+            enter(os.getpid(), "pid")
+        return self.terminals[-1]
+
+    def enter(self):
+        root = os.open(self.inside, os.O_PATH)
+        for namespace in ("mnt", "net", "uts", "ipc"):
+            enter(self.pid, namespace)
+        os.fchdir(root)
+        os.chroot(".")
+
+    # MARK: The package
+
+    def install(self, deb):
+        """As an administrator does; nothing else has to be fetched."""
+        shutil.copy(deb, self.path / "tmp")
+        return self.run("apt-get", "install", "-q", "-y", "--allow-downgrades", "--reinstall", f"/tmp/{deb.name}")
+
+    def people(self):
+        for name in ("alice", "bob"):
+            self.run("useradd", "--create-home", "--shell", "/bin/bash", name)
+            self.run("chpasswd", input=f"{name}:{PASSWORD}\n")
+        (self.path / "etc/sudoers.d/alice").write_text("Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\n")
+
+    def enable(self):
+        self.run("pam-auth-update", "--enable", "passcode")
+
+    def enroll(self, user="alice", code=RIGHT):
+        self.run("passcode", "enroll", user, "--stdin", input=f"{code}\n")
+
+    def configure(self, **options):
+        path = self.path / "etc/security/passcode.conf"
+        path.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+
+    def state(self, user="alice"):
+        return json.loads(self.run("passcode", "status", user, "--json", status=None))
+
+    # MARK: What is there
+
+    def snapshot(self, *folders):
+        """{path: what it is} of everything below."""
+        return {
+            str(path.relative_to(self.path)): describe(path)
+            for folder in folders
+            for path in [self.path / folder, *(self.path / folder).rglob("*")]
+            if os.path.lexists(path)
+        }
+
+    def stacks_name_missing_modules(self):
+        """The lines of PAM's files that name a module of ours where there is none."""
+        if list(self.path.glob("usr/lib/*/security/pam_passcode.so")):
+            return []
+        return [
+            f"{path.name}: {line}"
+            for path in (self.path / "etc/pam.d").iterdir()
+            for line in path.read_text().splitlines()
+            if "pam_passcode.so" in line
+        ]
+
+
+def enter(pid, namespace):
+    """This process; of "pid", only the processes that it makes."""
+    with open(f"/proc/{pid}/ns/{namespace}") as file:
+        assert ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def describe(path):
+    status = path.lstat()
+    content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+    return (oct(status.st_mode), status.st_uid, status.st_gid, content)
+
+
+def prompted(child, *dialogue):
+    """Answers these prompts, in this order."""
+    for prompt, answer in dialogue:
+        child.expect(prompt)
+        assert child.waitnoecho(timeout=5)
+        child.send(answer + "\r")
+
+
+def finished(child):
+    """What it said to its end, and its exit status."""
+    child.expect(pexpect.EOF)
+    text = child.before
+    child.close()
+    return text, child.exitstatus

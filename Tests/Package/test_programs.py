@@ -1,0 +1,227 @@
+"""Installed and enabled, in a fresh root: what people see in real programs, on a terminal."""
+
+import subprocess
+import time
+
+import pexpect
+import pytest
+
+from machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
+
+SUDO = "password for alice: "
+
+
+# MARK: sudo and su
+
+
+def test_sudo_right(machine):
+    child = machine.terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode: ", RIGHT))
+    assert finished(child) == ("\r\n0\r\n", 0)
+
+
+def test_sudo_wrong_then_the_password(machine):
+    child = machine.terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode: ", WRONG[0]), (SUDO, PASSWORD))
+    assert finished(child)[1] == 0
+    assert machine.state()["failures"] == 1
+
+
+def test_locked_says_so_and_the_password_works(machine):
+    for code in WRONG[:3]:
+        child = machine.terminal("su", "alice", "-c", "id -un")
+        prompted(child, ("^Passcode: ", code), ("Password: ", PASSWORD))
+        assert finished(child)[1] == 0
+    assert machine.state()["state"] == "locked"
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    child.expect(r"Passcode locked \(1 minute left to unlock\)\.\r\n")
+    prompted(child, ("^Password: ", PASSWORD))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+    child = machine.terminal("sudo", "id", "-u")
+    prompted(child, (r"^\[sudo\] " + SUDO, PASSWORD))
+    assert finished(child) == ("\r\n0\r\n", 0)
+
+
+def test_su_to_oneself_and_to_another(machine):
+    machine.enroll("bob", OTHER)
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, ("^Passcode: ", RIGHT))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+    child = machine.terminal("su", "bob", "-c", "id -un")
+    prompted(child, ("^Password: ", PASSWORD))
+    assert finished(child) == ("\r\nbob\r\n", 0)
+
+
+def test_somebody_without_a_passcode_notices_nothing(machine):
+    child = machine.terminal("su", "bob", "-c", "id -un", user="bob")
+    prompted(child, ("^Password: ", PASSWORD))
+    assert finished(child) == ("\r\nbob\r\n", 0)
+
+
+def test_one_field(machine):
+    path = machine.path / "etc/pam.d/sudo"
+    path.write_text((machine.path / "usr/share/doc/libpam-passcode/examples/one-field").read_text())
+    for answer in (RIGHT, PASSWORD):
+        child = machine.terminal("sudo", "id", "-u")
+        prompted(child, ("^Passcode or password: ", answer))
+        assert finished(child) == ("\r\n0\r\n", 0)
+
+
+# MARK: A console
+
+
+def log_in(machine, *dialogue):
+    """login hangs its terminal up when it begins (trixie), or when it opens the session."""
+    child = machine.terminal("login", "alice", user="root")
+    assert child.waitnoecho(timeout=10)  # without reading: it has begun
+    prompted(child, *dialogue)
+    child.sendline("echo uid=$(id -u)")
+    try:
+        child.expect(r"uid=\d+")
+    except pexpect.EOF:
+        child.expect(r"uid=\d+")
+    child.close(force=True)
+
+
+def test_login(machine):
+    log_in(machine, ("Passcode: ", RIGHT))
+    log_in(machine, ("Passcode: ", ""), ("Password: ", PASSWORD))
+
+
+def test_the_first_login_after_a_boot(machine):
+    """The session line of the profile sets the mark."""
+    machine.configure(first_login="deny")
+    log_in(machine, (r"Log in with your password first\.\r\nPassword: ", PASSWORD))
+    log_in(machine, ("Passcode: ", RIGHT))
+    machine.restart()
+    log_in(machine, (r"Log in with your password first\.\r\nPassword: ", PASSWORD))
+
+
+# MARK: sshd
+
+
+@pytest.fixture
+def remote(machine):
+    """Makes a client of an sshd on loopback; answers with its terminal."""
+    configuration = machine.path / "etc/ssh/sshd_config.d/test.conf"
+    configuration.write_text("UsePAM yes\nKbdInteractiveAuthentication yes\nPasswordAuthentication no\n")
+    machine.run("/usr/sbin/sshd")
+
+    def connect():
+        return machine.terminal(
+            "ssh", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
+            "-o", "NumberOfPasswordPrompts=1", "alice@127.0.0.1", "id -un",
+        )  # fmt: skip
+
+    return connect
+
+
+def test_sshd_asks_the_password(machine, remote):
+    child = remote()
+    prompted(child, ("Password: ", PASSWORD))
+    text, status = finished(child)
+    assert (text.strip(), status) == ("alice", 0) and "asscode" not in text
+    child = remote()
+    prompted(child, ("Password: ", RIGHT))
+    assert finished(child)[1] != 0
+    assert machine.state()["failures"] == 0
+
+
+def test_sshd_with_the_passcode_as_second_factor(machine, remote):
+    machine.run("pam-auth-update", "--disable", "passcode")
+    path = machine.path / "etc/pam.d/sshd"
+    path.write_text("@include common-auth\nauth required pam_passcode.so remote=allow\n" + "".join(
+        line for line in path.read_text().splitlines(keepends=True) if "common-auth" not in line
+    ))  # fmt: skip
+    child = remote()
+    prompted(child, ("Password: ", PASSWORD), ("Passcode: ", RIGHT))
+    text, status = finished(child)
+    assert (text.strip(), status) == ("alice", 0)
+    child = remote()
+    prompted(child, ("Password: ", PASSWORD), ("Passcode: ", WRONG[0]))
+    assert finished(child)[1] != 0
+    assert machine.state()["failures"] == 1
+
+
+# MARK: Without root
+
+
+def test_a_locker(machine):
+    """i3lock, which is no root: through the installed helper."""
+    terminal = machine.command("Xvfb", ":7", "-screen", "0", "320x200x24", "-ac", user="alice")
+    server = subprocess.Popen(terminal, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (machine.path / "tmp/.X11-unix/X7").exists():
+        time.sleep(0.05)
+    command = machine.command("env", "DISPLAY=:7", "i3lock", "-n", user="alice")
+    locker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def type(text):
+        machine.run("env", "DISPLAY=:7", "xdotool", "type", "--delay", "20", text, user="alice")
+        machine.run("env", "DISPLAY=:7", "xdotool", "key", "Return", user="alice")
+
+    try:
+        time.sleep(1)  # it grabs the keyboard
+        type(WRONG[0])
+        end = time.monotonic() + 10
+        while machine.state()["failures"] == 0 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert machine.state()["failures"] == 1
+        time.sleep(5)  # the delay after a wrong one, and the password that it then asks for
+        assert locker.poll() is None
+        type(RIGHT)
+        assert locker.wait(15) == 0
+        assert machine.state()["failures"] == 0
+    finally:
+        machine.run("pkill", "-9", "i3lock|Xvfb", status=None)
+        server.wait()
+
+
+def test_people_help_themselves(machine):
+    machine.run("passcode", "change", "--stdin", user="alice", input=f"{RIGHT}\n{OTHER}\n")
+    child = machine.terminal("passcode", "enroll", user="bob")
+    prompted(child, ("assword: ", PASSWORD), ("New passcode", OTHER), ("again", OTHER))
+    assert finished(child)[1] == 0
+    child = machine.terminal("su", "bob", "-c", "id -un", user="bob")
+    prompted(child, ("^Passcode: ", OTHER))
+    assert finished(child) == ("\r\nbob\r\n", 0)
+
+
+def test_passwd_is_as_before(machine):
+    child = machine.terminal("passwd")
+    prompted(child, ("Current password: ", PASSWORD), ("New password: ", "battery staple"))
+    prompted(child, ("Retype new password: ", "battery staple"))
+    assert finished(child)[1] == 0
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, ("^Passcode: ", ""), ("Password: ", "battery staple"))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+
+
+# MARK: A restart
+
+
+def test_a_lock_survives_a_restart(machine):
+    for code in WRONG[:3]:
+        machine.run("passcode", "verify", "alice", "--stdin", input=f"{code}\n", status=1)
+    machine.restart()
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    child.expect(r"Passcode locked \((60|59|58|57) seconds left|Passcode locked \(1 minute left")
+    child.close()
+    machine.run("passcode", "unlock", "alice")
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, ("^Passcode: ", RIGHT))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+
+
+def test_polkit_s_service_can_count(machine):
+    """As in polkit 127 and later: everything is read-only, but for what the drop-in names."""
+    (dropin,) = machine.path.glob("usr/lib/systemd/system/polkit-agent-helper@.service.d/*")
+    (writable,) = [line for line in dropin.read_text().splitlines() if line.startswith("ReadWritePaths=")]
+    paths = [path.lstrip("-") for path in writable.split("=")[1].split()]
+    assert paths == ["/var/lib/passcode", "/run/passcode"]
+    script = 'for path in {paths}; do mount --bind "$path" "$path"; done; {readonly} && exec pamtester sudo alice authenticate'
+    readonly = "mount -o remount,ro,bind / && mount -o remount,ro /run"
+    for writable, expected in ((paths, True), ([], False)):
+        command = script.format(paths=" ".join(writable), readonly=readonly)
+        said = machine.run("unshare", "--mount", "sh", "-c", command, input=f"{RIGHT}\n", status=None)
+        assert ("successfully authenticated" in said) == expected, said
+    assert machine.state()["failures"] == 0
