@@ -1,7 +1,7 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
+import functools
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
@@ -59,6 +59,7 @@ def deb(built):
 def other_version(deb):
     """The same package under another version: for upgrades and downgrades."""
 
+    @functools.cache
     def make(version):
         folder = machines.MACHINES / f"version-{version}"
         machines.sh("dpkg-deb", "-R", deb, folder)

@@ -1,0 +1,286 @@
+"""Install, upgrade, downgrade, reinstall, remove, purge; and dpkg killed in the middle."""
+
+import stat
+import subprocess
+import time
+
+import pytest
+
+from machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
+
+STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
+
+
+def su(machine, prompt, answer):
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, (f"^{prompt}", answer))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+
+
+def passcode_works(machine):
+    su(machine, "Passcode: ", RIGHT)
+
+
+def only_the_password_is_asked(machine):
+    su(machine, "Password: ", PASSWORD)
+
+
+def the_password_works(machine):
+    """Whether the passcode is asked for first or not."""
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    if child.expect(["^Passcode: ", "^Password: "]) == 0:
+        prompted(child, ("^", ""), ("Password: ", PASSWORD))
+    else:
+        prompted(child, ("^", PASSWORD))
+    assert "alice" in finished(child)[0]
+
+
+def owner(machine, path):
+    status = (machine.path / path).stat()
+    accounts = dict(
+        reversed(line.split(":")[0:3:2]) for line in (machine.path / "etc/passwd").read_text().splitlines()
+    )
+    groups = dict(
+        reversed(line.split(":")[0:3:2]) for line in (machine.path / "etc/group").read_text().splitlines()
+    )
+    return accounts[str(status.st_uid)], groups[str(status.st_gid)], stat.S_IMODE(status.st_mode)
+
+
+# MARK: Installation
+
+
+def test_installing_enables_nothing(fresh, deb):
+    before = fresh.snapshot("etc/pam.d")
+    fresh.install(deb)
+    after = fresh.snapshot("etc/pam.d")
+    assert {path for path in after if after[path] != before.get(path)} == {"etc/pam.d/passcode"}
+    only_the_password_is_asked(fresh)
+
+
+def test_who_may_read_what(fresh, deb):
+    fresh.install(deb)
+    assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)
+    assert owner(fresh, STORE) == ("_passcode", "root", 0o2770)
+    assert owner(fresh, KEY) == ("root", "_passcode", 0o440)
+    assert owner(fresh, "etc/security/passcode.conf") == ("root", "root", 0o644)
+    module = next(fresh.path.glob("usr/lib/*/security/pam_passcode.so"))
+    assert owner(fresh, module.relative_to(fresh.path)) == ("root", "root", 0o644)
+    assert (fresh.path / KEY).stat().st_size == 32
+    fresh.run("passcode", "key", "status")
+    assert "/usr/sbin/nologin" in fresh.run("getent", "passwd", "_passcode")
+
+
+def test_conffiles(deb):
+    names = sh("dpkg-deb", "--ctrl-tarfile", deb, capture_output=True).stdout
+    listed = sh("tar", "-xO", "./conffiles", input=names, capture_output=True).stdout.decode().split()
+    assert sorted(listed) == [
+        "/etc/apparmor.d/usr.libexec.passcode-helper", "/etc/pam.d/passcode", "/etc/security/passcode.conf",
+    ]  # fmt: skip
+
+
+def test_the_script_runs_again_after_an_interruption(fresh, deb):
+    """What it had done is done once more: an override that was written and not yet applied, too."""
+    fresh.install(deb)
+    fresh.enroll()
+    key = (fresh.path / KEY).read_bytes()
+    fresh.run("chown", "root:root", f"/{HELPER}")
+    fresh.run("chmod", "755", f"/{HELPER}")
+    fresh.run("/var/lib/dpkg/info/libpam-passcode.postinst", "configure")
+    assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)
+    assert (fresh.path / KEY).read_bytes() == key
+    assert fresh.state()["enrolled"]
+
+
+def test_an_override_of_the_administrator_s_stays(fresh, deb):
+    fresh.run("groupadd", "kiosk")
+    fresh.run("dpkg-statoverride", "--add", "root", "kiosk", "0750", f"/{HELPER}")
+    fresh.install(deb)
+    assert owner(fresh, HELPER) == ("root", "kiosk", 0o750)
+
+
+def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
+    fresh.install(deb)
+    fresh.enroll()
+    (fresh.path / KEY).unlink()
+    said = fresh.install(deb)
+    assert "passwords go on working" in said and "README.Debian" in said
+    assert not (fresh.path / KEY).exists()
+
+
+# MARK: Other versions
+
+
+@pytest.mark.parametrize("first, then", [("0.0.9", None), (None, "0.0.9"), (None, None)], ids=("up", "down", "again"))
+def test_another_version_keeps_everything(fresh, deb, other_version, first, then):
+    """Enrolments, failures, key, configuration, and whether the profile is enabled."""
+    fresh.install(other_version(first) if first else deb)
+    fresh.enroll()
+    fresh.enable()
+    fresh.configure(fail_delay="0s")
+    fresh.run("passcode", "verify", "alice", "--stdin", input="918273\n", status=1)
+    before = fresh.snapshot("etc/pam.d", "etc/passcode", "etc/security", STORE)
+    fresh.install(other_version(then) if then else deb)
+    assert fresh.snapshot("etc/pam.d", "etc/passcode", "etc/security", STORE) == before
+    assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)
+    assert fresh.state()["failures"] == 1
+    passcode_works(fresh)
+
+
+# MARK: Removal
+
+
+def test_removed_while_enabled_and_with_a_session_open(fresh, deb):
+    """The session goes on and ends; the stacks are as before; the enrolments wait for a reinstallation."""
+    before = fresh.snapshot("etc/pam.d")
+    fresh.install(deb)
+    fresh.enroll()
+    fresh.enable()
+    session = fresh.terminal("sudo", "-s")
+    prompted(session, ("Passcode: ", RIGHT))
+    session.sendline("echo uid=$(id -u)")
+    session.expect("uid=0")
+    fresh.run("apt-get", "remove", "-y", "libpam-passcode")
+    session.sendline("exit")
+    session.expect("exit")
+    assert finished(session)[1] == 0
+    left = fresh.snapshot("etc/pam.d")
+    assert left.pop("etc/pam.d/passcode")  # a conffile, until the purge
+    assert left == before
+    only_the_password_is_asked(fresh)
+    fresh.install(deb)
+    only_the_password_is_asked(fresh)
+    fresh.enable()
+    passcode_works(fresh)
+
+
+def test_purge_leaves_nothing(fresh, deb):
+    """But the account, so that no file can come to belong to somebody else."""
+    folders = ("etc", "usr/bin", "usr/lib", "usr/libexec", "usr/share", "var/lib/pam", "var/lib/passcode")
+    before = fresh.snapshot(*folders)
+    overrides = fresh.run("dpkg-statoverride", "--list", status=None)
+    fresh.install(deb)
+    fresh.enroll()
+    fresh.enable()
+    passcode_works(fresh)
+    fresh.run("apt-get", "purge", "-y", "libpam-passcode")
+    after = fresh.snapshot(*folders)
+    accounts = {f"etc/{name}{dash}" for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid") for dash in ("", "-")}
+    ours = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    times = {"etc/ld.so.cache", "etc/.pwd.lock"}
+    assert ours - accounts - times == set()
+    assert {path: what for path, what in after.items() if path.startswith("etc/pam.d")} == {
+        path: what for path, what in before.items() if path.startswith("etc/pam.d")
+    }
+    assert fresh.run("dpkg-statoverride", "--list", status=None) == overrides
+    assert not (fresh.inside / "run/passcode").exists()
+    only_the_password_is_asked(fresh)
+    fresh.run("getent", "passwd", "_passcode")
+
+
+def test_not_removed_while_a_line_would_let_nobody_in(fresh, deb):
+    fresh.install(deb)
+    kiosk = fresh.path / "etc/pam.d/kiosk"
+    kiosk.write_text("auth required pam_passcode.so\naccount required pam_permit.so\n")
+    said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+    assert "not removed" in said and "/etc/pam.d/kiosk: auth required pam_passcode.so" in said
+    assert fresh.stacks_name_missing_modules() == [] and "install ok installed" in fresh.run(
+        "dpkg-query", "-W", "-f=${Status}", "libpam-passcode"
+    )
+    kiosk.write_text("auth sufficient pam_passcode.so\n-auth required pam_passcode.so\nauth required pam_unix.so\n")
+    fresh.run("apt-get", "remove", "-y", "libpam-passcode")
+
+
+def test_not_removed_where_pam_auth_update_leaves_its_line(machine):
+    """Because of a foreign line in the block that it manages."""
+    path = machine.path / "etc/pam.d/common-auth"
+    text = path.read_text()
+    head = 'modules (the "Primary" block)\n'
+    path.write_text(text.replace(head, f"{head}auth optional pam_permit.so\n"))
+    said = machine.run("apt-get", "purge", "-y", "libpam-passcode", status=100)
+    assert "/etc/pam.d/common-auth:auth\t[success=2 default=ignore]\tpam_passcode.so" in said
+    passcode_works(machine)
+    path.write_text(text)
+    machine.run("apt-get", "purge", "-y", "libpam-passcode")
+    assert machine.stacks_name_missing_modules() == []
+    only_the_password_is_asked(machine)
+
+
+# MARK: dpkg, killed in the middle
+
+CALLS = "rename,renameat,renameat2,unlink,unlinkat"
+
+
+@pytest.fixture(scope="module")
+def disks(bookworm, deb):
+    """A machine before the package, and one with it."""
+    installed = bookworm()
+    installed.install(deb)
+    installed.enroll()
+    installed.enable()
+    return {"--install": bookworm, "--purge": installed.copy()}
+
+
+@pytest.mark.parametrize("act", ["--install", "--purge"])
+def test_killed_in_the_middle(disks, deb, act):
+    """At every renaming and removing by dpkg or by a script: no stack names a missing module, people
+    get in with their password, and repeating the command finishes it."""
+    operand = f"/tmp/{deb.name}" if act == "--install" else "libpam-passcode"
+    points = 0
+    for call in CALLS.split(","):
+        for number in range(1, 200):
+            machine = disks[act]()
+            try:
+                sh("cp", deb, machine.path / "tmp")
+                before = machine.snapshot("etc/pam.d") if act == "--install" else None
+                killed = subprocess.run([
+                    "strace", "-f", "-qqq", "-o", "/dev/null", "-e", f"trace={call}", "-e",
+                    f"inject={call}:signal=KILL:when={number}", *machine.command("dpkg", act, operand),
+                ], capture_output=True).returncode  # fmt: skip
+                if killed == 0:
+                    break
+                points += 1
+                while machine.run("pgrep", "-x", "dpkg|perl", status=None):
+                    time.sleep(0.02)
+                assert machine.stacks_name_missing_modules() == [], (call, number)
+                if points % 5 == 0:
+                    the_password_works(machine)
+                machine.run("dpkg", "--configure", "-a", status=None)
+                machine.run("dpkg", act, operand)
+                if before is None:
+                    assert not (machine.path / STORE).exists() and not (machine.path / KEY).exists()
+                else:
+                    after = machine.snapshot("etc/pam.d")
+                    after.pop("etc/pam.d/passcode")
+                    before.pop("etc/pam.d/passcode", None)
+                    assert after == before
+                    assert owner(machine, HELPER) == ("_passcode", "_passcode", 0o6755)
+                    machine.run("passcode", "key", "status")
+            finally:
+                machine.remove()
+    print(f"{act}: killed at {points} points")
+    assert points > 20
+
+
+# MARK: Time
+
+
+def test_time(fresh, deb, tmp_path):
+    """What installing and enabling takes beyond a package with nothing in it: at most 3 s."""
+    empty = tmp_path / "empty"
+    (empty / "DEBIAN").mkdir(parents=True)
+    (empty / "DEBIAN/control").write_text(
+        "Package: nothing\nVersion: 1\nArchitecture: all\nMaintainer: nobody <nobody@passcode.invalid>\nDescription: nothing\n"
+    )
+    nothing = tmp_path / "nothing_1_all.deb"
+    sh("dpkg-deb", "--root-owner-group", "-b", empty, nothing, capture_output=True)
+
+    def seconds(act):
+        start = time.monotonic()
+        act()
+        return time.monotonic() - start
+
+    fresh.install(nothing)
+    own = seconds(lambda: fresh.install(nothing))
+    ours = seconds(lambda: (fresh.install(deb), fresh.enable()))
+    print(f"install and enable: {ours:.2f} s, an empty package {own:.2f} s")
+    assert ours - own <= 3
