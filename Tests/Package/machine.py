@@ -56,12 +56,18 @@ def sh(*command, **how):
 
 def sources(suite):
     """This machine's apt sources, for another release: its mirrors, its keys."""
-    release = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if line)
+    release = dict(
+        line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if line
+    )
     here = release["VERSION_CODENAME"].strip('"')
     folder = ROOTS / f"{suite}-sources"
     folder.mkdir(exist_ok=True)
     apt = pathlib.Path("/etc/apt")
-    for path in (apt / "sources.list", *apt.glob("sources.list.d/*.list"), *apt.glob("sources.list.d/*.sources")):
+    for path in (
+        apt / "sources.list",
+        *apt.glob("sources.list.d/*.list"),
+        *apt.glob("sources.list.d/*.sources"),
+    ):
         if path.exists():
             (folder / path.name).write_text(path.read_text().replace(here, suite))
     return list(folder.iterdir())
@@ -205,13 +211,17 @@ class Machine:
     def install(self, deb):
         """As an administrator does; nothing else has to be fetched."""
         shutil.copy(deb, self.path / "tmp")
-        return self.run("apt-get", "install", "-q", "-y", "--allow-downgrades", "--reinstall", f"/tmp/{deb.name}")
+        return self.run(
+            "apt-get", "install", "-q", "-y", "--allow-downgrades", "--reinstall", f"/tmp/{deb.name}"
+        )
 
     def people(self):
         for name in ("alice", "bob"):
             self.run("useradd", "--create-home", "--shell", "/bin/bash", name)
             self.run("chpasswd", input=f"{name}:{PASSWORD}\n")
-        (self.path / "etc/sudoers.d/alice").write_text("Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\n")
+        (self.path / "etc/sudoers.d/alice").write_text(
+            "Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\n"
+        )
 
     def enable(self):
         self.run("pam-auth-update", "--enable", "passcode")

@@ -110,7 +110,9 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
 # MARK: Other versions
 
 
-@pytest.mark.parametrize("first, then", [("0.0.9", None), (None, "0.0.9"), (None, None)], ids=("up", "down", "again"))
+@pytest.mark.parametrize(
+    "first, then", [("0.0.9", None), (None, "0.0.9"), (None, None)], ids=("up", "down", "again")
+)
 def test_another_version_keeps_everything(fresh, deb, other_version, first, then):
     """Enrolments, failures, key, configuration, and whether the profile is enabled."""
     fresh.install(other_version(first) if first else deb)
@@ -164,7 +166,11 @@ def test_purge_leaves_nothing(fresh, deb):
     passcode_works(fresh)
     fresh.run("apt-get", "purge", "-y", "libpam-passcode")
     after = fresh.snapshot(*folders)
-    accounts = {f"etc/{name}{dash}" for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid") for dash in ("", "-")}
+    accounts = {
+        f"etc/{name}{dash}"
+        for name in ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
+        for dash in ("", "-")
+    }
     ours = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     times = {"etc/ld.so.cache", "etc/.pwd.lock"}
     assert ours - accounts - times == set()
@@ -186,7 +192,9 @@ def test_not_removed_while_a_line_would_let_nobody_in(fresh, deb):
     assert fresh.stacks_name_missing_modules() == [] and "install ok installed" in fresh.run(
         "dpkg-query", "-W", "-f=${Status}", "libpam-passcode"
     )
-    kiosk.write_text("auth sufficient pam_passcode.so\n-auth required pam_passcode.so\nauth required pam_unix.so\n")
+    kiosk.write_text(
+        "auth sufficient pam_passcode.so\n-auth required pam_passcode.so\nauth required pam_unix.so\n"
+    )
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")
 
 

@@ -1,0 +1,267 @@
+"""The package itself: what is in it, how it was built, and that its parts fit the programs."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from apparmor import Profile
+from conftest import build
+from machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, sh
+
+ARCHITECTURE = subprocess.run(
+    ["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, text=True
+).stdout.strip()
+PROGRAMS = (
+    "usr/bin/passcode",
+    "usr/libexec/passcode-helper",
+    f"usr/lib/{ARCHITECTURE}/security/pam_passcode.so",
+)
+
+
+def output(*command, **how):
+    return sh(*command, capture_output=True, text=True, **how).stdout
+
+
+@pytest.fixture(scope="module")
+def content(deb):
+    """The package, unpacked."""
+    folder = MACHINES / "content"
+    sh("dpkg-deb", "-x", deb, folder)
+    return folder
+
+
+def test_lintian(built):
+    """No error and no warning."""
+    (changes,) = built.glob("*.changes")
+    said = output("lintian", "--fail-on", "error,warning", "--allow-root", changes)
+    assert not re.search("^[EW]:", said, re.MULTILINE)
+
+
+def test_two_builds_are_the_same(built):
+    """In folders of different names, at different times."""
+    other = build(MACHINES / "another-folder")
+    names = sorted(path.name for path in built.glob("*.deb"))
+    assert len(names) == 2
+    for name in names:
+        assert (built / name).read_bytes() == (other / name).read_bytes(), name
+
+
+def test_hardening(content):
+    """The programs of the package pass what those of the build do; and debhelper's own check."""
+    folder = MACHINES / "programs"
+    folder.mkdir()
+    for program in PROGRAMS:
+        sh("cp", content / program, folder)
+        said = output("hardening-check", "--nocfprotection", content / program)
+        for line in ("Position Independent Executable: yes", "Stack protected: yes", "Fortify Source functions: yes",
+                     "Read-only relocations: yes", "Immediate binding: yes"):  # fmt: skip
+            assert line in said, program
+    environment = {**os.environ, "PASSCODE_BUILD": str(folder)}
+    environment.pop("PASSCODE_NAMESPACE")
+    sh(
+        TREE / "Tests/outside",
+        TREE / "Tests/Outside/test_binaries.py",
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def test_symbols_are_in_a_package_of_their_own(built, content):
+    (symbols,) = built.glob("libpam-passcode-dbgsym_*.deb")
+    listed = output("dpkg-deb", "-c", symbols)
+    for program in PROGRAMS:
+        identity = re.search(r"Build ID: (\w+)", output("readelf", "-n", content / program))[1]
+        assert f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug" in listed
+        assert ".symtab" not in output("readelf", "-SW", content / program)
+
+
+def test_size(deb):
+    """Without symbols. An aim of 250 kB isn't reached; this keeps it from growing."""
+    size = int(output("dpkg-deb", "-f", deb, "Installed-Size"))
+    print(
+        f"installed: {size} KiB, of these {sum((MACHINES / 'content' / name).stat().st_size for name in PROGRAMS)} bytes of programs"
+    )
+    assert size <= 490
+
+
+def test_depends_on_nothing_unusual(deb):
+    names = re.findall(r"[\w-]+(?= \(|,|$)", output("dpkg-deb", "-f", deb, "Depends"))
+    assert set(names) <= {"adduser", "libc6", "libpam-runtime", "libpam0g", "libsodium23"}
+
+
+def test_a_missing_or_old_swift_is_named(tmp_path):
+    """The build says what is missing, and where to get it."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "dirname", "sed", "head", "sort"):
+        (tools / name).symlink_to(f"/usr/bin/{name}")
+    run = dict(
+        env={"PATH": str(tools), "HOME": "/"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    done = subprocess.run([TREE / "debian/build"], **run)
+    assert done.returncode == 1
+    assert done.stdout == (
+        "swift is not in PATH: install Swift 6.3 or newer from https://www.swift.org/install/linux/\n"
+    )
+    (tools / "swift").write_text("#!/bin/bash\necho 'Swift version 6.0.3 (swift-6.0.3-RELEASE)'\n")
+    (tools / "swift").chmod(0o755)
+    done = subprocess.run([TREE / "debian/build"], **run)
+    assert done.returncode == 1 and "Swift 6.0.3 is too old: 6.3 or newer is needed" in done.stdout
+
+
+def test_the_helper_s_path_is_the_one_that_is_looked_for(content):
+    assert (content / "usr/libexec/passcode-helper").exists()
+    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper.swift").read_text()
+
+
+# MARK: autopkgtest
+
+
+def test_autopkgtest(fresh, deb):
+    """debian/tests, as autopkgtest runs it: root, in a test bed that it may break."""
+    fresh.install(deb)
+    sh("cp", TREE / "debian/tests/stack", fresh.path / "tmp")
+    fresh.run("/tmp/stack")
+
+
+# MARK: AppArmor
+
+CALLS = "open,openat,stat,newfstatat,access,faccessat,faccessat2,readlink,readlinkat,statx,link,linkat,rename,renameat," \
+    "renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmodat,execve,connect,bind"  # fmt: skip
+
+
+def needed(line):
+    """(path, permissions) of a traced call that worked; None for one that asks nothing of AppArmor."""
+    call, arguments, result = re.fullmatch(r"\d+ +(\w+)\((.*)\) += (-?\d+|\?).*", line).groups()
+    paths = re.findall(r'"([^"]*)"', arguments)
+    if (
+        result.startswith("-")
+        or not paths
+        or call in ("stat", "newfstatat", "statx", "access", "faccessat", "readlink")
+    ):
+        return None
+    path = paths[-1]
+    if call in ("open", "openat"):
+        letters = {"O_RDWR": "rw", "O_WRONLY": "w"}.get(
+            re.search("O_RDONLY|O_RDWR|O_WRONLY", arguments)[0], "r"
+        )
+        if "O_PATH" in arguments:
+            return None
+        if "O_TMPFILE" in arguments:
+            path += "/#1"
+    elif call in ("linkat",):
+        letters = "l"
+    elif call == "connect":
+        letters = "w"
+    elif call == "execve":
+        letters = "x"
+    else:
+        letters = "w"
+    folder = re.match(r"(?:AT_FDCWD|\d+)<([^>]*)>", arguments) if not path.startswith("/") else None
+    if call == "linkat":
+        folder = re.search(r", \d+<([^>]*)>, \"[^\"]*\", [^,]*$", arguments)
+    path = os.path.normpath(f"{folder[1]}/{path}" if folder else path)
+    return (f"{path}/" if "O_DIRECTORY" in arguments and "O_TMPFILE" not in arguments else path), letters
+
+
+def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
+    """Each file that it uses for an attempt, a change, a proof of the password and an enrolment. (The profile itself
+    is parsed; a kernel with AppArmor isn't asked.)"""
+    fresh.install(deb)
+    fresh.enroll()
+    (fresh.path / "etc/pam.d/locker").write_text("auth required pam_passcode.so\n")
+    profile = Profile(TREE / "debian/apparmor/usr.libexec.passcode-helper")
+    trace = MACHINES / f"trace-{release}"
+    acts = [
+        (["pamtester", "locker", "alice", "authenticate"], "alice", f"{RIGHT}\n"),
+        (["pamtester", "locker", "alice", "authenticate"], "alice", f"{WRONG[0]}\n"),
+        (["passcode", "status"], "alice", ""),
+        (["passcode", "change", "--stdin"], "alice", f"{RIGHT}\n{OTHER}\n"),
+        (["passcode", "unlock", "--stdin"], "alice", f"{PASSWORD}\n"),
+        (["passcode", "enroll", "--stdin"], "bob", f"{PASSWORD}\n{RIGHT}\n"),
+        (["passcode", "remove", "--stdin"], "bob", f"{PASSWORD}\n"),
+    ]
+    used = set()
+    for command, user, lines in acts:
+        done = subprocess.run(
+            ["strace", "-f", "-y", "-qq", "-s", "300", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", trace,
+             *fresh.command(*command, user=user)], input=lines, text=True, capture_output=True)  # fmt: skip
+        assert done.returncode == (0 if WRONG[0] not in lines else 1), (command, done)
+        helpers = set()
+        for line in trace.read_text().splitlines():
+            line = line.replace(str(fresh.path), "")
+            number = line.split()[0]
+            if 'execve("/usr/libexec/passcode-helper"' in line:
+                helpers.add(number)
+            elif (
+                number in helpers and "unfinished" not in line and "resumed" not in line and "+++" not in line
+            ):
+                if "execve(" in line:
+                    helpers.discard(number)
+                if asked := needed(line):
+                    used.add(asked)
+    files = {path for path, _ in used}
+    assert files >= {
+        "/etc/passcode/key",
+        "/etc/security/passcode.conf",
+        "/var/lib/passcode/places",
+        "/dev/log",
+    }
+    refused = {(path, letters) for path, letters in used if not profile.allows(path, letters)}
+    assert not refused
+    assert profile.allows("/usr/sbin/unix_chkpwd", "x") and profile.allows("/run/passcode/1000", "rw")
+    assert not profile.allows("/etc/sudoers", "r") and not profile.allows("/var/lib/other", "w")
+
+
+# MARK: Completions
+
+COMMANDS = "enroll change remove unlock disable enable status list verify key check-weak try".split()
+FILES = {shell: TREE / "debian/completions" / name
+         for shell, name in (("bash", "passcode"), ("zsh", "_passcode"), ("fish", "passcode.fish"))}  # fmt: skip
+
+
+def options(content, *command):
+    return set(
+        re.findall(r"^  (--[\w-]+)", output(content / "usr/bin/passcode", *command, "--help"), re.MULTILINE)
+    )
+
+
+def bash(*words):
+    script = f"""
+    source /usr/share/bash-completion/bash_completion
+    source {FILES["bash"]}
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${{#COMP_LINE}}
+    _passcode
+    printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    return set(output("bash", "-c", script, "bash", "passcode", *words).split())
+
+
+def fish(*words):
+    line = " ".join(("passcode", *words))
+    return {
+        row.split("\t")[0]
+        for row in output("fish", "-c", f"source {FILES['fish']}; complete -C '{line}'").splitlines()
+    }
+
+
+@pytest.mark.parametrize("complete", [bash, fish])
+def test_completions(content, complete):
+    """Every command, and of each every option and no other."""
+    assert complete("") >= set(COMMANDS)
+    for command in COMMANDS:
+        offered = complete(command, "--")
+        assert {word for word in offered if word.startswith("--")} == options(content, command), command
+    assert complete("key", "") == {"init", "status"}
+    assert "root" in complete("status", "")
+    assert complete("enroll", "--length", "") >= {"4", "6"}
+
+
+def test_the_completion_for_zsh_has_every_option(content):
+    text = FILES["zsh"].read_text()
+    sh("zsh", "-n", FILES["zsh"])
+    everything = set().union(*(options(content, command) for command in COMMANDS))
+    assert set(re.findall(r"--[a-z]+", text)) == everything
+    assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == set(COMMANDS)
