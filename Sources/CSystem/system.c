@@ -28,6 +28,11 @@ int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode) {
   return above_standard(openat(directory, (const char *)name, flags | O_CLOEXEC, mode));
 }
 
+int cs_status(int file, const uint8_t *path, struct stat *status) {
+  if (path == NULL) return fstatat(file, "", status, AT_EMPTY_PATH);
+  return fstatat(AT_FDCWD, (const char *)path, status, AT_SYMLINK_NOFOLLOW);
+}
+
 int cs_open_nameless(int directory, mode_t mode) {
   return above_standard(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 }
@@ -54,10 +59,15 @@ void cs_log(int priority, const char *text) {
   closelog();
 }
 
-uint64_t cs_boottime_milliseconds(void) {
+uint64_t cs_clock(clockid_t clock) {
   struct timespec now;
-  if (clock_gettime(CLOCK_BOOTTIME, &now) != 0 || now.tv_sec < 0) return UINT64_MAX;
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  if (clock_gettime(clock, &now) != 0 || now.tv_sec < 0) return UINT64_MAX;
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t cs_processor_time(pid_t process) {
+  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. */
+  return cs_clock(~(clockid_t)process << 3 | 2);
 }
 
 int cs_reserve_memory(size_t size, int touch) {
@@ -67,15 +77,16 @@ int cs_reserve_memory(size_t size, int touch) {
   return 0;
 }
 
-uint64_t cs_free_memory(void) {
+cs_memory cs_machine_memory(void) {
   struct sysinfo info;
-  if (sysinfo(&info) != 0) return UINT64_MAX;
-  return ((uint64_t)info.freeram + info.bufferram) * info.mem_unit;
+  if (sysinfo(&info) != 0) return (cs_memory){0, UINT64_MAX};
+  uint64_t unit = info.mem_unit;
+  return (cs_memory){info.totalram * unit, (info.freeram + info.bufferram) * unit};
 }
 
 void cs_block_signals(sigset_t *before) {
   sigset_t all;
-  sigfillset(&all);
+  memset(&all, 0xff, sizeof all);
   pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
@@ -125,35 +136,23 @@ int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found,
     if (error == 0 && result != NULL) {
       *uid = entry.pw_uid;
       *gid = entry.pw_gid;
-      error = strlen(entry.pw_name) < size ? 0 : ENAMETOOLONG;
-      if (error == 0) strcpy((char *)found, entry.pw_name);
+      size_t length = strlen(entry.pw_name) + 1;
+      error = length <= size ? 0 : ENAMETOOLONG;
+      if (error == 0) memcpy(found, entry.pw_name, length);
     }
     free(buffer);
   }
   return error == 0 && result == NULL ? -1 : error;
 }
 
-static int set_range(int file, short type, off_t start, off_t count) {
+int cs_set_lock(int file, short type, off_t start, off_t count) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
   return fcntl(file, F_OFD_SETLK, &range);
-}
-
-int cs_lock_range(int file, off_t start, off_t count) {
-  return set_range(file, F_WRLCK, start, count);
-}
-
-int cs_unlock_range(int file, off_t start, off_t count) {
-  return set_range(file, F_UNLCK, start, count);
 }
 
 int cs_processors(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-uint64_t cs_memory(void) {
-  struct sysinfo info;
-  return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
 }
 
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {

@@ -4,8 +4,8 @@ internal import CSystem
 public enum SystemClock {
   /// Milliseconds since boot, with the time in suspend; nobody can set it. nil: no such clock.
   public static func bootMilliseconds() -> UInt64? {
-    let now = cs_boottime_milliseconds()
-    return now == UInt64.max ? nil : now
+    let now = cs_clock(CLOCK_BOOTTIME)
+    return now == UInt64.max ? nil : now / 1_000_000
   }
 
   /// The kernel's text of this boot's random id, without its newline.
@@ -17,14 +17,15 @@ public enum SystemClock {
 
   /// Seconds since 1970 by the wall clock, for people to read; 0 before 1970.
   public static func wallSeconds() -> UInt64 {
-    let now = time(nil)
-    return now > 0 ? UInt64(now) : 0
+    let now = cs_clock(CLOCK_REALTIME)
+    return now == UInt64.max ? 0 : now / 1_000_000_000
   }
 
   /// Sleeps; a signal may end it early. The corresponding C function is `nanosleep`.
-  public static func sleep(milliseconds: Int) {
-    let duration = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
-    cs_sleep(duration)
+  ///
+  /// - Precondition: less than a second.
+  public static func sleep(microseconds: Int) {
+    cs_sleep(timespec(tv_sec: 0, tv_nsec: microseconds * 1_000))
   }
 
   /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z".

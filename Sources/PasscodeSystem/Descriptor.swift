@@ -164,7 +164,7 @@ public struct Descriptor: ~Copyable {
   @inline(never)
   public func status() throws(Errno) -> FileStatus {
     var status = stat()
-    try retrying { unsafe fstat(raw, &status) }
+    try retrying { unsafe cs_status(raw, nil, &status) }
     return FileStatus(status)
   }
 }
@@ -208,7 +208,7 @@ public struct FileStatus: Equatable, Sendable {
   public static func of(_ path: [UInt8]) throws(Errno) -> FileStatus {
     var status = stat()
     let terminated = path + [0]
-    try retrying { unsafe cs_lstat(terminated, &status) }
+    try retrying { unsafe cs_status(-1, terminated, &status) }
     return FileStatus(status)
   }
 }

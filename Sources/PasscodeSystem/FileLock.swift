@@ -49,11 +49,11 @@ public struct RangeLock: ~Copyable {
   }
 
   deinit {
-    cs_unlock_range(file.raw, start, count)
+    cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
   }
 
   /// Locks them without waiting; false: somebody else has them. The corresponding C function is `fcntl`, F_OFD_SETLK.
   public static func tryLock(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
-    cs_lock_range(file.raw, start, count) == 0
+    cs_set_lock(file.raw, Int16(F_WRLCK), start, count) == 0
   }
 }

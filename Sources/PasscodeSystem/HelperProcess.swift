@@ -34,7 +34,7 @@ public struct HelperProcess: ~Copyable {
     for round in 0..<HelperProcess.leave {
       if waitpid(process, nil, WNOHANG) != 0 { return }
       // Mostly it takes some microseconds, which everybody would wait for at a prompt.
-      usleep(round < 40 ? 25 : 1_000)
+      SystemClock.sleep(microseconds: round < 40 ? 25 : 1_000)
     }
   }
 

@@ -65,7 +65,7 @@ public struct SignalsBlocked: ~Copyable {
 /// Address space and overcommit are always asked. Where the machine itself is short (less than four times
 /// as much is free), the kernel must also find every page: better killed here than after the charge.
 public func reserveMemory(_ bytes: UInt64) throws(Errno) {
-  let isScarce = cs_free_memory() < bytes.multipliedReportingOverflow(by: 4).partialValue
+  let isScarce = cs_machine_memory().free < bytes.multipliedReportingOverflow(by: 4).partialValue
   let error = cs_reserve_memory(Int(clamping: bytes), isScarce ? 1 : 0)
   if error != 0 { throw Errno(error) }
 }
@@ -84,5 +84,5 @@ public enum Machine {
   public static func processors() -> Int { max(1, Int(cs_processors())) }
 
   /// Bytes of memory. The corresponding C function is `sysinfo`.
-  public static func memory() -> UInt64 { cs_memory() }
+  public static func memory() -> UInt64 { cs_machine_memory().all }
 }

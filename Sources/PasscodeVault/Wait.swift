@@ -47,7 +47,7 @@ struct Wait {
     }
     if now - lastMove >= stuckAfter { return .stuck }
     if let started, now - started >= Wait.longest { return .tooLong }
-    SystemClock.sleep(milliseconds: pauseMilliseconds)
+    SystemClock.sleep(microseconds: pauseMilliseconds * 1_000)
     pauseMilliseconds = min(pauseMilliseconds * 2, Wait.longestPause)
     return .again
   }

@@ -24,9 +24,8 @@
 static inline int cs_errno(void) { return errno; }
 /* Text comes as the bytes of an array that ends in NUL: Swift lends those as they are. */
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
-static inline int cs_lstat(const uint8_t *path, struct stat *status) {
-  return lstat((const char *)path, status);
-}
+/* Of a path, without following a link at its end; or of an open file, where that is NULL. */
+int cs_status(int file, const uint8_t *path, struct stat *status);
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
@@ -53,23 +52,27 @@ cs_ids cs_user_ids(void);
 int cs_is_secure(void);
 /* Appends to the system log, facility authpriv, for a program (a module has pam_syslog). */
 void cs_log(int priority, const char *text);
-/* CLOCK_BOOTTIME in milliseconds; UINT64_MAX if there is none. */
-uint64_t cs_boottime_milliseconds(void);
+/* A clock in nanoseconds; UINT64_MAX if there is none. */
+uint64_t cs_clock(clockid_t clock);
+/* The processor time that a process has used, anybody's; UINT64_MAX where there is no such process. */
+uint64_t cs_processor_time(pid_t process);
 /* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */
 int cs_reserve_memory(size_t size, int touch);
-/* Free memory of the machine, in bytes; UINT64_MAX if unknown. */
-uint64_t cs_free_memory(void);
+/* Memory of the machine, in bytes; where unknown, 0 and UINT64_MAX. */
+typedef struct {
+  uint64_t all, free;
+} cs_memory;
+cs_memory cs_machine_memory(void);
 /* The account of a name, or, where that is NULL, of *uid: its uid, its gid and its name.
    0, -1 if there is none, or an errno. */
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size);
 /* The GECOS field and the home directory of a uid, each cut to its room; empty where there is no such account. */
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
-/* Locks bytes of a file for its open description, exclusively, without waiting (F_OFD_SETLK). */
-int cs_lock_range(int file, off_t start, off_t count);
-int cs_unlock_range(int file, off_t start, off_t count);
+/* Locks bytes of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks them
+   (F_UNLCK): F_OFD_SETLK. */
+int cs_set_lock(int file, short type, off_t start, off_t count);
 /* Those that this process may use. */
 int cs_processors(void);
-uint64_t cs_memory(void);
 /* Blocks every signal that can be blocked, for this thread. */
 void cs_block_signals(sigset_t *before);
 void cs_restore_signals(const sigset_t *before);
