@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-int cs_start_program(const char *path, int *connection, pid_t *child) {
+int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
+  const char *path = (const char *)program;
   char *const arguments[] = {(char *)path, NULL}, *const environment[] = {NULL};
   posix_spawn_file_actions_t actions;
   int ends[2];

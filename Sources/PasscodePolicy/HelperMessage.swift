@@ -1,6 +1,7 @@
 /// What goes to the helper and comes back, version 1. Numbers are little-endian.
 ///
-/// A request is a head of 10 bytes, then the secrets whose lengths it names, then the end of the stream:
+/// A request is a head of 10 bytes, then the secrets whose lengths it names, then (but for a look) the end of the
+/// stream:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    operation     1 byte    HelperOperation
@@ -10,7 +11,8 @@
 ///     offset 8    password      2 bytes   its length: 0 to 512
 ///     offset 10   the passcode, the new passcode, the password
 ///
-/// A reply is this, then the end of the stream:
+/// A reply is this, then the end of the stream; but for `open`: after that an attempt on the same account may follow,
+/// and its reply:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    kind          1 byte    HelperReply.Kind
@@ -133,7 +135,8 @@ public struct HelperReply: Equatable, Sendable {
 
   public static let numbers = 5
   public static let longestText = 1_024
-  static let textOffset = 2 + numbers * 8
+  /// As long is a reply without text.
+  public static let textOffset = 2 + numbers * 8
   public static let longest = textOffset + longestText
 
   /// As it is sent.

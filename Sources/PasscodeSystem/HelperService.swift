@@ -37,10 +37,10 @@ public enum HelperService {
     return isWhole ? bytes : nil
   }
 
-  /// Whether the request ends here.
-  public static func isAtEnd() -> Bool {
+  /// Waits for more of the request, or for another one; false: the stream ends here. Takes nothing from it.
+  public static func hasMore() -> Bool {
     var byte: UInt8 = 0
-    return (try? retrying { unsafe recv(0, &byte, 1, 0) }) == 0
+    return (try? retrying { unsafe recv(0, &byte, 1, Int32(MSG_PEEK)) }) != 0
   }
 
   fileprivate static func fill(_ memory: UnsafeMutableRawPointer?, _ count: Int) -> Bool {
@@ -55,7 +55,7 @@ public enum HelperService {
     return true
   }
 
-  /// Sends the one reply. The corresponding C function is `send`.
+  /// Sends a whole reply. The corresponding C function is `send`.
   public static func reply(_ bytes: [UInt8]) {
     _ = unsafe CSystem.send(0, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }

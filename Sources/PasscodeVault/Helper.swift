@@ -15,29 +15,50 @@ public enum Helper {
   /// - Parameter secrets: the fields `code`, `other` (a new passcode) and `line` (a password) go with it, as far
   ///   as they hold something.
   public static func ask(
-    _ operation: HelperOperation, _ uid: UInt32, wantsLogin: Bool = false, _ secrets: borrowing Secrets
+    _ operation: HelperOperation, _ uid: UInt32, _ secrets: borrowing Secrets
   ) throws(Fault) -> HelperReply {
-    try checkInstallation()
+    var waiting: HelperProcess?
+    return try ask(operation, uid, wantsLogin: false, secrets, &waiting)
+  }
+
+  /// - Parameter waiting: a helper that answered a look before; afterwards, one that waits for the attempt.
+  fileprivate static func ask(
+    _ operation: HelperOperation, _ uid: UInt32, wantsLogin: Bool, _ secrets: borrowing Secrets,
+    _ waiting: inout HelperProcess?
+  ) throws(Fault) -> HelperReply {
+    // While a person types it may have ended: it doesn't wait for ever.
+    if waiting?.isWaiting != true { waiting = try start() }
+    guard let helper = waiting.take() else { throw senseless }
     let lengths = HelperRequest.Lengths(
       passcode: secrets.count(.code), new: secrets.count(.other), password: secrets.count(.line))
     let request = HelperRequest(operation, uid: uid, wantsLogin: wantsLogin, lengths: lengths)
+    helper.send(request.head(), secrets, [.code, .other, .line], isLast: operation != .look)
     let answer: Bytes
     do throws(Errno) {
-      let helper = try HelperProcess(path)
-      helper.send(request.head(), secrets, [.code, .other, .line])
-      answer = try helper.reply(limit: HelperReply.longest)
+      answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience(lengths))
     } catch {
       throw fault(Text(error.text))
     }
     guard !answer.isEmpty else { throw fault("it ended without an answer") }
     guard let reply = HelperReply(answer) else { throw senseless }
+    if reply.kind == .open { waiting = consume helper }
     return reply
+  }
+
+  private static var pause: HelperProcess.Pause {
+    HelperProcess.Pause(length: HelperReply.textOffset, secondByte: HelperReply.Kind.open.rawValue)
+  }
+
+  /// Altogether it is longer than the helper's own waits (MUST 12 of the attempt protocol). Without movement a
+  /// password's proof may wait for a network, for as long as the helper lets it.
+  private static func patience(_ lengths: HelperRequest.Lengths) -> HelperProcess.Patience {
+    HelperProcess.Patience(withoutMovement: lengths.password == 0 ? 10_000 : 40_000, altogether: 130_000)
   }
 
   /// For a reply that isn't one to the question.
   public static var senseless: Fault { fault("its answer makes no sense") }
 
-  private static func checkInstallation() throws(Fault) {
+  private static func start() throws(Fault) -> HelperProcess {
     guard let service = serviceAccount() else { throw fault("there is no account _passcode") }
     let status: FileStatus
     do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(Text(error.text)) }
@@ -46,6 +67,7 @@ public enum Helper {
     else {
       throw fault("must be a file of _passcode:_passcode with mode 6755")
     }
+    do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }
   }
 
   private static func fault(_ problem: Text) -> Fault {
@@ -54,9 +76,11 @@ public enum Helper {
 }
 
 /// `Login`'s questions, asked by way of the helper.
-public struct HelperLogin {
+public struct HelperLogin: ~Copyable {
   private let uid: UInt32
   private let wantsLogin: Bool
+  /// Between the look and the attempt.
+  private var waiting: HelperProcess?
 
   /// - Parameter wantsLogin: refuse, unless the account has logged in by other means since the machine started.
   public init(_ permit: Permit, wantsLogin: Bool) {
@@ -65,20 +89,20 @@ public struct HelperLogin {
   }
 
   /// As `Login.look`.
-  public func look(_ secrets: borrowing Secrets) -> Verdict? {
+  public mutating func look(_ secrets: borrowing Secrets) -> Verdict? {
     verdict(.look, secrets)
   }
 
   /// As `Login.attempt`, with the passcode in the field `code`.
-  public func attempt(_ secrets: borrowing Secrets) -> Verdict {
+  public mutating func attempt(_ secrets: borrowing Secrets) -> Verdict {
     verdict(.verify, secrets) ?? .unavailable(Helper.senseless)
   }
 
   /// nil: the reply was `open`, which is no answer but to a look; and `granted` is none to a look.
   @inline(never)
-  private func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
+  private mutating func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
     do throws(Fault) {
-      let reply = try Helper.ask(operation, uid, wantsLogin: wantsLogin, secrets)
+      let reply = try Helper.ask(operation, uid, wantsLogin: wantsLogin, secrets, &waiting)
       if reply.kind == .open { return nil }
       guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
         throw Helper.senseless

@@ -98,7 +98,7 @@ struct Authentication {
   private func outcomeByHelper(
     _ permit: Permit, _ door: Options.Door, _ user: Bytes, _ secrets: inout Secrets
   ) -> Outcome {
-    let login = HelperLogin(permit, wantsLogin: door.firstLogin == .deny)
+    var login = HelperLogin(permit, wantsLogin: door.firstLogin == .deny)
     if let refusal = login.look(secrets) { return .verdict(refusal) }
     if let result = ask(user, door, &secrets) { return .other(result) }
     return .verdict(login.attempt(secrets))

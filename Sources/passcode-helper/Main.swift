@@ -11,11 +11,13 @@ internal import PasscodeVault
 //  3  It has opened nothing of the store and holds no lock before it is `_passcode` wholly; from then on its
 //     caller can't signal, trace or read it.                                         test_helper_attacks.py
 //  4  A step that fails is a refusal.                                                 test_helper_attacks.py
-//  5  One reply, given after record and place are released; the exit status says nothing, and is 0 only after
-//     a reply.                                                                        test_helper.py
+//  5  One reply to a request, given after record and place are released; the exit status says nothing, and is
+//     0 only after a reply.                                                           test_helper.py
 //  6  A password is proven by the service file /etc/pam.d/passcode and nothing else, before the store is
 //     opened.                                                                         test_selfservice.py
-//  7  It ends: 30 s for the request and the password, 140 s for the rest.             test_helper_attacks.py
+//  7  It ends: 30 s for a request and the password, 140 s for the rest.               test_helper_time.py
+//  8  After a look it waits 30 s for the attempt on the same account, and for nothing else. Meanwhile it has
+//     nothing open, holds no lock and no secret.                                      test_helper_time.py
 
 @main
 struct Main {
@@ -37,11 +39,19 @@ struct Main {
       return false
     }
     HelperService.limitTime(seconds: 30)
-    guard let sodium = Sodium(), let request = Request(sodium) else {
-      SystemLog.notice(refusal("no request that makes sense", caller))
-      return false
-    }
-    HelperService.reply(Service(caller, sodium).answer(request).bytes)
+    guard let sodium = Sodium() else { return false }
+    var service = Service(caller, sodium)
+    var kind: HelperReply.Kind
+    repeat {
+      guard let request = Request(sodium), service.takes(request.head) else {
+        SystemLog.notice(refusal("no request that makes sense", caller))
+        return false
+      }
+      let reply = service.answer(request)
+      kind = reply.kind
+      HelperService.reply(reply.bytes)
+      HelperService.limitTime(seconds: 30)
+    } while kind == .open && HelperService.hasMore()
     return true
   }
 

@@ -9,19 +9,23 @@ struct Request: ~Copyable {
   /// Field `line`: the account's password, apart, because libpam's conversation takes it.
   private var password: Secrets?
 
-  /// Reads it to its end. nil: there is any doubt about it.
+  /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.
   init?(_ sodium: Sodium) {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
-      var secrets = Secrets(sodium), var password = Secrets(sodium),
+      var secrets = Secrets(sodium),
       secrets.receive(.code, count: head.lengths.passcode),
       secrets.receive(.other, count: head.lengths.new),
-      password.receive(.line, count: head.lengths.password),
-      HelperService.isAtEnd(),
       Request.isPasscode(secrets, .code), Request.isPasscode(secrets, .other)
     else { return nil }
+    if head.lengths.password > 0 {
+      guard var password = Secrets(sodium), password.receive(.line, count: head.lengths.password) else {
+        return nil
+      }
+      self.password = consume password
+    }
+    guard head.operation == .look || !HelperService.hasMore() else { return nil }
     self.head = head
     self.secrets = secrets
-    self.password = consume password
   }
 
   private static func isPasscode(_ secrets: borrowing Secrets, _ field: Secrets.Field) -> Bool {

@@ -6,6 +6,8 @@ internal import PasscodeVault
 struct Service {
   private let caller: ProcessIdentity
   private let sodium: Sodium
+  /// The account of the look before; by then this process is `_passcode`.
+  private var looked: UInt32?
 
   /// - Parameter caller: whose process this was when it started.
   init(_ caller: ProcessIdentity, _ sodium: Sodium) {
@@ -13,7 +15,12 @@ struct Service {
     self.sodium = sodium
   }
 
-  func answer(_ request: consuming Request) -> HelperReply {
+  /// Whether it comes in its turn: after a look only an attempt on the same account.
+  func takes(_ head: HelperRequest) -> Bool {
+    looked == nil || head.operation == .verify && head.uid == looked
+  }
+
+  mutating func answer(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
       return try answer(&request)
@@ -23,7 +30,7 @@ struct Service {
     }
   }
 
-  private func answer(_ request: inout Request) throws(Fault) -> HelperReply {
+  private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
     let service = try serviceIdentity()
     let operation = request.head.operation
     guard operation.permits(caller: caller.real, account: request.head.uid) else {
@@ -34,14 +41,17 @@ struct Service {
       return HelperReply(.notPermitted)
     }
     let configuration = try Configuration.loadForService()
-    if let password = request.takePassword(), password.count(.line) > 0 {
+    if let password = request.takePassword() {
       guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
       guard try PasswordProof(account).succeeds(password) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }
     }
-    do throws(Errno) { try HelperService.become(service) } catch { throw unprivileged(Text(error.text)) }
+    if looked == nil {
+      do throws(Errno) { try HelperService.become(service) } catch { throw unprivileged(Text(error.text)) }
+      looked = account.uid
+    }
     HelperService.limitTime(seconds: 140)
     return try act(permit, configuration, &request)
   }

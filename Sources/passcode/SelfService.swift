@@ -159,7 +159,7 @@ struct SelfService {
     guard let permit = Permit.check(account, session.process, requester: nil) else {
       return .notPermitted(.otherAccount)
     }
-    let login = HelperLogin(permit, wantsLogin: false)
+    var login = HelperLogin(permit, wantsLogin: false)
     if let refusal = login.look(secrets) { return refusal }
     guard try session.asker.askPasscode(question, &secrets) == .passcode else {
       throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")

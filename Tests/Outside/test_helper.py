@@ -141,7 +141,7 @@ def test_no_new_privileges(own):
 )
 def test_a_lying_helper(own, program, cause):
     """To a look, `granted` makes no sense either. (A script can't be setuid; its bits are all that is looked at.)"""
-    HELPER.write_text(f"#!/bin/sh\ncat >/dev/null\n{program}\n")
+    HELPER.write_text(f"#!/bin/sh\nhead -c 10 >/dev/null\n{program}\n")
     machines.shutil.chown(HELPER, "_passcode", "_passcode")
     HELPER.chmod(0o6755)
     unusable(own, cause)

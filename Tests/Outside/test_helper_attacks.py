@@ -104,17 +104,6 @@ def test_a_request_in_pieces(own):
     assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
 
 
-def test_a_request_that_does_not_end_ends_the_helper(own):
-    """After 30 seconds; meanwhile it holds nothing."""
-    whole = request(VERIFY, uid("alice"), passcode=RIGHT)
-    stuck = [pieces(whole[:length], 0) for length in (0, 5, 12, len(whole))]
-    start = time.monotonic()
-    assert verify().kind == GRANTED
-    for helper, ours in stuck:
-        assert helper.wait(40) == -signal.SIGALRM and ours.recv(1) == b""
-    assert 25 < time.monotonic() - start < 35
-
-
 def test_a_reply_that_nobody_reads(own):
     helper, ours = pieces(request(VERIFY, uid("alice"), passcode=WRONG[0]), 0)
     ours.shutdown(socket.SHUT_RDWR)
@@ -384,25 +373,6 @@ def test_stopped_before_it_is_somebody_else_it_holds_nothing(own):
     assert as_alice(lambda: os.kill(helper.pid, signal.SIGKILL)) == 0
     helper.wait(5)
     ours.close()
-
-
-def test_a_frozen_helper_keeps_nobody_else_out_and_its_own_person_not_for_ever(own):
-    """Only root, or a frozen cgroup, can do this; SIGSTOP by root stands for both."""
-    own.configure(opslimit="8", memlimit="256M", max_parallel="1")
-    own.enroll("alice", RIGHT)
-    helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0)
-    ours.shutdown(socket.SHUT_WR)
-    wait_for(lambda: own_failures(own) == 1)
-    os.kill(helper.pid, signal.SIGSTOP)
-    own.configure(opslimit="1", memlimit="64K")
-    start = time.monotonic()
-    assert verify(seconds=30).kind == UNAVAILABLE
-    assert 9 < time.monotonic() - start < 15
-    bob = converse(request(VERIFY, uid("bob"), passcode=RIGHT), user="bob", seconds=30)
-    assert bob.kind == GRANTED
-    os.kill(helper.pid, signal.SIGCONT)
-    assert ours.recv(4096)[1] == GRANTED
-    helper.wait(10)
 
 
 def own_failures(bed):

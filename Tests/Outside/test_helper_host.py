@@ -1,9 +1,11 @@
 """The module in hosts without root, as they are: signals, descriptors, limits, threads, and a bad helper."""
 
+import contextlib
 import os
 import pathlib
 import resource
 import signal
+import socket
 import threading
 import time
 
@@ -135,6 +137,34 @@ def test_many_threads_at_once(own):
     assert own.failures("alice") == 0
 
 
+def is_stream(number):
+    try:
+        with socket.socket(fileno=os.dup(number)) as found:
+            return found.type == socket.SOCK_STREAM
+    except OSError:
+        return False
+
+
+def test_the_passcode_goes_to_nobody_who_got_the_connections_number(own):
+    """A program may close what it doesn't know while it asks, and open something else."""
+    theirs = []
+
+    def answer(handle):
+        for number in [number for number in range(100) if is_stream(number)]:
+            theirs.extend(socket.socketpair())
+            os.dup2(theirs[-2].fileno(), number)
+        return RIGHT
+
+    def look(handle):
+        for one in theirs:
+            with contextlib.suppress(BlockingIOError):
+                handle.outcome.messages.append(["sent", one.recv(4096, socket.MSG_DONTWAIT).decode()])
+        return RIGHT
+
+    outcome = own.authenticate("alice", answer, look, calls=["authenticate"] * 2, **host())
+    assert outcome.results == ["SUCCESS"] * 2 and outcome.messages == []
+
+
 def test_nothing_is_left_in_the_host(own):
     """No descriptor, no memory, no zombie."""
 
@@ -159,7 +189,7 @@ def test_nothing_is_left_in_the_host(own):
     "program, cause",
     [
         ("exec 0<&-; sleep 3", "without an answer"),
-        ("cat >/dev/null; { printf '\\001\\020'; head -c 40 /dev/zero; } >&0; kill -9 $$", None),
+        ("head -c 10 >/dev/null; { printf '\\001\\020'; head -c 40 /dev/zero; } >&0; kill -9 $$", None),
         ("kill -9 $$", "without an answer"),
     ],
     ids=["lives on", "killed after its answer", "killed at once"],

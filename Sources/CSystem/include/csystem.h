@@ -112,7 +112,7 @@ ssize_t cs_read_hidden(int terminal, const char *prompt, char *line, size_t size
 /* helper.c, the caller's side: starts a program at the other end of a socketpair, which is its standard input,
    with its own name as the only argument and no environment, in this process group. 0, the connection and its
    pid, or an errno. */
-int cs_start_program(const char *path, int *connection, pid_t *child);
+int cs_start_program(const uint8_t *path, int *connection, pid_t *child);
 
 /* helper.c, the helper's side. Each returns 0, or an errno; what fails may leave the rest undone. */
 /* Lays down what was inherited: descriptors (but 0), environment, folder, umask, signal mask and dispositions,

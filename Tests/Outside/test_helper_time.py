@@ -1,0 +1,318 @@
+"""Nobody waits for ever: the module for a helper, the helper for its caller, and others for a helper that its caller
+froze."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import machine as machines
+from bed import TOOL, become, uid, wait_for
+from machine import HELPER, PROOF, STORE, request
+from scenario import RIGHT, WRONG, refused_unasked
+from test_helper_attacks import (
+    ENROLL,
+    GRANTED,
+    LOOK,
+    OPEN,
+    STATUS,
+    VERIFY,
+    as_alice,
+    own_failures,
+    pieces,
+    verify,
+)
+
+PASSWORD = "correct horse"
+
+
+UNFINISHED = []  # helpers whose requests don't end; from the first test on, as they take 30 s
+
+
+@pytest.fixture(autouse=True)
+def own(machine):
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    if not UNFINISHED:
+        UNFINISHED.extend(unfinished())
+    return machine
+
+
+class Unfinished:
+    """How it ends, and after how many seconds."""
+
+    def __init__(self, helper, ours):
+        self.helper, self.ours, self.start = helper, ours, time.monotonic()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        self.status = self.helper.wait()
+        self.seconds = time.monotonic() - self.start
+
+
+def unfinished():
+    """Stuck in each part of the request, and between look and attempt."""
+    whole = request(VERIFY, uid("alice"), passcode=RIGHT)
+    for length in (0, 5, 12, len(whole)):
+        yield Unfinished(*pieces(whole[:length], 0))
+    for length in (0, 12):
+        helper, ours = look()
+        ours.sendall(whole[:length])
+        yield Unfinished(helper, ours)
+
+
+def look():
+    """A helper of alice's that answered a look, and waits."""
+    helper, ours = pieces(request(LOOK, uid("alice")), 0)
+    assert ours.recv(4096)[1] == OPEN
+    return helper, ours
+
+
+def open_files(pid):
+    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
+
+
+def children(pid):
+    """Of all its threads: {pid: state}."""
+    pids = [
+        child
+        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+        for child in path.read_text().split()
+    ]
+    return {int(child): state(child) for child in pids}
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+# MARK: The helper for its caller
+
+
+def test_its_limits(own):
+    """Too long to wait for: 30 s before it is `_passcode`, 140 s for the deed, 30 s for the next request."""
+    trace = own.folder / "trace"
+    command = ["strace", "-e", "trace=alarm,setresuid,recvfrom,sendto", "-u", "alice", "-o", trace, HELPER]
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen(list(map(str, command)), stdin=theirs, env={}) as helper:
+        theirs.close()
+        ours.sendall(request(LOOK, uid("alice")))
+        assert ours.recv(4096)[1] == OPEN
+        ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
+        ours.shutdown(socket.SHUT_WR)
+        assert ours.recv(4096)[1] == GRANTED
+        assert helper.wait(10) == 0
+    calls = [line.split(" ")[0] for line in trace.read_text().splitlines() if not line.startswith("+++")]
+    limits = [call for call in calls if call.startswith(("alarm", "setresuid", "sendto(0"))]
+    become = f"setresuid({uid('_passcode')},"
+    assert limits == [
+        "alarm(30)",
+        become,
+        "alarm(140)",
+        "sendto(0,",
+        "alarm(30)",
+        "alarm(140)",
+        "sendto(0,",
+        "alarm(30)",
+    ]
+    assert calls.index("alarm(30)") < calls.index("recvfrom(0,")
+
+
+def test_between_look_and_attempt_it_has_nothing(own):
+    helper, ours = look()
+    assert not any(str(STORE) in path or "key" in path for path in open_files(helper.pid))
+    assert str(own.record_file("alice").stat().st_ino) not in pathlib.Path("/proc/locks").read_text()
+    assert verify().kind == GRANTED
+    ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
+    ours.shutdown(socket.SHUT_WR)
+    assert ours.recv(4096)[1] == GRANTED and ours.recv(1) == b"" and helper.wait(5) == 0
+
+
+def test_between_look_and_attempt_it_ends_with_its_caller(own):
+    helper, ours = look()
+    ours.close()
+    assert helper.wait(5) == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["another look", "status", "the record of somebody else", "enrolment", "junk", "more than the attempt"],
+)
+def test_after_a_look_only_the_attempt(own, name):
+    """By root, who may ask about anybody: nothing but the attempt on the same account comes next."""
+    alice, attempt = uid("alice"), request(VERIFY, uid("alice"), passcode=WRONG[0])
+    second = {
+        "another look": request(LOOK, alice), "status": request(STATUS, alice),
+        "the record of somebody else": request(VERIFY, uid("bob"), passcode=WRONG[0]),
+        "enrolment": request(ENROLL, alice, new="8305", password=PASSWORD), "junk": b"x" * 100,
+        "more than the attempt": attempt + b"\0",
+    }[name]  # fmt: skip
+    before = own.record("alice"), own.record("bob")
+    answer = socket.socketpair()
+    helper = subprocess.Popen([HELPER], stdin=answer[1], cwd="/")
+    answer[1].close()
+    answer[0].sendall(request(LOOK, alice) + second)
+    answer[0].shutdown(socket.SHUT_WR)
+    with contextlib.suppress(ConnectionResetError):
+        replies = b"".join(iter(lambda: answer[0].recv(4096), b""))
+        assert replies[1] == OPEN and len(replies) == 42
+    assert helper.wait(5) == 1
+    assert (own.record("alice"), own.record("bob")) == before
+
+
+# MARK: The module for a helper
+
+
+def stand_in(program):
+    """A script can't be setuid; its bits are all that is looked at."""
+    HELPER.unlink()
+    HELPER.write_text(f"#!/bin/sh\n{program}\n")
+    shutil.chown(HELPER, "_passcode", "_passcode")
+    HELPER.chmod(0o6755)
+
+
+def signal_storm():
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.siginterrupt(signal.SIGALRM, True)
+    become("alice")()
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+
+
+def test_nobody_waits_for_what_does_not_move(own):
+    """10 s for what is stopped or sleeps, in any host; as long as it takes where a password is proven, by whatever
+    module the administrator put there."""
+    own.typed.add(PASSWORD)
+    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    PROOF.write_text("auth required pam_unix.so\nauth required pam_exec.so quiet /usr/bin/sleep 12\n")
+    own.authenticate("alice", WRONG[0])
+    start = time.monotonic()
+    unlocking = subprocess.Popen(
+        [TOOL, "unlock", "--stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **machines.person("alice")
+    )  # fmt: skip
+    unlocking.stdin.write(PASSWORD + "\n")
+    unlocking.stdin.close()
+    wait_for(lambda: [child for helper in children(unlocking.pid) for child in children(helper)])
+    hosts, stuck = [], []
+    for program in ("kill -STOP $$", "exec sleep 60", "printf '\\001' >&0; exec sleep 60"):
+        stand_in(program)
+        for prepare in (become("alice"), signal_storm):
+            hosts.append(own.start("alice", RIGHT, prepare=prepare))
+            wait_for(lambda: children(hosts[-1].child))
+            stuck += children(hosts[-1].child)
+    for host in hosts:
+        assert refused_unasked(host.wait(30), "AUTHINFO_UNAVAIL")
+    assert 9.5 < time.monotonic() - start < 14
+    assert sum("timed out" in line.message for line in own.module_log()) == len(hosts)
+    assert unlocking.stdout.read() == "Passcode unlocked for alice.\n" and unlocking.wait(5) == 0
+    assert 12 < time.monotonic() - start
+    for process in stuck:
+        os.kill(process, signal.SIGKILL)
+
+
+# MARK: Others for a helper
+
+
+class Group:
+    """A cgroup of alice's, as systemd delegates one to everybody who is logged in; and one in it to be frozen."""
+
+    def __init__(self):
+        self.root = pathlib.Path("/run/passcode-cgroup")
+        self.root.mkdir()
+        machines.sh("mount", "-t", "cgroup2", "cgroup2", self.root)
+        self.mine, self.ice = self.root / "passcode-alice", self.root / "passcode-alice" / "ice"
+        for group in (self.mine, self.ice):
+            group.mkdir()
+            for file in [group, *group.glob("cgroup.*")]:
+                with contextlib.suppress(PermissionError):
+                    shutil.chown(file, "alice")
+
+    def enter(self):
+        (self.mine / "cgroup.procs").write_text(str(os.getpid()))
+
+    def alice(self, file, text):
+        assert as_alice(lambda: (self.ice / file).write_text(text)) == 0
+
+    def freeze(self, process):
+        self.alice("cgroup.procs", str(process))
+        self.alice("cgroup.freeze", "1")
+        wait_for(lambda: "frozen 1" in (self.ice / "cgroup.events").read_text())
+
+    def remove(self):
+        for group in (self.ice, self.mine):
+            for process in (group / "cgroup.procs").read_text().split():
+                (self.root / "cgroup.procs").write_text(process)
+            group.rmdir()
+        machines.sh("umount", self.root)
+        self.root.rmdir()
+
+
+@pytest.fixture
+def group():
+    made = Group()
+    yield made
+    made.remove()
+
+
+def hashing(bed, group, code):
+    """A host of alice's in her group, and its helper, which hashes for seconds."""
+    bed.configure(opslimit="8", memlimit="256M", max_parallel="1")
+    bed.enroll("alice", RIGHT)
+
+    def prepare():
+        group.enter()
+        become("alice")()
+
+    host = bed.start("alice", code, prepare=prepare)
+    wait_for(lambda: own_failures(bed) == 1)
+    bed.configure(opslimit="1", memlimit="64K")
+    return host, next(iter(children(host.child)))
+
+
+def test_a_frozen_helper_costs_others_one_pause(own, group):
+    """An ordinary person can freeze it, at any moment; here in the middle of the hash, with record and place. Their own
+    passcode waits until somebody thaws it or root ends it; others wait for the place, once, and go on."""
+    host, helper = hashing(own, group, RIGHT)
+    group.freeze(helper)
+    start = time.monotonic()
+    bob = own.start("bob", RIGHT, prepare=become("bob"))
+    again = own.start("alice", RIGHT, prepare=become("alice"))
+    root = own.tool("unlock", "alice", check=7)
+    assert f"process {helper} (passcode-helper)" in root.errors
+    assert bob.wait().result == "SUCCESS"
+    assert host.wait().result == again.wait().result == "AUTHINFO_UNAVAIL"
+    assert 9 < time.monotonic() - start < 15
+    group.alice("cgroup.freeze", "0")
+    wait_for(lambda: own_failures(own) == 0)
+
+
+def test_a_frozen_helper_can_be_ended_by_root(own, group):
+    host, helper = hashing(own, group, WRONG[0])
+    group.freeze(helper)
+    os.kill(helper, signal.SIGKILL)
+    assert host.wait(5).result == "AUTHINFO_UNAVAIL"
+    assert own.failures("alice") == 1 and verify().kind == GRANTED
+
+
+def test_a_helper_killed_through_its_cgroup_leaves_a_counted_attempt(own, group):
+    host, helper = hashing(own, group, WRONG[0])
+    group.alice("cgroup.procs", str(helper))
+    group.alice("cgroup.kill", "1")
+    assert host.wait(5).result == "AUTHINFO_UNAVAIL"
+    assert own.failures("alice") == 1 and verify().kind == GRANTED
+
+
+def test_a_request_that_does_not_end_ends_the_helper(own):
+    """After 30 seconds. The last test, because it waits for what the first one started."""
+    assert verify().kind == GRANTED
+    for one in UNFINISHED:
+        one.thread.join(40)
+        assert one.status == -signal.SIGALRM and one.ours.recv(1) == b""
+        assert 29 < one.seconds < 35
