@@ -31,6 +31,12 @@ public struct HelperProcess: ~Copyable {
     process = child
   }
 
+  /// Reaps those of the user's that earlier calls left to themselves, and that have ended since: nothing outlives a
+  /// call that could remember them.
+  public static func reapAbandoned(of user: UInt32) {
+    cs_reap(user)
+  }
+
   /// Reaps the process, if the host hasn't; one that doesn't end is left to itself.
   deinit {
     if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_RDWR)) }

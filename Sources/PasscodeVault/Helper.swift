@@ -67,6 +67,7 @@ public enum Helper {
     else {
       throw fault("must be a file of _passcode:_passcode with mode 6755")
     }
+    HelperProcess.reapAbandoned(of: service.uid)
     do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }
   }
 

@@ -2,6 +2,7 @@
 froze."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -215,6 +216,53 @@ def test_nobody_waits_for_what_does_not_move(own):
     assert 12 < time.monotonic() - start
     for process in stuck:
         os.kill(process, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def held_record(bed):
+    file = os.open(bed.record_file("alice"), os.O_RDWR)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    yield
+    fcntl.flock(file, fcntl.LOCK_UN)  # a host that was forked meanwhile has the file, too
+    os.close(file)
+
+
+def waiting_for_record(host):
+    """The helper of this host, once it has opened the record."""
+    record = str(STORE / str(uid("alice")))
+
+    def found():
+        with contextlib.suppress(OSError):
+            return [child for child in children(host) if record in open_files(child)]
+
+    wait_for(found)
+    return found()[0]
+
+
+def test_a_helper_that_was_given_up_is_reaped_later(own):
+    """It is stopped while it waits for the record; its host goes on, and the next call but one finds it ended."""
+    reading, writing = os.pipe()
+
+    def second_prompt(handle):
+        os.write(writing, b"x")
+        wait_for(lambda: "Z" in children(os.getpid()).values())
+        return RIGHT
+
+    def third_prompt(handle):
+        handle.outcome.messages.append(["children", " ".join(children(os.getpid()).values())])
+        return RIGHT
+
+    with held_record(own):
+        host = own.start(
+            "alice", RIGHT, second_prompt, third_prompt, calls=["authenticate"] * 3, prepare=become("alice")
+        )
+        stuck = waiting_for_record(host.child)
+        os.kill(stuck, signal.SIGSTOP)
+    assert os.read(reading, 1)
+    os.kill(stuck, signal.SIGKILL)
+    outcome = host.wait(30)
+    assert outcome.results == ["AUTHINFO_UNAVAIL", "SUCCESS", "SUCCESS"]
+    assert outcome.texts == ["S"], "one child, the helper that waits for the attempt"
 
 
 # MARK: Others for a helper

@@ -114,6 +114,9 @@ ssize_t cs_read_hidden(int terminal, const char *prompt, char *line, size_t size
    pid, or an errno. */
 int cs_start_program(const uint8_t *path, int *connection, pid_t *child);
 
+/* Reaps the children that have ended and that are this real user's, up to the first that isn't. */
+void cs_reap(uid_t user);
+
 /* helper.c, the helper's side. Each returns 0, or an errno; what fails may leave the rest undone. */
 /* Lays down what was inherited: descriptors (but 0), environment, folder, umask, signal mask and dispositions,
    timers, the right to a core dump and to be traced. */
