@@ -13,7 +13,8 @@ int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
   posix_spawn_file_actions_t actions;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno;
-  int error = posix_spawn_file_actions_init(&actions);
+  *connection = cs_above_standard(ends[0]);
+  int error = *connection < 0 ? errno : posix_spawn_file_actions_init(&actions);
   if (error == 0) {
     /* Where its number is 0 already, this takes the close-on-exec from it (posix_spawn(3)). */
     error = posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
@@ -21,8 +22,7 @@ int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
     posix_spawn_file_actions_destroy(&actions);
   }
   close(ends[1]);
-  if (error != 0) close(ends[0]);
-  *connection = ends[0];
+  if (error != 0) close(*connection);
   return error;
 }
 

@@ -14,9 +14,7 @@ const char *cs_error_text(int error) {
   return text ? text : "unknown error";
 }
 
-/* A caller that closed its standard streams must not have its messages written into our files: those are never
-   0, 1 or 2. */
-static int above_standard(int file) {
+int cs_above_standard(int file) {
   if (file < 0 || file > 2) return file;
   int moved = fcntl(file, F_DUPFD_CLOEXEC, 3), error = errno;
   close(file);
@@ -25,7 +23,7 @@ static int above_standard(int file) {
 }
 
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode) {
-  return above_standard(openat(directory, (const char *)name, flags | O_CLOEXEC, mode));
+  return cs_above_standard(openat(directory, (const char *)name, flags | O_CLOEXEC, mode));
 }
 
 int cs_status(int file, const uint8_t *path, struct stat *status) {
@@ -34,7 +32,7 @@ int cs_status(int file, const uint8_t *path, struct stat *status) {
 }
 
 int cs_open_nameless(int directory, mode_t mode) {
-  return above_standard(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  return cs_above_standard(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 }
 
 int cs_link_file(int file, int directory, const char *name) {

@@ -59,6 +59,12 @@ public enum HelperService {
   public static func reply(_ bytes: [UInt8]) {
     _ = unsafe CSystem.send(0, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
+
+  /// Ends the stream, even if a process that the host forked at the wrong moment has our end of it, too. The
+  /// corresponding C function is `shutdown`.
+  public static func endReplies() {
+    shutdown(0, Int32(SHUT_RDWR))
+  }
 }
 
 extension Secrets {

@@ -52,6 +52,7 @@ struct Main {
       HelperService.reply(reply.bytes)
       HelperService.limitTime(seconds: 30)
     } while kind == .open && HelperService.hasMore()
+    HelperService.endReplies()
     return true
   }
 

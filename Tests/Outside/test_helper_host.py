@@ -6,6 +6,7 @@ import pathlib
 import resource
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -145,6 +146,15 @@ def is_stream(number):
         return False
 
 
+def test_what_a_host_without_standard_files_prints_goes_nowhere(own):
+    def answer(handle):
+        for number in filter(is_stream, (0, 1, 2)):  # the log's socket is none
+            os.write(number, b"Code? ")
+        return RIGHT
+
+    assert own.authenticate("alice", answer, **host(closed(0, 1, 2))).result == "SUCCESS"
+
+
 def test_the_passcode_goes_to_nobody_who_got_the_connections_number(own):
     """A program may close what it doesn't know while it asks, and open something else."""
     theirs = []
@@ -163,6 +173,18 @@ def test_the_passcode_goes_to_nobody_who_got_the_connections_number(own):
 
     outcome = own.authenticate("alice", answer, look, calls=["authenticate"] * 2, **host())
     assert outcome.results == ["SUCCESS"] * 2 and outcome.messages == []
+
+
+def test_a_reply_ends_though_another_process_has_the_helpers_end(own):
+    """A host with threads may fork at the wrong moment."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **machines.person("alice"))
+        ours.settimeout(5)
+        ours.sendall(machines.request(2, machines.uid("alice"), passcode=RIGHT))
+        ours.shutdown(socket.SHUT_WR)
+        assert ours.recv(4096)[1] == 1 and ours.recv(1) == b""
+        assert helper.wait(5) == 0
 
 
 def test_nothing_is_left_in_the_host(own):

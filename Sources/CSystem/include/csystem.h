@@ -40,6 +40,9 @@ static inline void cs_sleep(struct timespec duration) { nanosleep(&duration, NUL
 
 /* The kernel's words for an error number; never NULL. */
 const char *cs_error_text(int error);
+/* A caller that closed its standard streams must not have its messages written into our files: those are never
+   0, 1 or 2. Gives an open one another number; -1 where there is none. */
+int cs_above_standard(int file);
 /* A nameless file in the directory; cs_link_file gives it a name. */
 int cs_open_nameless(int directory, mode_t mode);
 int cs_link_file(int file, int directory, const char *name);
