@@ -54,7 +54,7 @@ public struct RecordCodec: Sendable {
   private func encodeText(_ record: Record) -> Bytes {
     var text = fields(of: record)
     let sum = checksum(text)
-    text.append(line: "checksum", Text(hexadecimal(sum)))
+    text.append(line: "checksum", hexadecimal(sum))
     return text
   }
 
@@ -112,20 +112,36 @@ public struct RecordCodec: Sendable {
     }
   }
 
+  /// The record of a file, as `read` chooses it, without decoding the other slot where that makes no difference.
+  public func latest(_ file: Bytes) -> Record? {
+    guard file.count == RecordCodec.fileLength else { return nil }
+    let first = file[..<RecordCodec.slotLength]
+    let second = file[RecordCodec.slotLength...]
+    let isSecondNewer = claimedGeneration(second) > claimedGeneration(first)
+    return decode(isSecondNewer ? second : first) ?? decode(isSecondNewer ? first : second)
+  }
+
+  /// What a slot that nobody verified says of itself.
+  private func claimedGeneration(_ slot: ArraySlice<UInt8>) -> UInt64 {
+    var reader = FieldReader(slot)
+    guard reader.number("passcode_record") != nil else { return 0 }
+    return reader.number("generation") ?? 0
+  }
+
   private func fields(of record: Record) -> Bytes {
     var text = Bytes()
     text.reserveCapacity(RecordCodec.slotLength)
-    text.append(line: "passcode_record", "1")
+    text.append(line: "passcode_record", 1)
     text.append(line: "generation", record.generation)
     text.append(line: "uid", UInt64(record.uid))
-    text.append(line: "name", Text(record.name))
+    text.append(line: "name", record.name)
     var sealed: Bytes?
     if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
-    text.append(line: "state", sealed == nil ? "removed" : "enrolled")
+    text.append(line: "state", Bytes(text: sealed == nil ? "removed" : "enrolled"))
     text.append(line: "suspended", yesNo(record.suspended))
-    text.append(line: "sealed", Text(sealed ?? []))
+    text.append(line: "sealed", sealed ?? [])
     text.append(line: "failures", UInt64(record.ledger.failures))
-    text.append(line: "failed_boot", Text(record.ledger.lastFailure.boot.hexadecimalText))
+    text.append(line: "failed_boot", record.ledger.lastFailure.boot.hexadecimalText)
     text.append(line: "failed_at", record.ledger.lastFailure.milliseconds)
     text.append(line: "served", yesNo(record.ledger.served))
     text.append(line: "enrolled_time", record.times.enrolled)
@@ -146,40 +162,58 @@ extension Record {
 }
 
 @inline(never)
-private func yesNo(_ flag: Bool) -> Text {
-  flag ? "yes" : "no"
+private func yesNo(_ flag: Bool) -> Bytes {
+  Bytes(text: flag ? "yes" : "no")
 }
 
 extension Bytes {
   @inline(never)
-  fileprivate mutating func append(line name: Text, _ value: Text) {
-    self += Text("\(name)=\(value)\n").bytes
+  fileprivate mutating func append(line name: String, _ value: Bytes) {
+    append(text: name)
+    append(UInt8(ascii: "="))
+    append(contentsOf: value)
+    append(UInt8(ascii: "\n"))
   }
 
   @inline(never)
-  fileprivate mutating func append(line name: Text, _ value: UInt64) {
-    append(line: name, "\(value)")
+  fileprivate mutating func append(line name: String, _ value: UInt64) {
+    append(line: name, decimalDigits(value))
   }
 }
 
 /// Reads the lines of a slot in their order.
 private struct FieldReader {
-  private var rest: ArraySlice<UInt8>
+  private let slot: ArraySlice<UInt8>
+  /// Where the next line starts.
+  private var position: Int
 
   init(_ slot: ArraySlice<UInt8>) {
-    rest = slot
+    self.slot = slot
+    position = slot.startIndex
   }
 
   /// The value of the next line, if that line has this name.
   @inline(never)
   mutating func value(_ name: String) -> ArraySlice<UInt8>? {
-    guard rest.begins(with: name) else { return nil }
-    let afterName = rest.dropFirst(name.utf8.span.count)
-    guard afterName.first == UInt8(ascii: "="), let end = afterName.firstIndex(of: UInt8(ascii: "\n")) else {
-      return nil
+    guard let value = place(name) else { return nil }
+    position = value.upperBound + 1
+    return slot[value]
+  }
+
+  private func place(_ name: String) -> Range<Int>? {
+    let text = name.utf8.span
+    var end = position
+    for index in text.indices {
+      guard end < slot.endIndex, slot[end] == text[index] else { return nil }
+      end += 1
     }
-    rest = rest[(end + 1)...]
-    return afterName[(afterName.startIndex + 1)..<end]
+    let start = end + 1
+    guard end < slot.endIndex, slot[end] == UInt8(ascii: "=") else { return nil }
+    while slot[end] != UInt8(ascii: "\n") {
+      end += 1
+      guard end < slot.endIndex else { return nil }
+    }
+    return start..<end
   }
 
   @inline(never)

@@ -179,8 +179,8 @@ extension Vault {
     var count = 0
     for uid in try store.uids() {
       // A record that can't be read may hold one.
-      guard let record = try read(store, uid) else { continue }
-      if record.contents?.record.state != .removed { count += 1 }
+      guard let reading = try read(store, uid) else { continue }
+      if reading.record?.state != .removed { count += 1 }
     }
     return count
   }

@@ -45,35 +45,39 @@ extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
     let store = try Store.open(configuration)
+    guard let reading = try read(store, account.uid) else { return Status(account, .ok) }
+    guard let record = reading.record else { return Status(account, .corrupt) }
+    guard record.state != .removed, try isSameAccount(record, account) else {
+      return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
+    }
     var lengths = LengthReader(self)
-    return try status(account, try read(store, account.uid), &lengths)
+    return try status(account, record, &lengths)
   }
 
   /// Everybody who has a record with a passcode, or a damaged one, in the order of their uids.
   public func list(_ show: (Status) -> Void) throws(Fault) {
     let store = try Store.open(configuration)
     var lengths = LengthReader(self)
-    for uid in try store.uids().sorted() {
-      let reading = try read(store, uid)
-      let status = try status(account(uid, reading), reading, &lengths)
-      if status.isEnrolled { show(status) }
+    let uids = try store.uids().sorted()
+    let accounts = Account.numbered(uids)
+    for place in uids.indices {
+      guard let reading = try read(store, uids[place]) else { continue }
+      // One that is gone has the record's name, or none.
+      let name = reading.record?.name ?? []
+      let account = accounts[place] ?? Account(uid: uids[place], gid: uids[place], name: name)
+      guard let record = reading.record else {
+        show(Status(account, .corrupt))
+        continue
+      }
+      guard record.state != .removed else { continue }
+      if name == account.name { show(try status(account, record, &lengths)) } else { noteOtherName(account) }
     }
   }
 
-  /// The account of a uid; one that is gone has the record's name, or none.
-  private func account(_ uid: UInt32, _ reading: Reading?) -> Account {
-    if case .found(let account) = Account.numbered(uid) { return account }
-    return Account(uid: uid, gid: uid, name: reading?.contents?.record.name ?? [])
-  }
-
+  /// Of somebody enrolled.
   private func status(
-    _ account: Account, _ reading: Reading?, _ lengths: inout LengthReader
+    _ account: Account, _ record: Record, _ lengths: inout LengthReader
   ) throws(Fault) -> Status {
-    guard let reading else { return Status(account, .ok) }
-    guard let record = reading.contents?.record else { return Status(account, .corrupt) }
-    guard record.state != .removed, try isSameAccount(record, account) else {
-      return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
-    }
     let standing = try self.standing(record, account)
     let length = lengths.length(record, self)
     return Status(account, record, state(record, standing), until: unlockTime(standing), length: length)
@@ -115,15 +119,15 @@ extension Vault {
   /// A record as it is now, without its lock; nil if there is none.
   struct Reading {
     /// nil: damaged.
-    let contents: RecordCodec.Contents?
+    let record: Record?
   }
 
   func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid) else { return nil }
     let size = try store.check(file, uid)
     do throws(Errno) {
-      let contents = size == RecordCodec.fileLength ? recordCodec.read(try file.read(size, at: 0)) : nil
-      return Reading(contents: contents?.record.uid == uid ? contents : nil)
+      let record = size == RecordCodec.fileLength ? recordCodec.latest(try file.read(size, at: 0)) : nil
+      return Reading(record: record?.uid == uid ? record : nil)
     } catch {
       throw store.fault(uid, Text(error.text))
     }

@@ -69,8 +69,13 @@ extension Vault {
       throw Fault(.account, "whose uid \(record.uid) is can't be looked up")
     }
     if today.name == record.name { return true }
-    log(note("the record was made for another account name: not enrolled", account))
+    noteOtherName(account)
     return false
+  }
+
+  @inline(__always)
+  func noteOtherName(_ account: Account) {
+    log(note("the record was made for another account name: not enrolled", account))
   }
 
   /// For messages.

@@ -15,7 +15,11 @@ public func fuzzRecord(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   }
 
   let record = anyRecord(input)
-  precondition(codec.decode(codec.encode(record)[...]) == record, "encoded, and not what is decoded")
+  let encoded = codec.encode(record)
+  precondition(codec.decode(encoded[...]) == record, "encoded, and not what is decoded")
+  for file in [slot + encoded, encoded + slot] {
+    precondition(codec.latest(file) == codec.read(file)?.record, "the latest is another one")
+  }
   return 0
 }
 

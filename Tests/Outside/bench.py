@@ -4,12 +4,15 @@
 Run by Tests/outside Tests/Outside/test_figures.py, which prints the table and holds it to its bars.
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
 import socket
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 import _ctypes
@@ -115,6 +118,67 @@ def loading_against_pam_unix(rounds=301):
     ours, unix = load(MODULE), load(theirs)
     ours(), unix()
     return interleaved(rounds, ours, unix)
+
+
+# MARK: A store of many
+
+CROWD = 100_000
+
+
+@contextlib.contextmanager
+def crowd(bed, count):
+    """Alice has the passcode 0471, and so have that many others: pairs of a uid and a name, nobody's accounts."""
+    import forge  # it brings libsodium, and loading_against_pam_unix wants to be the first
+
+    others = [(200_000 + number, f"person{number}") for number in range(count)]
+    bed.store.mkdir(mode=0o700)
+    machine.sh("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", bed.store)
+    try:
+        bed.enroll("alice", "0471")
+        forge.enroll_numbers_like(bed, "alice", others)
+        yield others
+    finally:
+        machine.sh("umount", bed.store)
+
+
+@contextlib.contextmanager
+def accounts(people):
+    """Accounts for these pairs, in the namespace's own /etc/passwd."""
+    file = pathlib.Path("/etc/passwd")
+    before = file.read_text()
+    try:
+        with file.open("a") as more:
+            more.writelines(f"{name}:x:{uid}:{uid}::/nonexistent:/bin/false\n" for uid, name in people)
+        yield
+    finally:
+        file.write_text(before)
+
+
+def tool(bed, *arguments, output=subprocess.DEVNULL):
+    """A run of the tool, with its start and its end."""
+
+    def work():
+        subprocess.run([*bed.tool_words(), *arguments], check=True, stdout=output)
+
+    return work
+
+
+def listing(bed, *arguments, rounds=5):
+    """`passcode list` into a file; and what it wrote."""
+    with tempfile.TemporaryFile() as output:
+        taken = [seconds(tool(bed, "list", *arguments, output=output)) for _ in range(rounds)]
+        size = output.tell() // rounds
+        output.seek(0)
+        return quartile(taken), output.read(size).decode()
+
+
+def status_among(many, few, rounds=101):
+    """`passcode status alice` in two stores."""
+    works = [tool(bed, "status", "alice") for bed in (many, few)]
+    for work in works:
+        work()
+    taken = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [quartile(column) for column in zip(*taken, strict=True)]
 
 
 # MARK: Through the helper

@@ -4,9 +4,12 @@ The plain form and the associated data are drawn in Sources/PasscodeVault/Creden
 """
 
 import ctypes
+import hashlib
 import os
 import pwd
 import re
+
+from bed import SLOT
 
 _sodium = ctypes.CDLL("libsodium.so.23")
 _NONCE, _TAG = 24, 16
@@ -35,21 +38,30 @@ def _seal(call, data, uid, name, nonce, key):
 
 def enroll_like(bed, source, users):
     """Gives all these users the passcode of the source, at its cost."""
-    key, own = bed.key.read_bytes(), pwd.getpwnam(source)
-    [sealed] = set(re.findall(rb"^sealed=(\w+)$", bed.record(source), re.MULTILINE))
+    enroll_numbers_like(bed, source, [(pwd.getpwnam(user).pw_uid, user) for user in users])
+
+
+def enroll_numbers_like(bed, source, people):
+    """The same for pairs of a uid and a name, whether or not there are such accounts."""
+    key, own, whole = bed.key.read_bytes(), pwd.getpwnam(source), bed.record(source)
+    [sealed] = set(re.findall(rb"^sealed=(\w+)$", whole, re.MULTILINE))
     sealed = bytes.fromhex(sealed.decode())
     plain = _seal("decrypt", sealed[_NONCE:], own.pw_uid, source, sealed[:_NONCE], key)
-    for user in users:
-        person, nonce = pwd.getpwnam(user), os.urandom(_NONCE)
-        resealed = nonce + _seal("encrypt", plain, person.pw_uid, user, nonce, key)
-        lines = {
-            b"uid": f"uid={person.pw_uid}\n".encode(),
-            b"name": f"name={user}\n".encode(),
-            b"sealed": f"sealed={resealed.hex()}\n".encode(),
-        }
-
-        def change(body, lines=lines):
-            kept = body.splitlines(keepends=True)
-            return b"".join(lines.get(line.split(b"=", 1)[0], line) for line in kept)
-
-        bed.rewrite(user, change, source=source)
+    pattern = rb"(.*\nuid=)\d+(\nname=).*(\nstate=.*\nsealed=)\w+(\n.*)checksum=\w+\n\0*"
+    slots = [
+        re.fullmatch(pattern, whole[start : start + SLOT], re.DOTALL).groups() for start in (0, SLOT)
+    ]
+    like = bed.record_file(source).stat()
+    for uid, name in people:
+        nonce = os.urandom(_NONCE)
+        resealed = (nonce + _seal("encrypt", plain, uid, name, nonce, key)).hex().encode()
+        values, content = (b"%d" % uid, name.encode(), resealed, b""), b""
+        for parts in slots:
+            text = b"".join(part + value for part, value in zip(parts, values, strict=True))
+            sum = hashlib.blake2b(text, digest_size=32).hexdigest().encode()
+            content += (text + b"checksum=" + sum + b"\n").ljust(SLOT, b"\0")
+        file = os.open(bed.store / str(uid), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(file, content)
+        os.fchmod(file, like.st_mode & 0o777)
+        os.fchown(file, like.st_uid, like.st_gid)
+        os.close(file)

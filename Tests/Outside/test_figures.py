@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import bench
 from test_binaries import in_child
 
@@ -14,6 +16,12 @@ def show(capsys, name, ours, other, bar):
             f"\n  {name:<58} {ours * 1e3:9.3f} ms / {other * 1e3:9.3f} ms = {ratio:6.3f}  (at most {bar:g})"
         )
     return ratio
+
+
+def show_seconds(capsys, name, ours, bar):
+    with capsys.disabled():
+        print(f"\n  {name:<58} {ours * 1e3:9.3f} ms{'':25}(at most {bar * 1e3:g} ms)")
+    return ours
 
 
 def test_a_login_costs_what_its_hash_costs(bed, capsys):
@@ -41,3 +49,22 @@ def test_verification_through_the_helper_costs_what_it_costs_directly(machine, c
 def test_a_locked_answer_of_the_helper_costs_what_unix_chkpwd_costs(machine, capsys):
     ours, other = in_child(lambda: bench.locked_helper_against_unix_chkpwd(machine))
     assert show(capsys, "locked answer of the helper / unix_chkpwd", ours, other, 1.5) <= 1.5
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["table", "json"])
+def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, arguments):
+    with bench.crowd(bed, bench.CROWD) as others:
+        for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
+            with bench.accounts(others[::known] if known else []):
+                taken, text = bench.listing(bed, *arguments)
+            assert text.count("\n") == bench.CROWD + 1 + (not arguments)
+            assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
+            name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
+            assert show_seconds(capsys, name, taken, 2) < 2
+
+
+def test_the_status_of_one_costs_the_same_among_a_hundred_thousand(make_bed, capsys):
+    many, few = make_bed(), make_bed()
+    with bench.crowd(many, bench.CROWD), bench.crowd(few, 10):
+        ours, other = bench.status_among(many, few)
+    assert show(capsys, f"status among {bench.CROWD:,} records / among 10", ours, other, 1.2) <= 1.2

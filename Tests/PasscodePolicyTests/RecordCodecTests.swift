@@ -105,6 +105,18 @@ struct RecordCodecTests {
     #expect(contents == RecordCodec.Contents(record: record, nextSlot: bad, damaged: true))
   }
 
+  @Test func `the latest record is the one that is read`() {
+    var damaged = codec.encode(Self.enrolled(generation: 99))
+    damaged[200] ^= 1
+    let sound = [6, 7, .max].map { codec.encode(Self.enrolled(generation: $0)) }
+    let other = codec.encode(Self.enrolled(generation: 7, sealed: 5))
+    let slots = sound + [other, damaged, Bytes(repeating: 0, count: RecordCodec.slotLength)]
+    for first in slots {
+      for second in slots { #expect(codec.latest(first + second) == codec.read(first + second)?.record) }
+    }
+    #expect(codec.latest(slots[0]) == nil)
+  }
+
   @Test func `two bad slots are no record`() {
     #expect(codec.read(file(nil, nil)) == nil)
     var changed = file(Self.enrolled(), Self.enrolled(generation: 13))
