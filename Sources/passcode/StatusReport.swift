@@ -27,18 +27,23 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
   }
   var table: Text = ""
   let isColoured = Stream.output.isTerminal && environment("NO_COLOR") == nil
+  var isWritten = true
   if !session.wantsJSON { table += Status.heading }
   try reporting { () throws(Fault) in
     try vault.list { status in
       table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
       if table.bytes.count > 1 << 16 {
-        Stream.output.write(table)
+        isWritten = isWritten && Stream.output.write(table)
         table = ""
       }
     }
   }
-  return Stream.output.write(table) ? .done : .unusable
+  guard isWritten, Stream.output.write(table) else { throw unwritable }
+  return .done
 }
+
+/// What was asked for could not be printed: a full disk, a closed descriptor.
+var unwritable: Failure { Failure(.unusable, "standard output can't be written") }
 
 // MARK: - JSON: the field names are a contract (passcode(1))
 
