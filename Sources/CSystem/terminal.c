@@ -8,10 +8,10 @@
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM, SIGPIPE};
 enum { caught_count = sizeof caught / sizeof caught[0] };
 
-static volatile sig_atomic_t arrived;
+static volatile sig_atomic_t arrived[NSIG];
 
 static void note(int signal) {
-  arrived = signal;
+  arrived[signal] = 1;
 }
 
 static int is_stop(int signal) {
@@ -57,13 +57,14 @@ static ssize_t read_once(int terminal, const char *prompt, char *line, size_t si
   hidden.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK);
   hidden.c_lflag |= ICANON | ISIG | ECHONL;
   ssize_t result = -1;
-  if (write_all(terminal, prompt) == 0 && tcsetattr(terminal, TCSAFLUSH, &hidden) == 0)
+  /* First hidden, then asked: a background process stops without a word. */
+  if (tcsetattr(terminal, TCSAFLUSH, &hidden) == 0 && write_all(terminal, prompt) == 0)
     result = read_line(terminal, line, size);
   int error = errno;
 
   /* TCSAFLUSH, too: what was typed after a Ctrl-C must not show up on the next program's prompt. TTOU is
      still caught here; a background process tries again until it is told otherwise. */
-  while (tcsetattr(terminal, TCSAFLUSH, &shown) != 0 && errno == EINTR && arrived != SIGTTOU) {}
+  while (tcsetattr(terminal, TCSAFLUSH, &shown) != 0 && errno == EINTR && !arrived[SIGTTOU]) {}
   for (int i = 0; i < caught_count; i++) sigaction(caught[i], &before[i], NULL);
   errno = error;
   return result;
@@ -71,14 +72,18 @@ static ssize_t read_once(int terminal, const char *prompt, char *line, size_t si
 
 ssize_t cs_read_hidden(int terminal, const char *prompt, char *line, size_t size, int *signal) {
   for (;;) {
-    arrived = 0;
+    for (int i = 0; i < caught_count; i++) arrived[caught[i]] = 0;
     ssize_t result = read_once(terminal, prompt, line, size);
-    int stopped_by = arrived;
-    if (stopped_by == 0) return result;
-    if (!is_stop(stopped_by)) {
-      *signal = stopped_by;
-      return -3;
+    int stopped_by = 0;
+    for (int i = 0; i < caught_count; i++) {
+      if (!arrived[caught[i]]) continue;
+      if (!is_stop(caught[i])) {
+        *signal = caught[i];
+        return -3;
+      }
+      stopped_by = caught[i];
     }
+    if (stopped_by == 0) return result;
     /* The default action stops us here, with the terminal as it was; `fg` continues. */
     raise(stopped_by);
   }

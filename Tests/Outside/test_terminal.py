@@ -1,6 +1,7 @@
 """The tool on a pseudo-terminal: asked how often, echo off, and the terminal restored on every way out."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import subprocess
 import pexpect
 import pytest
 
-from bed import TOOL
+from bed import TOOL, wait_for
 from test_tool import CANCELLED, DONE, POLICY
 
 TERMINAL = 'trap : INT QUIT; "$@"; echo "status=$?"; stty -a'
@@ -119,3 +120,116 @@ def test_without_a_terminal_and_without_stdin_nothing_is_guessed(keyed):
         input=b"0471\n0471\n", capture_output=True, timeout=30,
     )  # fmt: skip
     assert done.returncode not in (DONE, 128 + signal.SIGABRT) and keyed.status("alice")["enrolled"] is False
+
+
+# MARK: Job control, and a terminal that goes away
+
+
+class Shell:
+    """A shell with job control on a pseudo-terminal; it leaves the terminal's modes to its programs."""
+
+    def __init__(self, bed, *arguments):
+        environment = {"PS1": "shell> ", "PATH": os.environ["PATH"]}
+        self.child = pexpect.spawn("/bin/dash", ["-i"], env=environment, encoding="utf-8", timeout=30)
+        self.child.expect("shell> $")
+        self.run(" ".join([str(TOOL), "--conf", str(bed.configuration), *arguments]))
+
+    def run(self, command):
+        self.child.sendline(command)
+
+    def waits_hidden(self, *typed):
+        """There is a prompt, with echo off."""
+        self.child.expect(r"\): $|again: $|passcode: $")
+        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+        for text in typed:
+            self.child.send(text)
+
+    def has_the_terminal(self):
+        """The shell again, with echo on."""
+        self.child.expect("shell> $")
+        assert self.child.getecho(), "echo is off"
+
+    def process(self):
+        """The tool's number."""
+        children = subprocess.run(
+            ["ps", "-o", "pid=,comm=", "--ppid", str(self.child.pid)], capture_output=True, text=True, check=True
+        )
+        [number] = [line.split()[0] for line in children.stdout.splitlines() if line.endswith(TOOL.name)]
+        return int(number)
+
+
+@pytest.mark.parametrize("prompt", [1, 2])
+@pytest.mark.parametrize("typed", ["", "11"])
+def test_ctrl_z_restores_the_terminal_and_fg_goes_on(keyed, prompt, typed):
+    shell = Shell(keyed, "enroll", "alice")
+    for _ in range(prompt - 1):
+        shell.waits_hidden("0471\r")
+    for _ in range(2):
+        shell.waits_hidden(typed, "\x1a")
+        shell.child.expect("Stopped")
+        shell.has_the_terminal()
+        assert keyed.status("alice")["enrolled"] is False
+        shell.run("fg")
+    for _ in range(3 - prompt):
+        shell.waits_hidden("0471\r")
+    shell.child.expect("Passcode set for alice.")
+    shell.has_the_terminal()
+    assert keyed.authenticate("alice", "0471").result == "SUCCESS"
+
+
+def test_in_the_background_it_waits_for_its_turn(keyed):
+    """It neither asks, nor takes the terminal from the shell, nor switches its echo off."""
+    shell = Shell(keyed, "enroll", "alice", "&")
+    shell.has_the_terminal()
+    wait_for(lambda: state(shell.process()) == "T")
+    shell.run("fg")
+    shell.waits_hidden("\x1a")
+    assert shell.child.before.count("New passcode") == 1
+    shell.has_the_terminal()
+    os.kill(shell.process(), signal.SIGCONT)
+    wait_for(lambda: state(shell.process()) == "T")
+    assert shell.child.getecho(), "echo is off"
+    shell.run("fg")
+    shell.waits_hidden("0471\r")
+    shell.waits_hidden("0471\r")
+    shell.child.expect("Passcode set for alice.")
+    shell.has_the_terminal()
+
+
+def state(process):
+    return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
+
+
+@pytest.mark.parametrize("typed", ["", "0471"])
+@pytest.mark.parametrize("prompt", [1, 2, 3])
+def test_a_closed_window_changes_nothing(alice, prompt, typed):
+    shell = Shell(alice, "change", "alice")
+    for _ in range(prompt - 1):
+        shell.waits_hidden("0471\r")
+    shell.waits_hidden(typed)
+    process, before = shell.process(), alice.record("alice")
+    shell.child.close(force=False)
+    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    assert alice.record("alice") == before and alice.failures("alice") == 0
+
+
+def test_a_window_closed_while_it_is_stopped(keyed):
+    shell = Shell(keyed, "enroll", "alice")
+    shell.waits_hidden("\x1a")
+    shell.has_the_terminal()
+    process = shell.process()
+    shell.child.close(force=False)
+    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    assert keyed.status("alice")["enrolled"] is False
+
+
+def test_what_ends_it_is_not_lost_to_what_stops_it(keyed):
+    """Two signals at once: it ends."""
+    shell = Shell(keyed, "enroll", "alice")
+    shell.waits_hidden()
+    process = shell.process()
+    os.kill(process, signal.SIGSTOP)
+    for number in (signal.SIGTERM, signal.SIGTSTP, signal.SIGCONT):
+        os.kill(process, number)
+    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    assert keyed.status("alice")["enrolled"] is False
