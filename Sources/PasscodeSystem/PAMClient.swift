@@ -96,10 +96,13 @@ public enum PAMClient {
 }
 
 extension Secrets {
-  /// A malloc'ed, NUL-terminated copy of `line`, which libpam's modules wipe and free.
+  /// A malloc'ed, NUL-terminated copy of `line`, which libpam's modules wipe and free; nil where a NUL within would
+  /// hide what follows it.
   fileprivate func lineForC() -> UnsafeMutablePointer<CChar>? {
     let length = count(.line)
-    guard let memory = unsafe calloc(length + 1, 1) else { return nil }
+    guard read(.line, { line in line.indices.allSatisfy { line[$0] != 0 } }),
+      let memory = unsafe calloc(length + 1, 1)
+    else { return nil }
     // SAFETY: length + 1 bytes were allocated, the last one stays NUL.
     unsafe cs_copy(memory, start(.line), length)
     return unsafe memory.assumingMemoryBound(to: CChar.self)

@@ -56,7 +56,7 @@ class Machine(Bed):
     """A bed whose paths are the real ones. People reach it through the helper, root directly."""
 
     def __init__(self, journal, **options):
-        self.owner, self.journal = "root", journal
+        self.owner, self.journal, self.usual = "root", journal, True
         self.folder = pathlib.Path("/run/passcode-machine")
         self.folder.mkdir(mode=0o755)
         self.configuration, self.key, self.store = CONFIGURATION, KEY, STORE
