@@ -101,9 +101,15 @@ void cs_remove_tree(const char *path) {
   nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-void cs_ignore_interrupts(void) {
-  const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], SIG_IGN);
+static const int interrupts[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+void cs_ignore_interrupts(cs_dispositions *before) {
+  const struct sigaction ignore = {.sa_handler = SIG_IGN};
+  for (int i = 0; i < 4; i++) sigaction(interrupts[i], &ignore, &before->actions[i]);
+}
+
+void cs_restore_interrupts(const cs_dispositions *before) {
+  for (int i = 0; i < 4; i++) sigaction(interrupts[i], &before->actions[i], NULL);
 }
 
 int cs_input_is_ready(int milliseconds) {

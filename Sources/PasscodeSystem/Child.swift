@@ -1,15 +1,22 @@
 internal import CSystem
 
+/// How long Ctrl-C, a closed window and the like end a new process only, and not the one that made it.
+public enum Shield: Equatable, Sendable {
+  case whileItRuns, forGood
+}
+
 /// Runs `body` in a new process, and waits for it.
 ///
 /// For programs with one thread only (the tool).
-/// - Parameter shielded: Ctrl-C, a closed window and the like end that process, not this one.
 /// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or was ended by a signal.
-public func inNewProcess(shielded: Bool, _ body: () -> UInt8) -> UInt8? {
+public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
   let child = fork()
   if child == 0 { _exit(Int32(body())) }
   guard child > 0 else { return nil }
-  if shielded { cs_ignore_interrupts() }
+  var before = cs_dispositions()
+  // SAFETY: it writes what it is given; below, it is read.
+  unsafe cs_ignore_interrupts(&before)
+  defer { if shielded == .whileItRuns { unsafe cs_restore_interrupts(&before) } }
   var status: Int32 = 0
   // SAFETY: waitpid writes one number.
   guard (try? retrying({ unsafe waitpid(child, &status, 0) })) != nil, status & 0x7f == 0 else { return nil }

@@ -9,7 +9,7 @@ func runTry(_ session: Session) throws(Failure) -> ExitStatus {
   // Whatever happens in the process that plays, this one cleans up after it.
   let directory = try TryBed.makeDirectory(failDelay: isDemo ? "0" : "2s")
   let path = directory.path
-  let status = inNewProcess(shielded: true) { play(session, path, isDemo: isDemo) }
+  let status = inNewProcess(shielded: .forGood) { play(session, path, isDemo: isDemo) }
   // Held until here: it removes the folder when it goes.
   withExtendedLifetime(directory) {}
   guard let status else { throw Failure(.cancelled, "ended by a signal; the throw-away store is gone") }
@@ -90,9 +90,11 @@ struct TryBed {
   /// One login, as sudo or a lock screen does it, in a process of its own.
   ///
   /// - Parameter check: what to make of the outcome, in that process: PAM's words, questions asked, notices.
-  /// - Returns: what `check` said; false if the process failed.
-  func logIn(_ asker: Asker, _ check: @escaping (PAMClient.Outcome, LoginRecord) -> Bool) -> Bool {
-    inNewProcess(shielded: false) {
+  /// - Returns: what `check` said.
+  func logIn(
+    _ asker: Asker, _ check: @escaping (PAMClient.Outcome, LoginRecord) -> Bool
+  ) throws(Failure) -> Bool {
+    let status = inNewProcess(shielded: .whileItRuns) {
       guard let sodium = Sodium(), let secrets = Secrets(sodium) else { return 1 }
       let record = LoginRecord()
       let outcome = PAMClient.authenticate(
@@ -110,7 +112,9 @@ struct TryBed {
         }
       }
       return check(outcome, record) ? 0 : 1
-    } == 0
+    }
+    guard let status else { throw Failure(.cancelled, "the log-in was ended by a signal") }
+    return status == 0
   }
 }
 

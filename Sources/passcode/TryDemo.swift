@@ -89,7 +89,7 @@ struct TryDemo {
         && script.asked == answers.count
     case .login(let login):
       say("\(number). log in: \(login.title)")
-      return play(login)
+      return try play(login)
     case .unlock(let title):
       say("\(number). passcode unlock: \(title)")
       return try reporting { () throws(Fault) in try bed.vault.unlock(account) } == true
@@ -99,8 +99,8 @@ struct TryDemo {
     }
   }
 
-  private func play(_ login: Login) -> Bool {
-    bed.logIn(.script(Asker.Script(login.answer.map { [$0.bytes] } ?? []))) { outcome, record in
+  private func play(_ login: Login) throws(Failure) -> Bool {
+    try bed.logIn(.script(Asker.Script(login.answer.map { [$0.bytes] } ?? []))) { outcome, record in
       Stream.output.write("    PAM: \(outcome.text)\n")
       guard outcome.isSuccess == login.succeeds, record.questions == (login.answer == nil ? 0 : 1) else {
         return false

@@ -21,7 +21,9 @@ struct TryMenu {
       Choice(key: "1", title: "set a passcode") { (menu: TryMenu) throws(Failure) in
         _ = try enroll(menu.bed.account, menu.bed.session, menu.bed.vault, .terminal)
       },
-      Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in menu.logIn() },
+      Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in
+        try menu.logIn()
+      },
       Choice(key: "3", title: "watch the lock count down") { (menu: TryMenu) throws(Failure) in
         try menu.watch()
       },
@@ -67,8 +69,8 @@ struct TryMenu {
     }
   }
 
-  private func logIn() {
-    _ = bed.logIn(.terminal) { outcome, record in
+  private func logIn() throws(Failure) {
+    _ = try bed.logIn(.terminal) { outcome, record in
       if record.questions == 0 { say("    (it didn't even ask)") }
       say("    PAM: \(Text(outcome.text))")
       return true

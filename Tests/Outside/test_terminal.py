@@ -128,18 +128,18 @@ def test_without_a_terminal_and_without_stdin_nothing_is_guessed(keyed):
 class Shell:
     """A shell with job control on a pseudo-terminal; it leaves the terminal's modes to its programs."""
 
-    def __init__(self, bed, *arguments):
+    def __init__(self, *command):
         environment = {"PS1": "shell> ", "PATH": os.environ["PATH"]}
         self.child = pexpect.spawn("/bin/dash", ["-i"], env=environment, encoding="utf-8", timeout=30)
         self.child.expect("shell> $")
-        self.run(" ".join([str(TOOL), "--conf", str(bed.configuration), *arguments]))
+        self.run(" ".join(command))
 
     def run(self, command):
         self.child.sendline(command)
 
     def waits_hidden(self, *typed):
         """There is a prompt, with echo off."""
-        self.child.expect(r"\): $|again: $|passcode: $")
+        self.child.expect(r"\): $|again: $|[Pp]asscode: $")
         assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
         for text in typed:
             self.child.send(text)
@@ -161,7 +161,7 @@ class Shell:
 @pytest.mark.parametrize("prompt", [1, 2])
 @pytest.mark.parametrize("typed", ["", "11"])
 def test_ctrl_z_restores_the_terminal_and_fg_goes_on(keyed, prompt, typed):
-    shell = Shell(keyed, "enroll", "alice")
+    shell = Shell(*keyed.tool_words(), "enroll", "alice")
     for _ in range(prompt - 1):
         shell.waits_hidden("0471\r")
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_ctrl_z_restores_the_terminal_and_fg_goes_on(keyed, prompt, typed):
 
 def test_in_the_background_it_waits_for_its_turn(keyed):
     """It neither asks, nor takes the terminal from the shell, nor switches its echo off."""
-    shell = Shell(keyed, "enroll", "alice", "&")
+    shell = Shell(*keyed.tool_words(), "enroll", "alice", "&")
     shell.has_the_terminal()
     wait_for(lambda: state(shell.process()) == "T")
     shell.run("fg")
@@ -203,7 +203,7 @@ def state(process):
 @pytest.mark.parametrize("typed", ["", "0471"])
 @pytest.mark.parametrize("prompt", [1, 2, 3])
 def test_a_closed_window_changes_nothing(alice, prompt, typed):
-    shell = Shell(alice, "change", "alice")
+    shell = Shell(*alice.tool_words(), "change", "alice")
     for _ in range(prompt - 1):
         shell.waits_hidden("0471\r")
     shell.waits_hidden(typed)
@@ -214,7 +214,7 @@ def test_a_closed_window_changes_nothing(alice, prompt, typed):
 
 
 def test_a_window_closed_while_it_is_stopped(keyed):
-    shell = Shell(keyed, "enroll", "alice")
+    shell = Shell(*keyed.tool_words(), "enroll", "alice")
     shell.waits_hidden("\x1a")
     shell.has_the_terminal()
     process = shell.process()
@@ -225,7 +225,7 @@ def test_a_window_closed_while_it_is_stopped(keyed):
 
 def test_what_ends_it_is_not_lost_to_what_stops_it(keyed):
     """Two signals at once: it ends."""
-    shell = Shell(keyed, "enroll", "alice")
+    shell = Shell(*keyed.tool_words(), "enroll", "alice")
     shell.waits_hidden()
     process = shell.process()
     os.kill(process, signal.SIGSTOP)

@@ -5,9 +5,11 @@ import pathlib
 import shutil
 import subprocess
 
+import pexpect
 import pytest
 
-from bed import MODULE, TOOL, become
+from bed import MODULE, TOOL, become, wait_for
+from test_terminal import Shell
 
 STORY = [
     "Passcode: ",
@@ -86,3 +88,170 @@ def test_without_a_terminal_try_is_the_demo(bed):
         ["setsid", str(TOOL), "try"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0 and told(done.stdout)
+
+
+# MARK: The menu
+
+
+class Menu:
+    """`passcode try` on a terminal."""
+
+    def __init__(self):
+        self.folders = set(pathlib.Path("/tmp").glob("passcode-try.*"))
+        self.child = pexpect.spawn(str(TOOL), ["try"], encoding="utf-8", timeout=30, echo=True)
+        self.child.expect("nothing on this system changes")
+
+    def choose(self, key):
+        """Waits for the menu; the state that is told above it."""
+        for title in MENU:
+            self.child.expect_exact(title)
+            if title is MENU[0]:
+                state = self.child.before
+        self.child.expect("Your choice: $")
+        self.child.send(key + "\r")
+        self.child.expect_exact(key + "\r\n")
+        return state
+
+    def answer(self, question, *typed):
+        for text in typed:
+            self.child.expect(question)
+            assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+            self.child.send(text + "\r")
+
+    def says(self, *texts):
+        for text in texts:
+            self.child.expect_exact(text)
+
+    def ends(self):
+        """The exit status; the store is gone."""
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        assert set(pathlib.Path("/tmp").glob("passcode-try.*")) <= self.folders
+        return self.child.exitstatus
+
+
+MENU = [
+    "  1  set a passcode\r\n", "  2  log in, right or wrong\r\n", "  3  watch the lock count down\r\n",
+    "  4  unlock it\r\n", "  5  change it\r\n", "  6  remove it\r\n", "  q  quit: the store is thrown away\r\n",
+]  # fmt: skip
+NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "The same again: $"
+
+
+def test_the_menu_from_enrolment_to_removal():
+    menu = Menu()
+    assert "root: no passcode is set" in menu.choose("2")
+    menu.says("(it didn't even ask)", "PAM: User not known to the underlying authentication module")
+    menu.choose("1")
+    menu.answer(NEW, "8305")
+    menu.answer(AGAIN, "8305")
+    menu.says("Passcode set for root.")
+    state = menu.choose("2")
+    assert "root: a passcode is set, 4 digits" in state and "state: ok" in state
+    menu.answer("Passcode: $", "8305")
+    menu.says("PAM: Success")
+    for code, notice in [
+        ("5926", "Wrong passcode, 2 attempts left."),
+        ("6072", "Wrong passcode, 1 attempt left."),
+        ("9481", "Passcode locked (1 minute left to unlock)."),
+    ]:
+        menu.choose("2")
+        menu.answer("Passcode: $", code)
+        menu.says(notice, "PAM: Authentication failure")
+    assert "failures since the last success: 3" in menu.choose("2")
+    menu.says("Passcode locked (", "(it didn't even ask)", "PAM: Authentication failure")
+    assert "state: locked, " in menu.choose("3")
+    left = []
+    while len(left) < 3:
+        menu.child.expect(r"\r    locked, (\d+) seconds left \(Enter: back\)")
+        left.append(int(menu.child.match[1]))
+    assert left[0] > left[1] > left[2] > 30
+    menu.child.send("\r")
+    menu.choose("4")
+    menu.says("    unlocked")
+    assert "state: ok" in menu.choose("4")
+    menu.says("    there was nothing to unlock")
+    menu.choose("3")
+    menu.says("    not locked")
+    menu.choose("5")
+    menu.answer("Old passcode: $", "8305")
+    menu.answer(NEW, "047291")
+    menu.answer(AGAIN, "047291")
+    menu.says("Passcode changed for root.")
+    assert "6 digits" in menu.choose("2")
+    menu.answer("Passcode: $", "047291")
+    menu.says("PAM: Success")
+    menu.choose("6")
+    menu.says("    removed")
+    assert "no passcode is set" in menu.choose("6")
+    menu.says("    there was none")
+    menu.choose("q")
+    assert menu.ends() == 0
+
+
+def test_what_goes_wrong_in_the_menu_is_part_of_it():
+    menu = Menu()
+    menu.choose("7")
+    menu.choose("5")
+    menu.says("passcode: no passcode is set for root")
+    menu.choose("1")
+    menu.answer(NEW, "1234")
+    menu.says("Too easy to guess")
+    menu.answer(NEW, "\x03")
+    menu.says("passcode: cancelled; nothing was changed")
+    menu.choose("2" * 600)
+    menu.child.expect("Your choice: $")
+    menu.child.sendeof()
+    assert menu.ends() == 0
+
+
+@pytest.mark.parametrize("where", ["menu", "enrolment", "log-in"])
+def test_nothing_is_left_where_the_window_was_closed(where):
+    menu = Menu()
+    if where != "menu":
+        menu.choose("1")
+        menu.child.expect(NEW)
+    if where == "log-in":
+        menu.answer("", "8305")
+        menu.answer(AGAIN, "8305")
+        menu.choose("2")
+        menu.child.expect("Passcode: $")
+    menu.child.close(force=False)
+    wait_for(lambda: set(pathlib.Path("/tmp").glob("passcode-try.*")) <= menu.folders)
+
+
+def try_in_a_shell():
+    shell = Shell(str(TOOL), "try")
+    shell.child.expect("Your choice: $")
+    return shell
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x1a"], ids=["Ctrl-C", "Ctrl-Z"])
+def test_a_log_in_cut_off_restores_the_terminal(key):
+    shell = try_in_a_shell()
+    shell.run("1")
+    shell.waits_hidden("8305\r")
+    shell.waits_hidden("8305\r")
+    shell.child.expect("Your choice: $")
+    shell.run("2")
+    shell.waits_hidden("83" + key)
+    if key == "\x03":
+        shell.child.expect("PAM: Conversation error")
+    else:
+        shell.child.expect("Stopped")
+        shell.has_the_terminal()
+        shell.run("fg")
+        shell.waits_hidden("8305\r")
+        shell.child.expect("PAM: Success")
+    shell.child.expect("Your choice: $")
+    assert shell.child.getecho(), "echo is off"
+    shell.run("q")
+    shell.has_the_terminal()
+
+
+def test_ctrl_c_in_the_menu_throws_the_store_away():
+    shell = try_in_a_shell()
+    shell.child.send("\x03")
+    shell.child.expect("the throw-away store is gone")
+    shell.has_the_terminal()
+    shell.run("echo status=$?")
+    shell.child.expect("status=8\r\n")

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +84,12 @@ void cs_restore_signals(const sigset_t *before);
 /* Removes a directory and all in it, following no link and crossing no mount. */
 void cs_remove_tree(const char *path);
 
-/* What ends a program from its terminal ends this one no more. */
-void cs_ignore_interrupts(void);
+/* What ends a program from its terminal ends this one no more, until that is restored. */
+typedef struct {
+  struct sigaction actions[4];
+} cs_dispositions;
+void cs_ignore_interrupts(cs_dispositions *before);
+void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
 /* Where Debian's libpam of this architecture looks for modules. */
 const char *cs_module_directory(void);
