@@ -5,7 +5,7 @@ public import PasscodeSystem
 /// process can spend another's attempts, or hold them up by being stopped.
 ///
 /// An attempt can't be made without one, and `check` is the only place that makes one.
-/// Tests: test_module.py, "somebody else's account"; PermitTests.
+/// Tests: test_module.py, `test_only_for_ones_own_account_or_by_real_root`; PermitTests.
 public struct Permit: Sendable {
   public let account: Account
 

@@ -46,3 +46,15 @@ def test_no_traps_on_purpose_and_no_package_dependency():
         for name, text in code(room).items():
             assert not re.search(r"\btry!|\bfatalError\(|\bas!", text), (room, name)
     assert ".package(" not in (SOURCES.parent / "Package.swift").read_text()
+
+
+def test_every_test_that_a_comment_names_is_there():
+    tests = SOURCES.parent / "Tests"
+    outside = list((tests / "Outside").glob("test_*.py"))
+    there = {path.name for path in outside} | {path.stem for path in tests.glob("*Tests/*.swift")}
+    for path in outside:
+        there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
+    for room in rooms():
+        for path in (SOURCES / room).glob("*.swift"):
+            named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", path.read_text()))
+            assert named <= there, path.name
