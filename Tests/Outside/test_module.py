@@ -166,19 +166,6 @@ def test_borrowed_privilege_cannot_name_a_configuration(make_bed):
     assert refused_unasked(outcome, "SERVICE_ERR")
 
 
-def test_the_user_changed_during_the_conversation(alice):
-    alice.enroll("bob", "8260")
-    before = alice.record("alice"), alice.record("bob")
-
-    def change_user(handle):
-        handle.set("USER", "bob")
-        return RIGHT
-
-    outcome = alice.authenticate("alice", change_user)
-    assert outcome.result == "AUTH_ERR" and asked_once(outcome)
-    assert (alice.record("alice"), alice.record("bob")) == before
-
-
 def test_a_name_asked_for_by_libpam(alice):
     outcome = alice.authenticate(None, "alice", RIGHT)
     assert outcome.result == "SUCCESS" and outcome.prompts[1:] == [PROMPT]

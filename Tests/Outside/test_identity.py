@@ -1,0 +1,153 @@
+"""Whose passcode it is: renamed accounts, uids that were given away, several names, no name."""
+
+import contextlib
+import json
+import pathlib
+import re
+
+import pytest
+
+import bench
+from bed import become, uid
+from pam import FAILS, NULL
+from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
+from test_tool import DONE, NOT_ENROLLED, UNUSABLE
+
+
+@contextlib.contextmanager
+def accounts_changed(change):
+    """Rewrites the lines of /etc/passwd, in the tests' own namespace (usermod asks who runs elsewhere)."""
+    file = pathlib.Path("/etc/passwd")
+    before = file.read_text()
+    file.write_text("".join(change(before.splitlines(keepends=True))))
+    try:
+        yield
+    finally:
+        file.write_text(before)
+
+
+@contextlib.contextmanager
+def renamed():
+    """alice is called alicia today."""
+    with accounts_changed(lambda lines: [re.sub("^alice:", "alicia:", line) for line in lines]):
+        yield "alicia"
+
+
+@contextlib.contextmanager
+def replaced():
+    """alice is gone, and somebody else has her uid."""
+    line = f"mallory:x:{uid('alice')}:100::/nonexistent:/bin/sh\n"
+    with accounts_changed(lambda lines: [old for old in lines if not old.startswith("alice:")] + [line]):
+        yield "mallory"
+
+
+BOTH = pytest.mark.parametrize("happen", [renamed, replaced])
+
+
+def listed(bed):
+    return [json.loads(line)["user"] for line in bed.tool("list", "--json", check=DONE).output.splitlines()]
+
+
+@BOTH
+def test_whoever_has_the_uid_today_is_not_enrolled(alice, happen):
+    """Nothing of the record is used, changed or told; and it is logged."""
+    file = alice.record_file("alice")
+    before = file.read_bytes()
+    with happen() as today:
+        assert refused_unasked(alice.authenticate(today, RIGHT), "USER_UNKNOWN")
+        for command in ("verify --stdin", "change --stdin"):
+            answer = alice.tool(*command.split(), today, stdin=f"{RIGHT}\n8305\n", check=NOT_ENROLLED)
+            assert RIGHT not in answer.output + answer.errors
+        assert alice.status(today)["enrolled"] is False and listed(alice) == []
+        assert file.read_bytes() == before
+        alice.tool("unlock", today, check=NOT_ENROLLED)
+        lines = [line.message for line in alice.module_log() if "another account name" in line.message]
+        assert len(lines) == 1 and f"user={today}" in lines[0]
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS", "the name again, and it is hers again"
+
+
+@BOTH
+def test_whoever_has_the_uid_today_enrols_anew(alice, happen):
+    alice.tool("disable", "alice", check=DONE)
+    with happen() as today:
+        alice.enroll(today, "8305")
+        assert alice.authenticate(today, RIGHT).result == "AUTH_ERR"
+        assert alice.authenticate(today, "8305").result == "SUCCESS", "the suspension was somebody else's"
+        assert listed(alice) == [today]
+    assert refused_unasked(alice.authenticate("alice", RIGHT), "USER_UNKNOWN")
+
+
+@BOTH
+def test_through_the_helper_it_is_the_same(machine, happen):
+    machine.enroll("alice", RIGHT)
+    file = machine.record_file("alice")
+    before = file.read_bytes()
+    with happen() as today:
+        outcome = machine.authenticate(today, RIGHT, prepare=become(today))
+        assert refused_unasked(outcome, "USER_UNKNOWN")
+        machine.tool("verify", "--stdin", stdin=f"{RIGHT}\n", user=today, check=NOT_ENROLLED)
+        machine.tool("status", user=today, check=NOT_ENROLLED)
+    assert file.read_bytes() == before
+
+
+def test_another_name_of_the_same_account(alice):
+    """A directory may have several names for one uid: the record is of the first."""
+    with bench.accounts([(uid("alice"), "lise")]):
+        assert alice.authenticate("lise", RIGHT).result == "SUCCESS"
+        assert alice.authenticate("lise", WRONG[0]).result == "AUTH_ERR"
+        assert alice.failures("alice") == 1
+        assert listed(alice) == ["alice"]
+
+
+# MARK: PAM_USER
+
+
+@pytest.mark.parametrize("other", ["bob", "nosuchuser", "alice "])
+def test_a_user_changed_during_the_conversation(alice, other):
+    alice.enroll("bob", RIGHT)
+    before = alice.record("alice"), alice.record("bob")
+
+    def change_user(handle):
+        handle.set("USER", other)
+        return RIGHT
+
+    outcome = alice.authenticate("alice", change_user)
+    assert outcome.result == "AUTH_ERR" and asked_once(outcome)
+    assert (alice.record("alice"), alice.record("bob")) == before
+
+
+def test_a_user_changed_during_the_conversation_of_a_host_without_root(machine):
+    machine.enroll("alice", RIGHT)
+    before = machine.record("alice")
+
+    def change_user(handle):
+        handle.set("USER", "bob")
+        return RIGHT
+
+    outcome = machine.authenticate("alice", change_user, prepare=become("alice"))
+    assert outcome.result == "AUTH_ERR" and asked_once(outcome)
+    assert machine.record("alice") == before
+
+
+@pytest.mark.parametrize("answer, result", [(FAILS, "CONV_ERR"), (NULL, "CONV_ERR"), ("", "USER_UNKNOWN")])
+def test_no_user_and_no_answer_who_it_is(alice, answer, result):
+    before = alice.record("alice")
+    outcome = alice.authenticate(None, answer, RIGHT)
+    assert outcome.result == result and PROMPT not in outcome.prompts
+    assert alice.record("alice") == before
+
+
+def test_no_user_and_a_name_that_nobody_has(alice):
+    outcome = alice.authenticate(None, "nosuchuser", RIGHT)
+    assert outcome.result == "USER_UNKNOWN" and PROMPT not in outcome.prompts
+
+
+def test_an_empty_user_is_nobody(alice):
+    assert refused_unasked(alice.authenticate("", "alice", RIGHT), "USER_UNKNOWN")
+
+
+@pytest.mark.parametrize("name", ["nosuchuser", "", "0", "alice\nroot", "a" * 300, "../root"])
+def test_the_tool_knows_no_such_account(alice, name):
+    for command in ("status", "verify", "remove", "unlock", "disable", "enable", "enroll", "change"):
+        answer = alice.tool(command, name, check=UNUSABLE)
+        assert answer.errors.startswith("passcode: no account ") and answer.errors.count("\n") == 1
