@@ -1,47 +1,160 @@
-"""What somebody else could have put there is not trusted."""
+"""What somebody else could have put there is not trusted; what can't be read is not guessed."""
 
 import os
+import shutil
+import socket
 
 import pytest
 
-from bed import uid
+from bed import become, uid
 from scenario import RIGHT, refused_unasked
+from test_tool import UNUSABLE, one_line
 
 
-@pytest.mark.parametrize("part", ["key", "store", "folder"])
-@pytest.mark.parametrize("mode", [0o020, 0o002])
-def test_what_others_can_write_is_not_trusted(alice, part, mode):
-    path = getattr(alice, part)
-    if part == "store":
-        os.chown(path, 0, uid("bob"))
-    path.chmod(path.stat().st_mode & 0o7777 | mode)
-    outcome = alice.authenticate("alice", RIGHT)
-    assert (
-        outcome.result == ("SERVICE_ERR" if part == "folder" else "AUTHINFO_UNAVAIL")
-        and outcome.prompts == []
-    )
+def is_refused(bed, part, path, person=None):
+    """No passcode is asked for, and log and tool name what is wrong; `person`: who runs them, if not root."""
+    result = "SERVICE_ERR" if part == "configuration" else "AUTHINFO_UNAVAIL"
+    outcome = bed.authenticate("alice", RIGHT, prepare=person and become(person))
+    assert refused_unasked(outcome, result)
+    assert any(f"{path}: " in line.message for line in bed.module_log())
+    answer = bed.tool("verify", "--stdin", "alice", stdin=f"{RIGHT}\n", user=person, check=UNUSABLE)
+    assert one_line(answer.errors) and f"{path}: " in answer.errors and RIGHT not in answer.errors
 
 
-@pytest.mark.parametrize("part", ["key", "store", "configuration"])
-def test_anothers_file_is_not_trusted(alice, part):
-    os.chown(getattr(alice, part), uid("bob"), -1)
-    outcome = alice.authenticate("alice", RIGHT)
-    assert outcome.result == ("SERVICE_ERR" if part == "configuration" else "AUTHINFO_UNAVAIL")
-    assert outcome.prompts == []
+# MARK: What can be done to it
 
 
-@pytest.mark.parametrize("part", ["key", "store", "configuration"])
-def test_a_symbolic_link_is_not_followed(alice, part):
-    path = getattr(alice, part)
+def group_writable(path):
+    os.chown(path, -1, uid("bob"))
+    path.chmod(path.stat().st_mode & 0o7777 | 0o020)
+
+
+def world_writable(path):
+    path.chmod(path.stat().st_mode & 0o7777 | 0o002)
+
+
+def given_away(path):
+    os.chown(path, uid("bob"), -1)
+
+
+def linked(path):
     real = path.with_name("real")
     path.rename(real)
     path.symlink_to(real)
-    outcome = alice.authenticate("alice", RIGHT)
-    assert outcome.result == ("SERVICE_ERR" if part == "configuration" else "AUTHINFO_UNAVAIL")
-    assert outcome.prompts == []
 
 
-@pytest.mark.parametrize("mode", [0o664, 0o646])
-def test_a_file_that_others_can_write_refuses(alice, mode):
-    alice.configuration.chmod(mode)
-    assert refused_unasked(alice.authenticate("alice", RIGHT), "SERVICE_ERR")
+def linked_into_nothing(path):
+    linked(path)
+    path.with_name("real").rename(path.with_name("elsewhere"))
+
+
+def replaced_by_a_file(path):
+    path.rename(path.with_name("elsewhere"))
+    path.write_bytes(b"")
+
+
+def replaced_by_a_folder(path):
+    path.unlink()
+    path.mkdir(mode=0o700)
+
+
+def replaced_by_a_fifo(path):
+    """Whoever opens it to read waits for somebody who writes."""
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
+def replaced_by_a_socket(path):
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+    path.chmod(0o600)
+
+
+def linked_twice(path):
+    os.link(path, path.with_name("second"))
+
+
+ANYTHING = [group_writable, world_writable, given_away, linked, linked_into_nothing]
+A_FILE = [*ANYTHING, replaced_by_a_folder, replaced_by_a_fifo, replaced_by_a_socket]
+A_FOLDER = [*ANYTHING, replaced_by_a_file]
+CASES = [
+    (part, harm)
+    for part, harms in {
+        "configuration": A_FILE,
+        "key": A_FILE,
+        "store": A_FOLDER,
+        "record": [*A_FILE, linked_twice],
+    }.items()
+    for harm in harms
+]
+
+
+@pytest.mark.parametrize(
+    "part, harm", CASES, ids=lambda value: value if isinstance(value, str) else value.__name__
+)
+def test_what_is_not_as_it_was_made_is_not_used(alice, part, harm):
+    path = alice.record_file("alice") if part == "record" else getattr(alice, part)
+    harm(path)
+    is_refused(alice, part, path)
+
+
+@pytest.mark.parametrize("part", ["configuration", "key", "store"])
+@pytest.mark.parametrize("harm", A_FOLDER, ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize("generation", ["parent", "grandparent"])
+def test_neither_where_a_folder_above_is_not(alice, part, harm, generation):
+    grandparent = alice.folder / "grandparent"
+    parent = grandparent / "parent"
+    parent.mkdir(parents=True)
+    path = getattr(alice, part)
+    path.rename(parent / path.name)
+    setattr(alice, part, parent / path.name)
+    if part == "configuration":
+        alice.service()
+    else:
+        alice.configure(**{"key_file" if part == "key" else "store": parent / path.name})
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS", "before anything is wrong"
+    culprit = {"parent": parent, "grandparent": grandparent}[generation]
+    harm(culprit)
+    is_refused(alice, part, culprit)
+
+
+# MARK: What can't be read
+
+
+@pytest.fixture
+def own(make_bed):
+    """A bed of alice's own."""
+    bed = make_bed(owner="alice")
+    bed.enroll("alice", RIGHT)
+    return bed
+
+
+@pytest.mark.parametrize("part", ["configuration", "key", "store", "record"])
+def test_what_cannot_be_read_is_not_guessed(own, part):
+    path = own.record_file("alice") if part == "record" else getattr(own, part)
+    path.chmod(0)
+    is_refused(own, part, path, "alice")
+
+
+@pytest.mark.parametrize("part", ["configuration", "key", "store", "record"])
+def test_what_the_helper_cannot_read_is_not_guessed(machine, part):
+    machine.enroll("alice", RIGHT)
+    path = machine.record_file("alice") if part == "record" else getattr(machine, part)
+    shutil.chown(path, "root", "root")
+    path.chmod(0o700 if part == "store" else 0o600)
+    outcome = machine.authenticate("alice", RIGHT, prepare=become("alice"))
+    assert refused_unasked(outcome, "SERVICE_ERR" if part == "configuration" else "AUTHINFO_UNAVAIL")
+    answer = machine.tool("verify", "--stdin", stdin=f"{RIGHT}\n", user="alice", check=UNUSABLE)
+    assert one_line(answer.errors) and str(path) in answer.errors
+
+
+# MARK: What is missing
+
+
+@pytest.mark.parametrize("part", ["configuration", "key", "store"])
+def test_what_is_missing_is_not_made(alice, part):
+    path = getattr(alice, part)
+    path.rename(path.with_name("elsewhere"))
+    is_refused(alice, part, path)
+    assert not path.exists()
