@@ -4,6 +4,7 @@ import pytest
 
 from pam import SILENT
 from scenario import RIGHT, WRONG, refused_unasked
+from test_documents import table
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,21 @@ def test_a_bad_argument_refuses_and_says_where(alice, argument):
     assert refused_unasked(alice.authenticate("alice", RIGHT), "SERVICE_ERR")
     name = argument.partition("=")[0]
     assert any("module line" in line.message and name in line.message for line in alice.log())
+
+
+@pytest.mark.parametrize("name, value", table("policy").items())
+def test_a_policy_option_in_a_module_line_refuses(alice, name, value):
+    """For all doors there is one policy; not even its default may be repeated."""
+    alice.configure(f"{name}={value}" if name not in alice.options else "")
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS", "in the file it is fine"
+    alice.service(f"{name}={alice.options.get(name, value)}")
+    assert refused_unasked(alice.authenticate("alice", RIGHT), "SERVICE_ERR")
+    assert any("module line" in line.message and name in line.message for line in alice.module_log())
+
+
+def test_the_configuration_names_no_other_file(alice):
+    alice.configure(f"conf={alice.configuration}")
+    assert refused_unasked(alice.authenticate("alice", RIGHT), "SERVICE_ERR")
 
 
 def test_a_named_file_must_be_there(alice):
