@@ -48,9 +48,7 @@ def enroll_numbers_like(bed, source, people):
     sealed = bytes.fromhex(sealed.decode())
     plain = _seal("decrypt", sealed[_NONCE:], own.pw_uid, source, sealed[:_NONCE], key)
     pattern = rb"(.*\nuid=)\d+(\nname=).*(\nstate=.*\nsealed=)\w+(\n.*)checksum=\w+\n\0*"
-    slots = [
-        re.fullmatch(pattern, whole[start : start + SLOT], re.DOTALL).groups() for start in (0, SLOT)
-    ]
+    slots = [re.fullmatch(pattern, whole[start : start + SLOT], re.DOTALL).groups() for start in (0, SLOT)]
     like = bed.record_file(source).stat()
     for uid, name in people:
         nonce = os.urandom(_NONCE)

@@ -54,7 +54,9 @@ def many(alice):
     return alice
 
 
-@pytest.mark.parametrize("line", ["passwd: files", "passwd:\tfiles systemd", "passwd: files nosuchsource", ""])
+@pytest.mark.parametrize(
+    "line", ["passwd: files", "passwd:\tfiles systemd", "passwd: files nosuchsource", ""]
+)
 def test_who_is_gone_keeps_the_name_of_the_record(many, line):
     with sources(line):
         assert listed(many) == ({uid("alice"): "alice", **dict(GONE)}, "")
@@ -78,7 +80,8 @@ def test_a_directory_that_does_not_enumerate_is_asked(many):
     source = many.folder / "directory.c"
     source.write_text(DIRECTORY)
     subprocess.run(
-        ["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", many.folder / "libnss_test.so.2", source], check=True
+        ["gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", many.folder / "libnss_test.so.2", source],
+        check=True,
     )
     with sources("passwd: files test"):
         rows, errors = listed(many, LD_LIBRARY_PATH=str(many.folder))
@@ -96,5 +99,7 @@ def test_a_damaged_record_of_somebody_gone_is_listed_without_a_name(many):
 def test_a_list_that_cannot_be_written_says_so(many):
     """A full disk is no short list."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([TOOL, "--conf", many.configuration, "list"], stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [TOOL, "--conf", many.configuration, "list"], stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == UNUSABLE and b"standard output" in done.stderr

@@ -152,7 +152,10 @@ class Shell:
     def process(self):
         """The tool's number."""
         children = subprocess.run(
-            ["ps", "-o", "pid=,comm=", "--ppid", str(self.child.pid)], capture_output=True, text=True, check=True
+            ["ps", "-o", "pid=,comm=", "--ppid", str(self.child.pid)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         [number] = [line.split()[0] for line in children.stdout.splitlines() if line.endswith(TOOL.name)]
         return int(number)

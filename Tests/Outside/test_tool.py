@@ -12,46 +12,13 @@ import pytest
 from bed import TOOL, uid
 
 DONE, WRONG, USAGE, NOT_ENROLLED, LOCKED, POLICY, NOT_PERMITTED, UNUSABLE, CANCELLED = range(9)
-COMMANDS = ["enroll", "remove", "status", "unlock", "verify", "key", "try"]
 
 
 def one_line(text):
     return text.endswith("\n") and text.count("\n") == 1 and len(text) > 10
 
 
-# MARK: Help and usage
-
-
-def test_help_names_every_command_and_option(bed):
-    answer = bed.tool("--help", check=DONE)
-    for word in [*COMMANDS, "--conf", "--json", "--quiet", "--help", "--version", "--stdin"]:
-        assert word in answer.output, word
-    for later in ["--batch", "--must-change", "export", "calibrate", "rotate"]:
-        assert later not in answer.output, later
-    assert answer.errors == ""
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_help(bed, command):
-    assert command in bed.tool(command, "--help", check=DONE).output
-
-
-def test_version(bed):
-    assert re.fullmatch(r"passcode \d+(\.\d+)+\S*\n", bed.tool("--version", check=DONE).output)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["frobnicate"], ["--frobnicate"], ["-x"], ["enroll", "--frobnicate"], ["enroll", "alice", "bob"],
-        ["verify", "alice", "0471"], ["enroll", "alice", "0471"], ["key"], ["key", "frobnicate"], ["key", "init", "x"],
-        ["status", "--json=yes"], ["--conf"], ["enroll", "--length"], ["enroll", "--length", "5", "alice"], [""],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_wrong_usage(bed, arguments):
-    answer = bed.tool(*arguments, check=USAGE)
-    assert answer.output == "" and answer.errors.startswith("passcode: ")
+# MARK: The configuration
 
 
 def test_conf_before_or_after_the_command(alice):

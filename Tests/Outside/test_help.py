@@ -1,0 +1,185 @@
+"""What `--help` says is what is taken; and how each command ends."""
+
+import re
+import subprocess
+
+import pytest
+
+from bed import TOOL
+from scenario import RIGHT, WRONG, fail
+from test_tool import CANCELLED, DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE, one_line
+from test_tool import WRONG as WRONG_CODE
+
+EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
+# Each command with its operand, and the options of its own.
+COMMANDS = {
+    "enroll [USER]": {"--length", "--stdin", "--generate"},
+    "change [USER]": {"--length", "--stdin", "--force"},
+    "remove [USER]": {"--stdin"},
+    "unlock [USER]": {"--stdin"},
+    "disable USER": set(),
+    "enable USER": set(),
+    "status [USER]": set(),
+    "list": set(),
+    "verify [USER]": {"--stdin"},
+    "key init|status": set(),
+    "check-weak": set(),
+    "try": {"--demo"},
+}
+ALL = EVERYWHERE.union(*COMMANDS.values())
+VALUES = {"--conf": ["/nonexistent"], "--length": ["4"]}
+
+
+def options(text):
+    """Those that a help text lists; each with some words about it."""
+    return set(re.findall(r"^  (--[\w-]+)(?:,? \S+)? +\S.{3,}$", text, re.MULTILINE))
+
+
+def run(*arguments):
+    """Without a configuration: help needs none."""
+    done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_names_every_command_and_every_option(word):
+    status, text, errors = run(word)
+    assert (status, errors) == (DONE, "") and options(text) == ALL
+    assert re.findall(
+        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status)?) +\S.{3,}$", text, re.MULTILINE
+    ) == list(COMMANDS)
+    for later in ["--batch", "--must-change", "export", "calibrate", "rotate"]:
+        assert later not in text, later
+
+
+@pytest.mark.parametrize("usage", COMMANDS)
+def test_the_help_of_each_command_names_what_it_takes(usage):
+    command, own = usage.split()[0], COMMANDS[usage]
+    status, text, errors = run(command, "--help")
+    assert (status, errors) == (DONE, "")
+    assert text.startswith(f"Usage: passcode {usage} [OPTIONS]\n") and options(text) == EVERYWHERE | own
+    assert run("--help", command) == run(command, "-h") == (status, text, errors)
+    for option in ALL:
+        words = [option, *VALUES.get(option, [])]
+        status, said, errors = run(command, *words, "--help")
+        if option == "--version":
+            assert status == DONE and said.startswith("passcode ")
+        elif option in EVERYWHERE | own:
+            assert (status, said) == (DONE, text), option
+        else:
+            assert status == USAGE and said == "" and one_line(errors)
+            assert f"{command} has no option {option}" in errors and f"passcode {command} --help" in errors
+
+
+def test_version(bed):
+    assert re.fullmatch(r"passcode \d+(\.\d+)+\S*\n", bed.tool("--version", check=DONE).output)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frobnicate"], ["--frobnicate"], ["-x"], ["enroll", "--frobnicate"], ["enroll", "alice", "bob"],
+        ["verify", "alice", "0471"], ["enroll", "alice", "0471"], ["key"], ["key", "frobnicate"], ["key", "init", "x"],
+        ["status", "--json=yes"], ["--conf"], ["enroll", "--length"], ["enroll", "--length", "5", "alice"], [""],
+        ["list", "alice"], ["disable"], ["enable", "alice", "bob"], ["check-weak", "0471"], ["try", "alice"],
+        ["status", "--conf", "relative"], ["status", "--conf", ""], ["enroll", "--length", "", "alice"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_usage(bed, arguments):
+    answer = bed.tool(*arguments, check=USAGE)
+    assert answer.output == "" and answer.errors.startswith("passcode: ") and one_line(answer.errors)
+    assert "--help" in answer.errors or "wants" in answer.errors
+
+
+# MARK: Exit statuses
+
+
+def lose_key(bed):
+    bed.key.unlink()
+
+
+def lock(bed):
+    fail(bed, 3)
+
+
+def exhaust(bed):
+    bed.configure(lockout="1:reset")
+    fail(bed, 1)
+
+
+def suspend(bed):
+    bed.tool("disable", "alice", check=DONE)
+
+
+def strict(bed):
+    bed.configure(weak="refuse", lengths="4")
+
+
+def as_it_is(bed):
+    del bed
+
+
+STATUSES = [
+    (DONE, as_it_is, "status alice", ""),
+    (DONE, as_it_is, "verify --stdin alice", f"{RIGHT}\n"),
+    (WRONG_CODE, as_it_is, "verify --stdin alice", f"{WRONG[0]}\n"),
+    (WRONG_CODE, as_it_is, "change --stdin alice", f"{WRONG[0]}\n8260\n"),
+    (USAGE, as_it_is, "status alice bob", ""),
+    (NOT_ENROLLED, as_it_is, "status bob", ""),
+    (NOT_ENROLLED, as_it_is, "verify --stdin bob", f"{RIGHT}\n"),
+    (NOT_ENROLLED, as_it_is, "change --stdin bob", f"{RIGHT}\n"),
+    (NOT_ENROLLED, as_it_is, "change --force --stdin bob", "8260\n"),
+    (NOT_ENROLLED, as_it_is, "remove bob", ""),
+    (NOT_ENROLLED, as_it_is, "unlock bob", ""),
+    (NOT_ENROLLED, as_it_is, "disable bob", ""),
+    (NOT_ENROLLED, as_it_is, "enable bob", ""),
+    (LOCKED, lock, "verify --stdin alice", f"{RIGHT}\n"),
+    (LOCKED, lock, "change --stdin alice", f"{RIGHT}\n8260\n"),
+    (LOCKED, exhaust, "verify --stdin alice", f"{RIGHT}\n"),
+    (LOCKED, suspend, "verify --stdin alice", f"{RIGHT}\n"),
+    (POLICY, as_it_is, "verify --stdin alice", "hunter2\n"),
+    (POLICY, as_it_is, "enroll --stdin bob", "12345\n"),
+    (POLICY, strict, "enroll --stdin bob", "1234\n"),
+    (POLICY, strict, "enroll --stdin bob", "830517\n"),
+    (POLICY, strict, "enroll --generate --length 6 bob", ""),
+    (POLICY, as_it_is, "enroll --length 6 --stdin bob", "8305\n"),
+    (POLICY, as_it_is, "change --length 6 --stdin alice", f"{RIGHT}\n8305\n"),
+    (UNUSABLE, as_it_is, "status nosuchuser", ""),
+    (UNUSABLE, lose_key, "verify --stdin alice", f"{RIGHT}\n"),
+    (UNUSABLE, lose_key, "enroll --stdin bob", "8305\n"),
+    (UNUSABLE, lose_key, "change --stdin alice", f"{RIGHT}\n8260\n"),
+    (UNUSABLE, lose_key, "key status", ""),
+    (UNUSABLE, lose_key, "key init", ""),
+    (CANCELLED, as_it_is, "enroll --stdin bob", ""),
+    (CANCELLED, as_it_is, "verify --stdin alice", ""),
+    (CANCELLED, as_it_is, "change --stdin alice", f"{RIGHT}\n"),
+]
+
+
+@pytest.mark.parametrize(
+    "status, prepare, command, stdin",
+    STATUSES,
+    ids=[f"{status}: {prepare.__name__}, {command}" for status, prepare, command, _ in STATUSES],
+)
+def test_exit_status(alice, status, prepare, command, stdin):
+    prepare(alice)
+    alice.typed |= set(stdin.split())
+    answer = alice.tool(*command.split(), stdin=stdin, check=status)
+    if command == "status bob":
+        assert "no passcode is set" in answer.output and answer.errors == ""
+    elif status != DONE:
+        assert answer.output == "" and answer.errors.startswith("passcode: ") and one_line(answer.errors)
+        assert not any(word in answer.errors for word in stdin.split())
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "disable bob", "status bob", "verify bob", "remove bob", "key status"]
+)
+def test_exit_status_of_what_is_not_permitted(machine, command):
+    answer = machine.tool(*command.split(), user="alice", check=NOT_PERMITTED)
+    assert answer.output == "" and one_line(answer.errors) and "root" in answer.errors
+
+
+def test_every_exit_status_is_met():
+    assert {status for status, *_ in STATUSES} | {NOT_PERMITTED} == set(range(9))
