@@ -148,7 +148,7 @@ def service_account():
     try:
         yield pwd.getpwnam("_passcode")
     finally:
-        subprocess.run(["userdel", "_passcode"], check=True)
+        subprocess.run(["userdel", "--force", "_passcode"], check=True)
 
 
 def test_a_store_with_the_service_account_is_its_and_roots(bed):
