@@ -1,15 +1,13 @@
 """One's own passcode without root: what proves it, and what an administrator closed."""
 
 import json
-import os
 import subprocess
 
-import pexpect
 import pytest
 
 import machine as machines
 from bed import TOOL, become
-from machine import PROOF, RUN
+from machine import PROOF
 from scenario import RIGHT, WRONG, fail, refused_unasked
 from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE
 from test_tool import WRONG as WRONG_CODE
@@ -210,50 +208,6 @@ def test_a_damaged_record_is_roots_to_mend(own):
     own.record_file("alice").write_bytes(b"\0" * 8192)
     alone(own, "verify", RIGHT, check=UNUSABLE)
     assert state(own)["state"] == "corrupt"
-
-
-# MARK: On a terminal
-
-
-def session(bed, *arguments):
-    who = machines.person("alice")
-
-    def become_alice():
-        os.setgroups([])
-        os.setresgid(*[who["group"]] * 3)
-        os.setresuid(*[who["user"]] * 3)
-
-    return pexpect.spawn(
-        str(TOOL), list(arguments), preexec_fn=become_alice, encoding="utf-8", timeout=30, cwd="/"
-    )
-
-
-def test_the_menu(own):
-    own.typed |= {RIGHT}
-    terminal = session(own)
-    terminal.expect("no passcode is set.*1  turn it on.*: ")
-    terminal.send("1\r")
-    for typed in (PASSWORD, RIGHT, RIGHT):
-        terminal.expect(": $")
-        assert terminal.waitnoecho(timeout=5)
-        terminal.send(typed + "\r")
-    terminal.expect("Passcode set")
-    terminal.expect(pexpect.EOF)
-    terminal = session(own)
-    terminal.expect("1  change it.*2  turn it off.*: ")
-    terminal.send("2\r")
-    terminal.expect("Passcode or password: ")
-    terminal.send(RIGHT + "\r")
-    terminal.expect("Passcode removed")
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.exitstatus == DONE
-
-
-def test_alone_and_without_a_terminal_it_tells(own):
-    own.enroll("alice", RIGHT)
-    answer = own.tool(user="alice", check=DONE)
-    assert "a passcode is set" in answer.output and "passcode change" in answer.output
 
 
 def test_the_secrets_are_in_no_argument_and_no_environment(own):

@@ -1,0 +1,121 @@
+"""`passcode` alone: one's own state, and what can be done next; on a terminal one chooses it there."""
+
+import re
+
+import pexpect
+import pytest
+
+from bed import TOOL, become
+from scenario import RIGHT, WRONG, fail
+from test_selfservice import NEW, PASSWORD, own  # noqa: F401
+from test_tool import CANCELLED, DONE, LOCKED
+from test_tool import WRONG as WRONG_CODE
+
+ON, OFF, CHANGE, UNLOCK = "turn it on", "turn it off", "change it", "unlock it"
+
+
+class Menu:
+    """The tool as alice runs it on a terminal."""
+
+    def __init__(self, *choices):
+        self.child = pexpect.spawn(
+            str(TOOL), preexec_fn=become("alice"), encoding="utf-8", timeout=30, cwd="/"
+        )
+        if not choices:
+            return
+        self.child.expect(r"Your choice \(Enter: nothing\): $")
+        assert re.findall(r"^  (\d)  (.*)\r$", self.child.before, re.MULTILINE) == [
+            (str(number), title) for number, title in enumerate(choices, 1)
+        ]
+
+    def chooses(self, key, *answers):
+        """Then each question, with echo off, and its answer."""
+        self.child.send(f"{key}\r")
+        for question, answer in answers:
+            self.child.expect_exact(question)
+            assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+            self.child.send(f"{answer}\r")
+
+    def ends(self):
+        """The exit status, and what was said since the last question."""
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return self.child.exitstatus, self.child.before
+
+
+TWICE = [("New passcode (4 or 6 digits): ", NEW), ("The same again: ", NEW)]
+
+
+@pytest.fixture
+def enrolled(own):  # noqa: F811
+    own.enroll("alice", RIGHT)
+    return own
+
+
+def verifies(bed, code):
+    return bed.tool("verify", "--stdin", stdin=f"{code}\n", user="alice").status
+
+
+def test_turning_it_on(own):  # noqa: F811
+    menu = Menu(ON)
+    menu.chooses(1, ("Password: ", PASSWORD), *TWICE)
+    status, said = menu.ends()
+    assert status == DONE and "Passcode set for alice." in said and verifies(own, NEW) == DONE
+
+
+def test_changing_it(enrolled):
+    menu = Menu(CHANGE, OFF)
+    menu.chooses(1, ("Old passcode: ", RIGHT), *TWICE)
+    status, said = menu.ends()
+    assert status == DONE and "Passcode changed for alice." in said and verifies(enrolled, NEW) == DONE
+
+
+@pytest.mark.parametrize("proof", [RIGHT, PASSWORD], ids=["passcode", "password"])
+def test_turning_it_off(enrolled, proof):
+    menu = Menu(CHANGE, OFF)
+    menu.chooses(2, ("Passcode or password: ", proof))
+    status, said = menu.ends()
+    assert status == DONE and "Passcode removed for alice." in said
+    assert enrolled.status("alice")["enrolled"] is False
+
+
+def test_unlocking_it(enrolled):
+    fail(enrolled, 3)
+    menu = Menu(UNLOCK, OFF)
+    menu.chooses(1, ("Password: ", PASSWORD))
+    status, said = menu.ends()
+    assert status == DONE and "Passcode unlocked for alice." in said and verifies(enrolled, RIGHT) == DONE
+
+
+def test_a_wrong_proof(enrolled):
+    menu = Menu(CHANGE, OFF)
+    menu.chooses(2, ("Passcode or password: ", WRONG[0]))
+    assert menu.ends()[0] == WRONG_CODE and enrolled.failures("alice") == 1
+
+
+def test_cancelling(enrolled):
+    menu = Menu(CHANGE, OFF)
+    menu.chooses(2, ("Passcode or password: ", "\x03"))
+    assert menu.ends()[0] == CANCELLED and verifies(enrolled, RIGHT) == DONE
+
+
+@pytest.mark.parametrize("key", ["", "0", "3", "-1", "q", "1 ", "01", "1" * 600])
+def test_what_is_no_choice_is_nothing(enrolled, key):
+    before = enrolled.record("alice")
+    menu = Menu(CHANGE, OFF)
+    menu.chooses(key)
+    status, said = menu.ends()
+    assert status == DONE and "passcode:" not in said and enrolled.record("alice") == before
+
+
+def test_a_suspended_person_has_no_choice(enrolled):
+    enrolled.tool("disable", "alice", check=DONE)
+    status, said = Menu().ends()
+    assert status == DONE and "suspended" in said and "hoice" not in said
+    assert verifies(enrolled, RIGHT) == LOCKED
+
+
+def test_without_a_terminal_it_tells(enrolled):
+    answer = enrolled.tool(user="alice", check=DONE)
+    assert "alice: a passcode is set, 4 digits\n" in answer.output
+    assert answer.output.endswith("  passcode change: change it\n  passcode remove: turn it off\n")
