@@ -145,13 +145,13 @@ def crowd(bed, count):
 def accounts(people):
     """Accounts for these pairs, in the namespace's own /etc/passwd."""
     file = pathlib.Path("/etc/passwd")
-    before = file.read_text()
+    before = file.read_bytes()
     try:
-        with file.open("a") as more:
+        with file.open("a", errors="surrogateescape") as more:
             more.writelines(f"{name}:x:{uid}:{uid}::/nonexistent:/bin/false\n" for uid, name in people)
         yield
     finally:
-        file.write_text(before)
+        file.write_bytes(before)
 
 
 def tool(bed, *arguments, output=subprocess.DEVNULL):

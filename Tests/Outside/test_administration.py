@@ -1,6 +1,7 @@
 """Changing, suspending, listing and making up passcodes."""
 
 import json
+import os
 import re
 import stat
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pexpect
 import pytest
 
+import bench
 from bed import TOOL, uid
 from scenario import RIGHT, WRONG, fail, refused_unasked
 from test_terminal import Terminal
@@ -66,6 +68,15 @@ def test_change_on_a_terminal_asks_the_old_one_once_and_the_new_one_twice(alice)
         terminal.type(typed + "\r")
     assert terminal.ends()[0] == DONE
     assert alice.authenticate("alice", "8260").result == "SUCCESS"
+
+
+def test_root_changes_by_force_without_the_old_one(alice):
+    terminal = Terminal(alice, "change", "--force", "--length", "6", "alice")
+    for typed in ("8260", "826004", "826004"):
+        terminal.type(typed + "\r")
+    status, said = terminal.ends()
+    assert status == DONE and "Old" not in said
+    assert alice.authenticate("alice", "826004").result == "SUCCESS"
 
 
 # MARK: disable, enable
@@ -132,6 +143,37 @@ def test_list_in_json_is_one_object_a_line(alice):
 def test_list_for_people(alice):
     answer = alice.tool("list", check=DONE)
     assert re.search(r"^alice +\d+ +4 +0 +ok", answer.output, re.MULTILINE) and "\x1b" not in answer.output
+
+
+ODD = ['quo"te', "back\\slash", "two words", "ünï", "\udcff\udcfe", "</script>", "{}", "a" * 32]
+
+
+def test_json_is_json_whatever_people_are_called(keyed):
+    with bench.accounts([(300_000 + number, name) for number, name in enumerate(ODD)]):
+        for name in ODD:
+            keyed.tool("enroll", "--stdin", name, stdin=f"{RIGHT}\n", check=DONE)
+        rows = list(map(json.loads, keyed.tool("list", "--json", check=DONE).output.splitlines()))
+        # What isn't UTF-8 can't be told in JSON: the uid can.
+        shown = [os.fsencode(name).decode(errors="replace") for name in ODD]
+        assert [row["user"] for row in rows] == shown
+        assert rows == [keyed.status(name) for name in ODD]
+        assert "\\xff\\xfe" in keyed.tool("list", check=DONE).output
+
+
+def test_the_table_has_columns(alice):
+    alice.enroll("bob", "826004")
+    fail(alice, 3)
+    alice.authenticate("bob", "826004")
+    heading, *rows = alice.tool("list", check=DONE).output.splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+( \S+)*", heading)]
+    assert re.split(r"  +", heading) == ["USER", "UID", "LENGTH", "FAILURES", "STATE", "LAST SUCCESS"]
+    ends = [*starts[1:], None]
+    cells = [[row[start:end].rstrip() for start, end in zip(starts, ends)] for row in rows]
+    success = alice.status("bob")["last_success"]
+    assert cells == [
+        ["alice", str(uid("alice")), "4", "3", "locked", "-"],
+        ["bob", str(uid("bob")), "6", "0", "ok", success],
+    ]
 
 
 def test_an_empty_list(keyed):
