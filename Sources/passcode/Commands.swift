@@ -21,7 +21,7 @@ func enroll(
   try store(account, &secrets, vault, onlyFor: nil)
   session.note("passcode enrolled", account)
   if session.generates {
-    show(secrets)
+    try show(secrets)
   } else {
     session.say("Passcode set for \(printable(account.name)).")
   }
@@ -176,9 +176,11 @@ private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failu
 }
 
 /// Prints a generated passcode: the one secret that leaves.
-func show(_ secrets: borrowing Secrets) {
+func show(_ secrets: borrowing Secrets) throws(Failure) {
   let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
-  Stream.output.write("\(digits)\n")
+  guard Stream.output.write("\(digits)\n") else {
+    throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
+  }
 }
 
 func notEnrolled(_ account: Account) -> Failure {

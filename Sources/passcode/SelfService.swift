@@ -66,7 +66,7 @@ struct SelfService {
     let request = try makeRequest(new: secrets, line: password)
     try done(ask(.enroll, request))
     if session.generates {
-      show(secrets)
+      try show(secrets)
     } else {
       session.say("Passcode set for \(printable(account.name)).")
     }

@@ -181,5 +181,15 @@ def test_exit_status_of_what_is_not_permitted(machine, command):
     assert answer.output == "" and one_line(answer.errors) and "root" in answer.errors
 
 
+@pytest.mark.parametrize("command", ["list", "list --json", "check-weak", "enroll --generate alice"])
+def test_what_cannot_be_printed_is_said_so(alice, command):
+    """A full disk is no short list; and who has a passcode that nobody was told is told that."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*alice.tool_words(), *command.split()], input=b"0471\n", stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == UNUSABLE and b"standard output" in done.stderr
+
+
 def test_every_exit_status_is_met():
     assert {status for status, *_ in STATUSES} | {NOT_PERMITTED} == set(range(9))
