@@ -82,19 +82,6 @@ private func jsonTime(_ seconds: UInt64?) -> Text {
   return "\"\(SystemClock.rfc3339(seconds))\""
 }
 
-/// RFC 8259: quotes, backslashes and control characters escaped; bytes that aren't UTF-8 become U+FFFD.
-func jsonEscaped(_ bytes: Bytes) -> Bytes {
-  var text = Bytes()
-  for byte in Bytes(text: String(decoding: bytes, as: UTF8.self)) {
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-    case 0..<0x20: text += Text("\\u00\(hexadecimal([byte]))").bytes
-    default: text.append(byte)
-    }
-  }
-  return text
-}
-
 // MARK: - For people
 
 extension Status {
