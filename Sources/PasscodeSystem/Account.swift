@@ -47,6 +47,17 @@ extension Account {
 }
 
 extension Account {
+  /// Whether the uid is that of this one service account. Where it is, the database is asked once a process: it owns
+  /// what is opened for every attempt.
+  ///
+  /// - Parameter name: the same in every call.
+  public static func isService(_ uid: UInt32, named name: [UInt8]) -> Bool {
+    if uid == cs_kept_service() { return true }
+    guard case .found(let account) = named(name), account.uid == uid else { return false }
+    cs_keep_service(uid)
+    return true
+  }
+
   /// What else the database tells everybody about it. For programs with one thread (the corresponding C function
   /// is `getpwuid`).
   public func details() -> (gecos: [UInt8], home: [UInt8]) {

@@ -8,10 +8,15 @@ public enum SystemClock {
     return now == UInt64.max ? nil : now / 1_000_000
   }
 
-  /// The kernel's text of this boot's random id, without its newline.
+  /// The kernel's text of this boot's random id, without its newline. Read once: it doesn't change while a
+  /// process lives.
   public static func bootID() throws(Errno) -> [UInt8] {
+    var text = [UInt8](repeating: 0, count: 36)
+    // SAFETY: these are the 36 bytes that both functions want.
+    if unsafe cs_kept_boot_id(&text) != 0 { return text }
     let file = try Descriptor.open(literal("/proc/sys/kernel/random/boot_id"), .read)
-    let text = try file.read(36, at: 0)
+    text = try file.read(36, at: 0)
+    if text.count == 36 { unsafe cs_keep_boot_id(text) }
     return text
   }
 

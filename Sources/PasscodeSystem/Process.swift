@@ -80,9 +80,10 @@ public enum SystemLog {
 
 /// What the machine has.
 public enum Machine {
-  /// Processors that this process may use, at least 1. The corresponding C function is `sched_getaffinity`.
-  public static func processors() -> Int { max(1, Int(cs_processors())) }
+  /// Processors that this process might use when it first asked, at least 1. The corresponding C function is
+  /// `sched_getaffinity`.
+  public static let processors = max(1, Int(cs_processors()))
 
-  /// Bytes of memory. The corresponding C function is `sysinfo`.
-  public static func memory() -> UInt64 { cs_machine_memory().all }
+  /// Bytes of memory, asked for once. The corresponding C function is `sysinfo`.
+  public static let memory = cs_machine_memory().all
 }

@@ -12,8 +12,8 @@ public struct Sodium: Sendable {
 /// Everything secret of one attempt or enrolment: one piece of guarded, locked memory that is wiped when it
 /// goes. Its contents are lent as spans; they never become a String or an Array.
 ///
-/// One piece, because each sodium_malloc costs ten system calls. mlock failing is not fatal (polkit runs us
-/// with LimitMEMLOCK=0).
+/// One piece, because each sodium_malloc costs ten system calls; and the process keeps it, wiped, for the next
+/// attempt. mlock failing is not fatal (polkit runs us with LimitMEMLOCK=0).
 @safe public struct Secrets: ~Copyable {
   private let base: UnsafeMutableRawPointer
 
@@ -67,14 +67,15 @@ public struct Sodium: Sendable {
 
   /// nil: no memory. The corresponding C function is `sodium_malloc`.
   public init?(_ sodium: Sodium) {
-    guard let memory = unsafe sodium_malloc(Field.total) else { return nil }
+    guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Field.total) else { return nil }
     unsafe base = memory
     unsafe sodium_memzero(base, Field.total)
   }
 
   deinit {
-    // SAFETY: base came from sodium_malloc and is freed once.
-    unsafe sodium_free(base)
+    // SAFETY: base came from sodium_malloc, and has one owner: this, who keeps it, or nobody after it is freed.
+    unsafe sodium_memzero(base, Field.total)
+    if unsafe cs_keep_memory(base) == 0 { unsafe sodium_free(base) }
   }
 
   /// How many bytes of the field count.

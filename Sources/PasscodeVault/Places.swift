@@ -85,7 +85,7 @@ extension Options.Policy {
   /// machine's memory holds.
   var places: Int {
     if maxParallel > 0 { return min(Int(maxParallel), Places.most) }
-    let byMemory = Machine.memory() / 4 / max(cost.memory, 1)
-    return max(1, min(Machine.processors(), Int(clamping: byMemory), Places.most))
+    let byMemory = Machine.memory / 4 / max(cost.memory, 1)
+    return max(1, min(Machine.processors, Int(clamping: byMemory), Places.most))
   }
 }

@@ -74,8 +74,9 @@ struct Trust {
   }
 
   private func isKnown(_ folder: Bytes) -> Bool {
+    if folder.count == 1 { return true }  // "/": who could change that could change libpam itself
     guard known.starts(with: folder) else { return false }
-    return folder.count == 1 || folder.count == known.count || known[folder.count] == UInt8(ascii: "/")
+    return folder.count == known.count || known[folder.count] == UInt8(ascii: "/")
   }
 
   private func checkParent(_ status: FileStatus, _ path: Bytes) throws(Fault) {
@@ -93,7 +94,7 @@ struct Trust {
     guard status.kind == (subject == .store ? .directory : .file) else {
       return subject == .store ? "must be a directory" : "must be a regular file"
     }
-    guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
+    guard access.trusts(owner: status.owner) || subject == .store && isService(status.owner) else {
       return Trust.foreign
     }
     // The store's group is root's, and root writes there as its group: without any capability.
@@ -102,9 +103,7 @@ struct Trust {
     return subject == .key && status.mode & 0o004 != 0 ? "everybody can read it; run: chmod o-r" : nil
   }
 
-  private func isServiceAccount(_ owner: UInt32) -> Bool {
-    serviceAccount()?.uid == owner
-  }
+  private func isService(_ owner: UInt32) -> Bool { Account.isService(owner, named: serviceName) }
 
   private func problem(_ error: Errno) -> Text {
     switch error {
@@ -128,9 +127,11 @@ extension Fault {
   }
 }
 
+private var serviceName: Bytes { Bytes(text: "_passcode") }
+
 /// The unprivileged account that owns the store, where the package made one.
 func serviceAccount() -> Account? {
-  switch Account.named(Bytes(text: "_passcode")) {
+  switch Account.named(serviceName) {
   case .found(let account): account
   case .unknown, .failed: nil
   }

@@ -36,7 +36,7 @@ public struct Clock {
     self.wall = wall
   }
 
-  /// The kernel's. The boot's id is read once: it doesn't change while a process lives.
+  /// The kernel's.
   public static var system: Clock {
     let boot = systemBoot()
     return Clock(

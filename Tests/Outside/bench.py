@@ -87,6 +87,24 @@ def login_against_hash(bed, operations, memory, rounds=41):
     return quartile(right.inner), quartile(hashing)
 
 
+def outside_the_hash(bed, rounds=301):
+    """What is left of pam_authenticate without its hash, after the first call on a handle; the store on a tmpfs."""
+    bed.store.mkdir(mode=0o700)
+    machine.sh("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", bed.store)
+    try:
+        bed.configure(opslimit=1, memlimit="8K")
+        bed.enroll("alice", "0471")
+        outcome = pam.Outcome()
+        handle = pam.Handle(SERVICE, "alice", bed.services, ["0471"] * (rounds + 1), outcome)
+        handle.call("authenticate")
+        whole, hashing = interleaved(rounds, lambda: handle.call("authenticate"), bare_hash(1, 8 << 10))
+        handle.end()
+        assert outcome.results == ["SUCCESS"] * (rounds + 1)
+    finally:
+        machine.sh("umount", bed.store)
+    return whole - hashing
+
+
 def locked_against_login(bed, rounds=15):
     """An answer while locked, and a verification at the default cost."""
     bed.configure(opslimit=3, memlimit="64M")

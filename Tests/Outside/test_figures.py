@@ -29,6 +29,12 @@ def test_a_login_costs_what_its_hash_costs(bed, capsys):
     assert show(capsys, "login with the right passcode / crypto_pwhash", ours, other, 1.05) <= 1.05
 
 
+def test_a_login_costs_half_a_millisecond_beside_its_hash(bed, capsys):
+    """libpam's own part and the test's conversation, which is Python, are within that."""
+    taken = bench.outside_the_hash(bed)
+    assert show_seconds(capsys, "login without its hash, on tmpfs", taken, 0.0005) <= 0.0005
+
+
 def test_loading_the_module_costs_no_more_than_pam_unix(capsys):
     done = subprocess.run([sys.executable, bench.__file__], check=True, capture_output=True, text=True)
     ours, other = map(float, done.stdout.split())
