@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import pam
-from bed import MODULE, become
+from bed import MEMORY, MODULE, become
 from scenario import BLOCKED, RIGHT, WRONG, fail
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "pam.d"
@@ -60,6 +60,7 @@ def house(make_bed):
     bed.enroll("alice", RIGHT)
     yield bed
     CONFIGURATION.unlink()
+    shutil.rmtree(MEMORY, ignore_errors=True)
 
 
 def log_in(bed, stack, *answers, user="alice", calls=("authenticate", "acct_mgmt", "setcred"), **how):
