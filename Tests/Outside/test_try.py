@@ -93,11 +93,19 @@ def test_without_a_terminal_try_is_the_demo(bed):
 # MARK: The menu
 
 
+@pytest.fixture
+def temporary():
+    """A /tmp of the tests' own: other people try it, too."""
+    folder = pathlib.Path("/tmp")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
 class Menu:
     """`passcode try` on a terminal."""
 
     def __init__(self):
-        self.folders = set(pathlib.Path("/tmp").glob("passcode-try.*"))
         self.child = pexpect.spawn(str(TOOL), ["try"], encoding="utf-8", timeout=30, echo=True)
         self.child.expect("nothing on this system changes")
 
@@ -123,10 +131,8 @@ class Menu:
             self.child.expect_exact(text)
 
     def ends(self):
-        """The exit status; the store is gone."""
         self.child.expect(pexpect.EOF)
         self.child.close()
-        assert set(pathlib.Path("/tmp").glob("passcode-try.*")) <= self.folders
         return self.child.exitstatus
 
 
@@ -137,8 +143,9 @@ MENU = [
 NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "The same again: $"
 
 
-def test_the_menu_from_enrolment_to_removal():
+def test_the_menu_from_enrolment_to_removal(temporary):
     menu = Menu()
+    assert len(list(temporary.iterdir())) == 1
     assert "root: no passcode is set" in menu.choose("2")
     menu.says("(it didn't even ask)", "PAM: User not known to the underlying authentication module")
     menu.choose("1")
@@ -185,7 +192,7 @@ def test_the_menu_from_enrolment_to_removal():
     assert "no passcode is set" in menu.choose("6")
     menu.says("    there was none")
     menu.choose("q")
-    assert menu.ends() == 0
+    assert menu.ends() == 0 and list(temporary.iterdir()) == []
 
 
 def test_what_goes_wrong_in_the_menu_is_part_of_it():
@@ -205,7 +212,7 @@ def test_what_goes_wrong_in_the_menu_is_part_of_it():
 
 
 @pytest.mark.parametrize("where", ["menu", "enrolment", "log-in"])
-def test_nothing_is_left_where_the_window_was_closed(where):
+def test_nothing_is_left_where_the_window_was_closed(temporary, where):
     menu = Menu()
     if where != "menu":
         menu.choose("1")
@@ -216,7 +223,7 @@ def test_nothing_is_left_where_the_window_was_closed(where):
         menu.choose("2")
         menu.child.expect("Passcode: $")
     menu.child.close(force=False)
-    wait_for(lambda: set(pathlib.Path("/tmp").glob("passcode-try.*")) <= menu.folders)
+    wait_for(lambda: list(temporary.iterdir()) == [])
 
 
 def try_in_a_shell():
@@ -248,10 +255,11 @@ def test_a_log_in_cut_off_restores_the_terminal(key):
     shell.has_the_terminal()
 
 
-def test_ctrl_c_in_the_menu_throws_the_store_away():
+def test_ctrl_c_in_the_menu_throws_the_store_away(temporary):
     shell = try_in_a_shell()
     shell.child.send("\x03")
     shell.child.expect("the throw-away store is gone")
     shell.has_the_terminal()
+    assert list(temporary.iterdir()) == []
     shell.run("echo status=$?")
     shell.child.expect("status=8\r\n")
