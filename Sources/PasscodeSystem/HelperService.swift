@@ -10,15 +10,17 @@ public enum HelperService {
   }
 
   /// Lays down everything that was inherited from the caller: descriptors (but the connection), environment,
-  /// working folder, umask, signal mask and dispositions, timers; and the right to be dumped or traced.
-  public static func layDownInheritance() throws(Errno) {
-    let error = cs_lay_down_inheritance()
+  /// working folder, umask, signal mask and dispositions, timers, limits; and the right to be dumped or traced.
+  ///
+  /// - Parameter limit: as `limitTime`, and from before anything that could take long.
+  public static func layDownInheritance(limit seconds: UInt32) throws(Errno) {
+    let error = cs_lay_down_inheritance(seconds)
     if error != 0 { throw Errno(error) }
   }
 
   /// Becomes the account wholly: real, effective and saved ids, a session of its own. From here on the caller
-  /// can neither signal nor trace this process. The corresponding C functions are `setsid`, `setresgid` and
-  /// `setresuid`.
+  /// can neither signal, trace nor slow this process. The corresponding C functions are `setsid`, `setresgid`
+  /// and `setresuid`; `sched_setaffinity`, `sched_setscheduler` and others for its share of the machine.
   public static func become(_ account: Account) throws(Errno) {
     let error = cs_become_wholly(account.uid, account.gid)
     if error != 0 { throw Errno(error) }

@@ -136,7 +136,9 @@ void cs_reap(uid_t user);
 
 /* helper.c, the helper's side. Each returns 0, or an errno; what fails may leave the rest undone. */
 /* Lays down what was inherited: descriptors (but 0), environment, folder, umask, signal mask and dispositions,
-   timers, the right to a core dump and to be traced. */
-int cs_lay_down_inheritance(void);
-/* Becomes this user and group, real, effective and saved, in a session of its own, untraceable. */
+   timers, limits that can be lifted, the right to a core dump and to be traced. From here on SIGXFSZ is ignored, and
+   SIGALRM comes after so many seconds. */
+int cs_lay_down_inheritance(unsigned seconds);
+/* Becomes this user and group, real, effective and saved, in a session of its own, untraceable; and takes the share of
+   the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);

@@ -1,0 +1,282 @@
+"""What a caller can hand to the helper beside a request: what the kernel lets it keep, sockets of all kinds, rooms in
+which the machine looks different. It is refused, counted, or it changes nothing."""
+
+import array
+import contextlib
+import ctypes
+import fcntl
+import os
+import pathlib
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+import machine as machines
+from bed import uid, wait_for
+from machine import HELPER, person, request
+from scenario import RIGHT, WRONG
+from test_helper_attacks import GRANTED, UNAVAILABLE, VERIFY, WRONG_ONE, Waiting, as_alice, verify
+
+PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_TIMERSLACK = 1, 26, 29
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@pytest.fixture
+def own(machine):
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    return machine
+
+
+def attempt():
+    return request(VERIFY, uid("alice"), passcode=RIGHT)
+
+
+def prctl(option, value):
+    return lambda: LIBC.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+# MARK: To be slow, or to be ended
+
+
+def one_processor():
+    os.sched_setaffinity(0, {0})
+
+
+def idle_disk():
+    assert LIBC.syscall(251, 1, 0, 3 << 13) == 0  # ioprio_set: the idle class
+
+
+def batch():
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def soft_limits():
+    for which in ("CPU", "FSIZE", "DATA", "AS", "MEMLOCK"):
+        number = getattr(resource, "RLIMIT_" + which)
+        resource.setrlimit(
+            number, (0 if which in ("FSIZE", "MEMLOCK") else 1 << 25, resource.getrlimit(number)[1])
+        )
+
+
+def test_it_takes_its_own_share_of_the_machine(own):
+    """What makes a process slow, and what its owner may take back."""
+
+    def everything():
+        for step in (one_processor, idle_disk, batch, soft_limits, prctl(PR_SET_TIMERSLACK, 1 << 40)):
+            step()
+
+    waiting = Waiting(own, preexec_fn=everything)
+    assert waiting.status("Cpus_allowed_list") == machines_own("Cpus_allowed_list")
+    assert os.sched_getscheduler(waiting.pid) == os.SCHED_OTHER
+    assert LIBC.syscall(252, 1, waiting.pid) >> 13 in (0, 2)  # ioprio_get: none, or best effort
+    assert pathlib.Path(f"/proc/{waiting.pid}/timerslack_ns").read_text() == "50000\n"
+    limits = pathlib.Path(f"/proc/{waiting.pid}/limits").read_text().splitlines()
+    for line in limits[1:]:
+        soft, hard = line[26:].split()[:2]
+        assert soft == hard or "core" in line or "stack" in line, line
+    start = time.monotonic()
+    assert waiting.answer() == GRANTED and time.monotonic() - start < 1
+
+
+def machines_own(name):
+    [line] = [
+        line
+        for line in pathlib.Path("/proc/self/status").read_text().splitlines()
+        if line.startswith(name + ":")
+    ]
+    return line.split()[1:]
+
+
+@pytest.mark.parametrize("how", ["nice", "idle"])
+def test_what_nobody_can_take_back_makes_it_slow_only(own, how):
+    def slow():
+        os.nice(19) if how == "nice" else os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+    assert verify(preexec_fn=slow).kind == GRANTED
+    assert verify(WRONG[0], preexec_fn=slow).kind == WRONG_ONE
+
+
+def test_a_limit_that_stays_is_an_error_and_no_signal(own):
+    """It answers, and logs: nobody's attempt is hidden by the end of its process."""
+    sizes = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
+    lines = len(own.log())
+    kinds = [verify(code, preexec_fn=sizes).kind for code in (WRONG[0], RIGHT, WRONG[1], RIGHT)]
+    assert set(kinds) <= {GRANTED, WRONG_ONE, UNAVAILABLE} and kinds[0] != GRANTED != kinds[2]
+    assert sum("passcode" in line.message for line in own.log()[lines:]) >= 4
+    assert verify().kind == GRANTED
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP])
+def test_the_end_of_its_parent_is_none_of_its_business(own, number):
+    """It asked for a signal when the thread ends that started it."""
+    started = []
+    thread = threading.Thread(
+        target=lambda: started.append(Waiting(own, preexec_fn=prctl(PR_SET_PDEATHSIG, number)))
+    )
+    thread.start()
+    thread.join()
+    assert started[0].answer() == GRANTED
+
+
+def test_without_a_time_stamp_counter(own):
+    """The instruction then ends the process; libc's clocks may use it."""
+    reply = verify(WRONG[0], preexec_fn=prctl(PR_SET_TSC, 2))
+    assert reply is None or reply.kind in (WRONG_ONE, UNAVAILABLE)
+    assert own.failures("alice") == (1 if reply and reply.kind == WRONG_ONE else 0)
+
+
+def test_its_caller_cannot_have_a_signal_sent_by_the_kernel(own):
+    """The owner of a socket gets SIGIO, or another signal: of somebody that its setter may signal."""
+    waiting = Waiting(own)
+
+    def own_it():
+        file = waiting.ours.fileno()
+        fcntl.fcntl(file, fcntl.F_SETOWN, waiting.pid)
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(file, fcntl.F_SETFL, os.O_ASYNC)
+
+    assert as_alice(own_it) in (0, 1)
+    assert waiting.answer() == GRANTED
+
+
+# MARK: Sockets
+
+
+def run(stdin, **how):
+    """The status, and what it wrote to the caller's own output."""
+    done = subprocess.run(
+        [HELPER], stdin=stdin, capture_output=True, timeout=20, cwd="/", **{**person("alice"), **how}
+    )
+    return done.returncode, done.stdout
+
+
+def tcp():
+    listener = socket.create_server(("127.0.0.1", 0))
+    one = socket.create_connection(listener.getsockname())
+    return one, listener.accept()[0], listener
+
+
+def test_other_sockets(own):
+    """Who asks is told by the process, not by the socket."""
+    before = own.record("alice")
+    listening = socket.create_server(("127.0.0.1", 0))
+    for unconnected in (
+        listening,
+        socket.socket(socket.AF_UNIX),
+        socket.socket(socket.AF_INET),
+    ):
+        assert run(unconnected) == (1, b"")
+    for kind in (socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        ours.send(attempt()[:10])
+        ours.send(attempt()[10:])
+        ours.send(b"")
+        ours.settimeout(5)
+        assert run(theirs) == (0, b"") and ours.recv(4096)[1] == GRANTED
+        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        ours.send(attempt())
+        ours.send(b"")
+        assert run(theirs)[0] == 1, "the rest of a message that was longer is lost"
+    ours, theirs, listener = tcp()
+    ours.sendall(attempt())
+    ours.shutdown(socket.SHUT_WR)
+    assert run(theirs) == (0, b"") and ours.recv(4096)[1] == GRANTED
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    assert run(theirs) == (1, b"")
+    assert own.failures("alice") == 0 and before != own.record("alice")
+
+
+def lingering():
+    """A connection whose last close takes 100 s, and what must stay open for that."""
+    one, *others = tcp()
+    one.settimeout(0.2)  # the other end's room grows for a while
+    with contextlib.suppress(TimeoutError):
+        while True:
+            one.send(b"x" * 65536)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 100))
+    return one, others
+
+
+def test_files_that_are_sent_along_are_not_taken(own):
+    """Among them one whose last close takes as long as its owner likes: nobody waits for that."""
+    slow, others = lingering()
+    ours, theirs = socket.socketpair()
+    files = array.array("i", [slow.fileno(), os.open("/etc/passwd", os.O_RDONLY)])
+    ours.sendmsg([attempt()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+    slow.close()
+    ours.shutdown(socket.SHUT_WR)
+    helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **person("alice"))
+    theirs.close()
+    wait_for(lambda: "passcode-helper" in os.readlink(f"/proc/{helper.pid}/exe"))
+    assert verify().kind == GRANTED
+    assert set(os.listdir(f"/proc/{helper.pid}/fd")) <= {"0", "1", "2"}
+    assert as_alice(lambda: os.kill(helper.pid, signal.SIGKILL)) == 0
+    helper.wait(5)
+
+
+def test_a_reply_that_finds_no_room_holds_nothing_up(own):
+    """Its caller filled the way back, with the helper's own end."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            theirs.send(b"x" * 4096)
+    theirs.setblocking(True)
+    helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **person("alice"))
+    ours.sendall(request(VERIFY, uid("alice"), passcode=WRONG[0]))
+    ours.shutdown(socket.SHUT_WR)
+    wait_for(lambda: own.failures("alice") == 1)
+    wait_for(lambda: pathlib.Path(f"/proc/{helper.pid}/wchan").read_text() not in ("0", ""))
+    assert verify().kind == GRANTED
+    os.kill(helper.pid, signal.SIGKILL)
+    helper.wait(5)
+
+
+# MARK: Rooms in which the machine looks different
+
+
+def unprivileged(own, command, **how):
+    """The helper as that command starts it: a refusal that names the cause, and an untouched record."""
+    before = own.record("alice")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [*command, HELPER], stdin=theirs, stderr=subprocess.DEVNULL, cwd="/", **{**person("alice"), **how}
+        )
+        theirs.close()
+        ours.settimeout(20)
+        ours.sendall(attempt())
+        ours.shutdown(socket.SHUT_WR)
+        answer = ours.recv(4096)
+        process.wait(20)
+    assert answer[1] == UNAVAILABLE, answer
+    assert own.record("alice") == before
+    return answer[42:]
+
+
+def test_traced_from_the_start(own):
+    assert b"6755" in unprivileged(own, ["strace", "-f", "-o", "/dev/null"])
+
+
+@pytest.mark.parametrize("mapping", ["--map-root-user", "--map-current-user"])
+def test_in_a_user_namespace(own, mapping):
+    assert b"6755" in unprivileged(own, ["unshare", "--user", mapping])
+
+
+def test_in_a_user_namespace_with_other_accounts(own):
+    """There `_passcode` is the caller: it gets past that check, and no further."""
+    fake = own.folder / "passwd"
+    fake.write_text(
+        "root:x:5:5::/:/bin/sh\n_passcode:x:0:0::/:/bin/sh\n" f"alice:x:{uid('alice')}:0::/:/bin/sh\n"
+    )
+    command = f"mount --bind {fake} /etc/passwd && exec {HELPER}"
+    text = unprivileged(own, ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command])
+    assert text
