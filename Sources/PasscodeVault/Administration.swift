@@ -28,10 +28,7 @@ extension Vault {
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      if let mark, mark != self.mark(record.current) {
-        throw Fault(
-          .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
-      }
+      try check(mark, record.current)
       try enroll(account, &record, &secrets)
     }
   }
@@ -40,6 +37,13 @@ extension Vault {
   func mark(_ record: Record) -> Bytes {
     guard case .enrolled(let sealed) = record.state else { return [] }
     return blake2b(sealed)
+  }
+
+  /// - Throws: a fault unless the mark is the record's; nil: any is right.
+  private func check(_ mark: Bytes?, _ record: Record) throws(Fault) {
+    guard let mark, mark != self.mark(record) else { return }
+    throw Fault(
+      .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
   }
 
   /// - Throws: a fault if nobody could be enrolled now: no store, no key.
@@ -76,9 +80,11 @@ extension Vault {
 
   /// Forgets the passcode. Needs no key. For root, or a person's own store.
   ///
+  /// - Parameter mark: as for `enroll`.
   /// - Returns: whether there was one.
-  public func remove(_ account: Account) throws(Fault) -> Bool {
+  public func remove(_ account: Account, proven mark: Bytes? = nil) throws(Fault) -> Bool {
     try change(account) { (before: Record?) throws(Fault) in
+      if let before { try check(mark, before) }
       var removed = Record(uid: account.uid, name: before?.name ?? account.name, generation: 0)
       removed.suspended = before?.suspended ?? false
       guard let before else { return (removed, true) }

@@ -54,11 +54,13 @@ struct Deed {
 
   /// By the passcode, where there is one; else the password was proven before.
   private func remove(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+    var mark: Bytes?
     if secrets.count(.code) > 0 {
-      let verdict = try attempt(&secrets).verdict
-      guard verdict == .granted else { return HelperReply(verdict: verdict) }
+      let proof = try attempt(&secrets)
+      guard proof.verdict == .granted, proof.mark != nil else { return HelperReply(verdict: proof.verdict) }
+      mark = proof.mark
     }
-    return try vault.remove(account) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
+    return try vault.remove(account, proven: mark) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
   }
 
   private func enroll(_ secrets: inout Secrets, replacing mark: Bytes?) throws(Fault) -> HelperReply {

@@ -18,7 +18,7 @@ from machine import CONFIGURATION, HELPER, KEY, STORE, ask, converse, person, re
 from scenario import RIGHT, WRONG
 from test_tool import DONE
 
-GRANTED, WRONG_ONE, NOT_PERMITTED, UNAVAILABLE, OPEN = 1, 2, 9, 11, 16
+GRANTED, WRONG_ONE, NOT_PERMITTED, UNAVAILABLE, OPEN, WRONG_PASSWORD = 1, 2, 9, 11, 16, 19
 LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
 
 
@@ -376,11 +376,18 @@ def test_stopped_before_it_is_somebody_else_it_holds_nothing(own):
     ours.close()
 
 
+def number(slot, name):
+    return int(slot.split(name + b"=")[1].split(b"\n")[0])
+
+
+def generation(bed):
+    return max(number(bed.record("alice")[start : start + 4096], b"generation") for start in (0, 4096))
+
+
 def own_failures(bed):
     """Without waiting for the record's lock."""
-    texts = [bed.record("alice")[start : start + 4096] for start in (0, 4096)]
-    newest = max(texts, key=lambda text: int(text.split(b"generation=")[1].split(b"\n")[0]))
-    return int(newest.split(b"failures=")[1].split(b"\n")[0])
+    slots = [bed.record("alice")[start : start + 4096] for start in (0, 4096)]
+    return number(max(slots, key=lambda slot: number(slot, b"generation")), b"failures")
 
 
 def test_killed_while_hashing_the_attempt_counts(own):
@@ -442,3 +449,47 @@ def test_the_store_is_closed_to_its_person(own):
     assert as_alice(lambda: os.listdir(STORE)) == as_alice(lambda: open(own.record_file("alice"))) == 13
     assert as_alice(lambda: open(KEY)) == 13
     own.tool("status", user="alice", check=DONE)
+
+
+# MARK: Between the proof and the deed
+
+
+def delayed(operation, call, number, seconds=2, **secrets):
+    """A helper of alice's whose so-manieth call is held up for so long; its process, and our end."""
+    command = ["strace", "-o", "/dev/null", "-e", f"inject={call}:delay_enter={seconds}000000:when={number}",
+               "-u", "alice", str(HELPER)]  # fmt: skip
+    ours, theirs = socket.socketpair()
+    helper = subprocess.Popen(command, stdin=theirs, cwd="/", env={})
+    theirs.close()
+    ours.settimeout(20)
+    ours.sendall(request(operation, uid("alice"), **secrets))
+    ours.shutdown(socket.SHUT_WR)
+    return helper, ours
+
+
+def test_a_proof_of_the_old_passcode_removes_no_new_one(own):
+    """An administrator sets another one, because the old one is known, and its thief froze a removal after the proof."""
+    before = generation(own)
+    helper, ours = delayed(REMOVE, "flock", 3, passcode=RIGHT)  # lock, unlock; lock
+    wait_for(lambda: generation(own) == before + 2)  # charged and settled
+    own.enroll("alice", "8305")
+    assert ours.recv(4096)[1] == UNAVAILABLE
+    helper.wait(10)
+    assert own.authenticate("alice", "8305").result == "SUCCESS"
+
+
+def test_a_password_check_that_its_person_ends_proves_nothing(own):
+    """pam_unix's own helper has their real uid: they may signal it, as they may in every program that asks it."""
+    machines.sh("chpasswd", "-c", "SHA512", "-s", "3000000", input=b"alice:correct horse")
+    before = own.record("alice")
+    for number in (signal.SIGKILL, signal.SIGSEGV):
+        whole = request(ENROLL, uid("alice"), new="8305", password="correct horse")
+        helper, ours = pieces(whole, 0)
+        ours.shutdown(socket.SHUT_WR)
+        children = pathlib.Path(f"/proc/{helper.pid}/task/{helper.pid}/children")
+        wait_for(children.read_text)
+        checker = int(children.read_text())
+        wait_for(lambda: os.readlink(f"/proc/{checker}/exe").endswith("unix_chkpwd"))
+        assert as_alice(lambda: os.kill(checker, number)) == 0
+        assert ours.recv(4096)[1] == WRONG_PASSWORD and helper.wait(5) == 0
+    assert own.record("alice") == before
