@@ -3,6 +3,9 @@ public import PasscodeSystem
 
 // What changes a credential or its state. Whose right it is to ask is the door's question: each function
 // says who may. All write both slots, so that later damage can't bring back what was there before.
+//
+// Each takes a function that it calls when the act is done, before any signal can end the process: for the line in
+// the system's log.                                                            test_administration.py
 
 extension Vault {
   /// Sets the passcode in the secrets' field `code` as the account's, whatever was there before; ends
@@ -11,8 +14,9 @@ extension Vault {
   /// - Precondition: the field holds an `Answer.passcode` of a configured length.
   /// - Parameter mark: `Login.provenMark` of the old passcode's proof; if the credential is
   ///   another one by now, it is a fault. nil: whatever is there.
-  public func enroll(_ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil) throws(Fault)
-  {
+  public func enroll(
+    _ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil, then done: () -> Void = {}
+  ) throws(Fault) {
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
     }
@@ -30,6 +34,7 @@ extension Vault {
       defer { _ = undisturbed }
       try check(mark, record.current)
       try enroll(account, &record, &secrets)
+      done()
     }
   }
 
@@ -82,8 +87,10 @@ extension Vault {
   ///
   /// - Parameter mark: as for `enroll`.
   /// - Returns: whether there was one.
-  public func remove(_ account: Account, proven mark: Bytes? = nil) throws(Fault) -> Bool {
-    try change(account) { (before: Record?) throws(Fault) in
+  public func remove(
+    _ account: Account, proven mark: Bytes? = nil, then done: () -> Void = {}
+  ) throws(Fault) -> Bool {
+    try change(account, then: { if $0 { done() } }) { (before: Record?) throws(Fault) in
       if let before { try check(mark, before) }
       var removed = Record(uid: account.uid, name: before?.name ?? account.name, generation: 0)
       removed.suspended = before?.suspended ?? false
@@ -95,8 +102,9 @@ extension Vault {
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there were failures to forget; nil if not enrolled.
-  public func unlock(_ account: Account) throws(Fault) -> Bool? {
-    let unlocked = try change(account) { (before: Record?) throws(Fault) -> (Record?, Unlocked) in
+  public func unlock(_ account: Account, then done: () -> Void = {}) throws(Fault) -> Bool? {
+    let unlocked = try change(account, then: { if $0 == .done { done() } }) {
+      (before: Record?) throws(Fault) -> (Record?, Unlocked) in
       guard var record = before else { throw corrupt(account) }
       guard record.state != .removed, try isSameAccount(record, account) else { return (nil, .notEnrolled) }
       guard record.ledger != .clear else { return (nil, .nothing) }
@@ -113,8 +121,10 @@ extension Vault {
   /// Suspends the passcode, or ends that. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether that changed anything; nil if there is no record.
-  public func suspend(_ account: Account, _ suspended: Bool) throws(Fault) -> Bool? {
-    try change(account) { (before: Record?) throws(Fault) in
+  public func suspend(
+    _ account: Account, _ suspended: Bool, then done: () -> Void = {}
+  ) throws(Fault) -> Bool? {
+    try change(account, then: { if $0 { done() } }) { (before: Record?) throws(Fault) in
       guard var record = before else { throw corrupt(account) }
       // Somebody else's from before the uid was given away: the suspension is today's account's.
       if try !isSameAccount(record, account) {
@@ -132,10 +142,12 @@ extension Vault {
 
   /// Under the record's lock, replaces it by what `decide` makes of it; nil: it stays.
   ///
-  /// - Parameter decide: gets nil where the record is damaged.
+  /// - Parameters:
+  ///   - done: gets what `decide` says, once that is written.
+  ///   - decide: gets nil where the record is damaged.
   /// - Returns: what `decide` says; nil where there is no record.
   func change<Answer>(
-    _ account: Account, _ decide: (Record?) throws(Fault) -> (Record?, Answer)
+    _ account: Account, then done: (Answer) -> Void, _ decide: (Record?) throws(Fault) -> (Record?, Answer)
   ) throws(Fault) -> Answer? {
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .full) {
@@ -151,6 +163,7 @@ extension Vault {
       } catch {
         throw unwritten(account, error)
       }
+      done(answer)
       return answer
     }
   }

@@ -18,8 +18,7 @@ func enroll(
   var secrets = try session.secrets(vault)
   let new = try NewPasscode(session, vault, account, asker)
   if session.generates { try generate(new, &secrets) } else { try new.choose(&secrets) }
-  try store(account, &secrets, vault, onlyFor: nil)
-  session.note("passcode enrolled", account)
+  try store(account, &secrets, vault, onlyFor: nil) { session.note("passcode enrolled", account) }
   if session.generates {
     try show(secrets)
   } else {
@@ -51,8 +50,7 @@ func change(
     secrets.copy(.code, to: .old)
   }
   try NewPasscode(session, vault, account, asker).choose(&secrets)
-  try store(account, &secrets, vault, onlyFor: mark)
-  session.note("passcode changed", account)
+  try store(account, &secrets, vault, onlyFor: mark) { session.note("passcode changed", account) }
   session.say("Passcode changed for \(printable(account.name)).")
   return .done
 }
@@ -104,8 +102,10 @@ func tell(_ verdict: Verdict) -> ExitStatus {
 func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   let account = try session.administeredAccount(vault)
-  guard try reporting({ () throws(Fault) in try vault.remove(account) }) else { throw notEnrolled(account) }
-  session.note("passcode removed", account)
+  let removed = try reporting { () throws(Fault) in
+    try vault.remove(account) { session.note("passcode removed", account) }
+  }
+  guard removed else { throw notEnrolled(account) }
   session.say("Passcode removed for \(printable(account.name)).")
   return .done
 }
@@ -113,13 +113,13 @@ func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
 func runUnlock(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   let account = try session.administeredAccount(vault)
-  switch try reporting({ () throws(Fault) in try vault.unlock(account) }) {
+  let unlocked = try reporting { () throws(Fault) in
+    try vault.unlock(account) { session.note("passcode unlocked", account) }
+  }
+  switch unlocked {
   case nil: throw notEnrolled(account)
-  case true?:
-    session.note("passcode unlocked", account)
-    session.say("Passcode unlocked for \(printable(account.name)).")
-  case false?:
-    session.say("No failures to forget for \(printable(account.name)).")
+  case true?: session.say("Passcode unlocked for \(printable(account.name)).")
+  case false?: session.say("No failures to forget for \(printable(account.name)).")
   }
   return .done
 }
@@ -135,12 +135,12 @@ func runEnable(_ session: Session) throws(Failure) -> ExitStatus {
 private func suspend(_ suspended: Bool, _ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   let account = try session.administeredAccount(vault)
-  guard let changed = try reporting({ () throws(Fault) in try vault.suspend(account, suspended) }) else {
-    throw notEnrolled(account)
-  }
   let state: Text = suspended ? "suspended" : "enabled"
+  let changed = try reporting { () throws(Fault) in
+    try vault.suspend(account, suspended) { session.note("passcode \(state)", account) }
+  }
+  guard let changed else { throw notEnrolled(account) }
   let already: Text = "already "
-  if changed { session.note("passcode \(state)", account) }
   session.say("Passcode \(changed ? "" : already)\(state) for \(printable(account.name)).")
   return .done
 }
@@ -165,9 +165,13 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
 // MARK: -
 
 private func store(
-  _ account: Account, _ secrets: inout Secrets, _ vault: Vault, onlyFor mark: Bytes?
+  _ account: Account, _ secrets: inout Secrets, _ vault: Vault, onlyFor mark: Bytes?, _ done: () -> Void
 ) throws(Failure) {
-  do throws(Fault) { try vault.enroll(account, &secrets, replacing: mark) } catch { throw Failure(error) }
+  do throws(Fault) {
+    try vault.enroll(account, &secrets, replacing: mark, then: done)
+  } catch {
+    throw Failure(error)
+  }
 }
 
 private func generate(_ new: NewPasscode, _ secrets: inout Secrets) throws(Failure) {

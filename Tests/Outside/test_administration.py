@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import re
+import signal
 import stat
 import subprocess
 
@@ -10,7 +12,7 @@ import pexpect
 import pytest
 
 import bench
-from bed import TOOL, uid
+from bed import TOOL, uid, wait_for
 from scenario import RIGHT, WRONG, fail, refused_unasked
 from test_terminal import Terminal
 from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE
@@ -262,3 +264,39 @@ def test_secrets_never_come_from_the_environment_or_the_arguments(keyed):
         )
         assert done.returncode == USAGE
     assert keyed.status("alice")["enrolled"] is False
+
+
+# MARK: Ctrl-C
+
+
+ACTS = {
+    "enroll": (["enroll", "--stdin", "alice"], "8260\n", "passcode enrolled"),
+    "change": (["change", "--stdin", "--force", "alice"], "8260\n", "passcode changed"),
+    "remove": (["remove", "alice"], "", "passcode removed"),
+    "unlock": (["unlock", "alice"], "", "passcode unlocked"),
+    "disable": (["disable", "alice"], "", "passcode suspended"),
+    "enable": (["enable", "alice"], "", "passcode enabled"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_was_done_is_in_the_log_though_it_is_interrupted(alice, act, number):
+    """After the last write the kernel takes a while to say so; meanwhile Ctrl-C is pressed."""
+    arguments, typed, words = ACTS[act]
+    fail(alice, 1)
+    if act == "enable":
+        alice.tool("disable", "alice", check=DONE)
+    before, logged = alice.record("alice"), len(alice.log())
+    tool = subprocess.Popen(
+        ["strace", "-o", "/dev/null", "-e", "inject=fdatasync:delay_exit=300000", *alice.tool_words(), *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    tool.stdin.write(typed.encode())
+    tool.stdin.close()
+    wait_for(lambda: alice.record("alice") != before)
+    [process] = pathlib.Path(f"/proc/{tool.pid}/task/{tool.pid}/children").read_text().split()
+    os.kill(int(process), number)
+    assert tool.wait(20) == -number
+    lines = [line.message for line in alice.log()[logged:] if line.message.startswith(words)]
+    assert len(lines) == 1 and "user=alice" in lines[0] and "by_uid=0" in lines[0]
