@@ -1,4 +1,4 @@
-// A login program for the attacks, in three moods:
+// A login program for the attacks, in four moods:
 //
 //   host one SERVICE FOLDER USER CODE…    one pam_authenticate a code, on one handle; prints the results.
 //                                         For strace, getppid marks where a call begins and ends, and getsid
@@ -6,6 +6,9 @@
 //   host crowd SERVICE FOLDER             reads lines "USER CODE WAVE". Opens every prompt first, each in a
 //                                         process of its own, then lets one wave after the other answer, all
 //                                         of a wave at once.
+//   host typed SERVICE FOLDER USER        one pam_authenticate for each line of its standard input, which is the
+//                                         answer to every prompt of it; prints the result. It keeps no copy, and
+//                                         calls pam_end at the end of the input.
 //   host bare COUNT PROCESSES OPS BYTES   libsodium alone: so many hashes in so many processes; prints seconds.
 //
 // It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
@@ -45,7 +48,8 @@ static struct shared {
 
 static int barriers[WAVES][2];
 static struct login *own;  // in a crowd's child
-static char **codes;       // in mood `one`
+static char **codes;       // in moods `one` and `typed`
+static int forgets;        // in mood `typed`
 
 static double now(void) {
   struct timespec time;
@@ -65,12 +69,19 @@ int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *
   if (!libsodium) libsodium = real("libsodium.so.23", "crypto_pwhash");
   getsid(0);
   int number = atomic_fetch_add(&shared->hashes, 1);
-  if (number < MOST_LOGINS && codeLength < sizeof *shared->verified) memcpy(shared->verified[number], code, codeLength);
+  if (!forgets && number < MOST_LOGINS && codeLength < sizeof *shared->verified) memcpy(shared->verified[number], code, codeLength);
   int together = atomic_fetch_add(&shared->hashing, 1) + 1, most = atomic_load(&shared->mostHashing);
   while (together > most && !atomic_compare_exchange_weak(&shared->mostHashing, &most, together)) {}
   int result = libsodium(out, outLength, code, codeLength, salt, operations, memory, algorithm);
   atomic_fetch_sub(&shared->hashing, 1);
   return result;
+}
+
+// In mood `typed` what is freed stays as it is: libc writes its own numbers over a short text, and would hide one
+// that nobody wiped.
+void free(void *memory) {
+  extern void __libc_free(void *);
+  if (!forgets) __libc_free(memory);
 }
 
 char *crypt_r(const char *phrase, const char *setting, struct crypt_data *data) {
@@ -80,6 +91,17 @@ char *crypt_r(const char *phrase, const char *setting, struct crypt_data *data) 
   static int counted;
   if (*phrase && !counted++) atomic_fetch_add(&shared->crypts, 1);
   return libcrypt(phrase, setting, data);
+}
+
+// Reads one line, byte by byte; nothing else of it is ever in this process.
+static int read_line(char *line, size_t size) {
+  size_t length = 0;
+  while (length + 1 < size && read(0, line + length, 1) == 1)
+    if (line[length++] == '\n') {
+      line[length - 1] = 0;
+      return 1;
+    }
+  return 0;
 }
 
 static const char *answer(void) {
@@ -125,6 +147,28 @@ static int one(char **arguments) {
     fflush(stdout);
   }
   pam_end(handle, 0);
+  return 0;
+}
+
+static char typed_line[32];
+static char *typed_codes[] = {typed_line, NULL};
+
+static int typed(char **arguments) {
+  pam_handle_t *handle = start(arguments[0], arguments[1], arguments[2]);
+  codes = typed_codes;
+  forgets = 1;
+  printf("started\n");
+  fflush(stdout);
+  while (read_line(typed_line, sizeof typed_line)) {
+    int result = pam_authenticate(handle, 0);
+    explicit_bzero(typed_line, sizeof typed_line);
+    printf("%d\n", result);
+    fflush(stdout);
+  }
+  pam_end(handle, 0);
+  printf("ended\n");
+  fflush(stdout);
+  pause();
   return 0;
 }
 
@@ -244,8 +288,9 @@ int main(int count, char **arguments) {
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 2;
   if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);
+  if (count == 5 && strcmp(arguments[1], "typed") == 0) return typed(arguments + 2);
   if (count == 4 && strcmp(arguments[1], "crowd") == 0) return crowd(arguments + 2);
   if (count == 6 && strcmp(arguments[1], "bare") == 0) return bare(arguments + 2);
-  fprintf(stderr, "usage: host one|crowd|bare …\n");
+  fprintf(stderr, "usage: host one|typed|crowd|bare …\n");
   return 2;
 }

@@ -1,0 +1,116 @@
+"""What was typed is nowhere afterwards: not in the memory of the program that asked, nor in its /proc, nor in the log."""
+
+import contextlib
+import pathlib
+import subprocess
+
+import pytest
+
+import host
+import machine as machines
+import pam
+from bed import SERVICE, wait_for
+from scenario import RIGHT
+from test_helper_time import look
+
+SIX = ["830517", "295064", "718342"]  # long enough to be nowhere else; that is looked at first
+
+
+def regions(pid):
+    """Name and content of everything in a process's memory that can be read."""
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, rights, _, _, _, *name = line.split(maxsplit=5)
+            start, end = (int(part, 16) for part in span.split("-"))
+            if rights.startswith("r") and not (name and name[0].startswith("[v")):
+                memory.seek(start)
+                with contextlib.suppress(OSError):  # a part of a file that is shorter by now
+                    yield name[0] if name else "anonymous", memory.read(end - start)
+
+
+def found(pid, *texts):
+    """Where any of them stands."""
+    everywhere = [*regions(pid)]
+    everywhere += [
+        (name, pathlib.Path(f"/proc/{pid}/{name}").read_bytes()) for name in ("cmdline", "environ", "comm")
+    ]
+    assert sum(len(content) for _, content in everywhere) > 1 << 20
+    return [(name, text) for text in texts for name, content in everywhere if text in content]
+
+
+@contextlib.contextmanager
+def program(bed, **who):
+    command = [host.program(), "typed", SERVICE, str(bed.services), "alice"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, cwd="/", **who
+    ) as process:
+        assert process.stdout.readline() == b"started\n"
+        yield process
+        process.kill()
+
+
+def type_in(process, code):
+    process.stdin.write(code.encode() + b"\n")
+    process.stdin.flush()
+    return pam.RESULTS[int(process.stdout.readline())]
+
+
+def end(process):
+    process.stdin.close()
+    assert process.stdout.readline() == b"ended\n"
+
+
+@pytest.fixture(params=["directly", "by the helper"])
+def who(request, machine):
+    machine.configure(opslimit="2", memlimit="8M")
+    return machines.person("alice") if request.param == "by the helper" else {}
+
+
+def leaves_nothing(bed, who, results, codes):
+    bed.typed |= set(codes)
+    texts = [code.encode() for code in codes]
+    with program(bed, **who) as process:
+        assert not found(process.pid, *texts), "the codes are well chosen"
+        for code, result in zip(codes, results, strict=True):
+            assert type_in(process, code) == result
+            assert not found(process.pid, *texts), f"after {result}"
+        end(process)
+        assert not found(process.pid, *texts)
+    bed.assert_nothing_typed_was_logged()
+
+
+def test_right_and_wrong_codes(machine, who):
+    machine.enroll("alice", SIX[0])
+    leaves_nothing(machine, who, ["AUTH_ERR", "SUCCESS", "AUTH_ERR"], [SIX[1], SIX[0], SIX[2]])
+
+
+def test_without_a_passcode(machine, who):
+    leaves_nothing(machine, who, ["USER_UNKNOWN"], SIX[:1])
+
+
+def test_while_locked(machine, who):
+    machine.enroll("alice", RIGHT)
+    leaves_nothing(machine, who, ["AUTH_ERR"] * 4, [*SIX, "604829"])
+
+
+def test_what_another_module_asked_for(machine, who):
+    """It stands in PAM_AUTHTOK, and is taken from there."""
+    machine.enroll("alice", SIX[0])
+    machine.service("use_first_pass", stack="auth optional pam_unix.so\nauth required {module}")
+    leaves_nothing(machine, who, ["SUCCESS", "AUTH_ERR"], SIX[:2])
+
+
+def test_the_search_finds_what_is_left(machine):
+    """The program's own line, before its end was typed."""
+    with program(machine) as process:
+        process.stdin.write(SIX[0].encode())
+        process.stdin.flush()
+        wait_for(lambda: found(process.pid, SIX[0].encode()))
+
+
+def test_between_look_and_attempt_the_helper_has_no_key(machine):
+    machine.enroll("alice", RIGHT)
+    helper, ours = look()
+    assert not found(helper.pid, machine.key.read_bytes())
+    ours.close()
+    assert helper.wait(5) == 0
