@@ -8,9 +8,6 @@ public enum Answer: Equatable, Sendable {
   /// Anything else: a password, a slip, somebody's 10,000 bytes.
   case other
 
-  /// No passcode is longer; what is longer needn't be looked at.
-  public static let longest = 6
-
   /// - Parameter bytes: what was typed, without a newline; any length.
   public init(_ bytes: Span<UInt8>) {
     switch bytes.count {

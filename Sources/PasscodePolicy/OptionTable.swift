@@ -1,7 +1,8 @@
 /// The one table of options: what the parser accepts, what the manual pages and the sample file list.
 ///
 /// A line is an option: its class (policy: in the file only; door: in the file or in a module line), its name and
-/// default, and after a bar which values there are. `Options.set`, below, says what each one sets.
+/// default (to be told: `Options` holds those in force, and OptionTests compares them), and after a bar which values
+/// there are. `Options.set`, below, says what each one sets.
 private let table = """
   policy store=/var/lib/passcode|an absolute path
   policy key_file=/etc/passcode/key|an absolute path

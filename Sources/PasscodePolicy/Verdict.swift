@@ -47,7 +47,7 @@ public enum NotPermitted: Equatable, Sendable {
 /// Something that must be mended before passcodes work: what, where, and what to do.
 public struct Fault: Error, Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
-    case configuration, store, key, record, account, busy, memory, clock, caller, helper
+    case configuration, store, key, record, account, busy, memory, clock, helper
   }
 
   public let kind: Kind

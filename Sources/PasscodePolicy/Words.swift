@@ -1,4 +1,4 @@
-/// Every word that the module says to the person at the prompt.
+/// Every notice that the module gives, and its prompt with `either`: said to the person at the prompt.
 ///
 /// Programs read them, too: hyprlock shows a notice only if it contains "left to unlock".
 public enum Words {

@@ -62,11 +62,6 @@ public struct Descriptor: ~Copyable {
     try retrying { unsafe withCString(name) { unsafe cs_link_file(source, raw, $0) } }
   }
 
-  /// The corresponding C function is `unlinkat`.
-  public func remove(_ name: [UInt8], directory: Bool = false) throws(Errno) {
-    try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, directory ? AT_REMOVEDIR : 0) } }
-  }
-
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
   @inline(never)
   public func read(_ count: Int, at offset: Int) throws(Errno) -> [UInt8] {

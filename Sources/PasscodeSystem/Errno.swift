@@ -23,8 +23,6 @@ public struct Errno: Error, Equatable, Sendable {
   public static let symbolicLink = Errno(ELOOP)
   public static let notDirectory = Errno(ENOTDIR)
   public static let wouldBlock = Errno(EWOULDBLOCK)
-  public static let permission = Errno(EPERM)
-  public static let access = Errno(EACCES)
   public static let noTerminal = Errno(ENOTTY)
 }
 

@@ -21,7 +21,7 @@ public struct Sodium: Sendable {
   public enum Field: Sendable {
     /// A passcode: what was just typed.
     case code
-    /// A passcode typed again.
+    /// A passcode typed again; in a helper's request, the new one.
     case other
     /// The old passcode, at a change.
     case old

@@ -2,8 +2,8 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 // The attempt protocol. MUST, and what shows it:
-//  0  The order below: whose attempt, lock, ledger, lockout, key, memory, charge, hash, compare, settle.
-//     What fails before the charge is unavailable and uncharged; hashing that can't be completed is
+//  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, place, memory, charge, hash,
+//     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
 //     unavailable and stays charged; only a completed mismatch is wrong.       test_module.py, test_crash.py
 //  1  Only for one's own account or by real root: `Permit`.                     test_module.py
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
@@ -14,6 +14,7 @@ public import PasscodeSystem
 //     changes the verdict. A failure writes nothing more.                       test_syscalls.py
 //  7  Killed or cut off at any instruction: an untouched record or a charged
 //     one.                                                       test_every_call.py, test_power_loss.py
+//  8  A full disk stops no right passcode: a charge overwrites what was written.  test_disk.py
 //  9  While locked or disabled nothing is hashed, and nothing written but what
 //     time makes necessary (10).                                                test_module.py
 // 10  Time: see Ledger.                                                         LedgerTests, test_clock.py
@@ -216,8 +217,8 @@ extension Vault {
       throw Fault(
         .key, at: recordPath(record.uid),
         """
-        was sealed under another machine key, or was altered: restore the key or the record from a backup, or enrol \
-        again as root (passcode enroll)
+        was sealed under another machine key, or was altered: restore the key or the record from a backup, or run \
+        as root: passcode enroll \(printable(record.name))
         """)
     }
     return credential

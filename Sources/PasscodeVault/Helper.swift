@@ -1,7 +1,7 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// How a process that isn't root asks: a helper for each question, which runs as `_passcode`.
+/// How a process that isn't root asks: a helper for each question, or for a look and its attempt, which runs as `_passcode`.
 ///
 /// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
 ///   started.                                                                          test_helper.py
@@ -49,7 +49,8 @@ public enum Helper {
     HelperProcess.Pause(length: HelperReply.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
-  /// Altogether it is longer than the helper's own waits (MUST 12 of the attempt protocol). Without movement a
+  /// Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row are
+  /// a refusal. Without movement a
   /// password's proof may wait for a network, for as long as the helper lets it.
   private static func patience(_ lengths: HelperRequest.Lengths) -> HelperProcess.Patience {
     HelperProcess.Patience(withoutMovement: lengths.password == 0 ? 10_000 : 40_000, altogether: 130_000)

@@ -87,6 +87,9 @@ struct Trust {
   }
 
   private static var foreign: Text { "belongs to somebody else than root; run: chown root" }
+  private static var foreignStore: Text {
+    "belongs to somebody else than _passcode; run: chown _passcode:root"
+  }
   private static var writable: Text { "others than its owner can write there; run: chmod go-w" }
 
   /// What is wrong with the open file; nil: nothing.
@@ -95,7 +98,7 @@ struct Trust {
       return subject == .store ? "must be a directory" : "must be a regular file"
     }
     guard access.trusts(owner: status.owner) || subject == .store && isService(status.owner) else {
-      return Trust.foreign
+      return subject == .store ? Trust.foreignStore : Trust.foreign
     }
     // The store's group is root's, and root writes there as its group: without any capability.
     let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0

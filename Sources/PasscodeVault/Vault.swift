@@ -66,7 +66,7 @@ extension Vault {
     // The account was looked up just now: its name and uid belong together today.
     if account.name == record.name { return true }
     guard case .found(let today) = Account.numbered(record.uid) else {
-      throw Fault(.account, "whose uid \(record.uid) is can't be looked up")
+      throw Fault(.account, "uid \(record.uid) can't be looked up (getent passwd \(record.uid))")
     }
     if today.name == record.name { return true }
     noteOtherName(account)
@@ -88,7 +88,8 @@ extension Vault {
   func corrupt(_ account: Account) -> Fault {
     Fault(
       .record, at: recordPath(account.uid),
-      "the record is damaged: restore it from a backup, or enrol again as root (passcode enroll)")
+      "the record is damaged: restore it from a backup, or run as root: passcode enroll \(printable(account.name))"
+    )
   }
 
   @inline(never)
@@ -98,7 +99,7 @@ extension Vault {
 
   @inline(never)
   func busy(_ account: Account) -> Fault {
-    Fault(.busy, at: recordPath(account.uid), "another attempt holds the record and doesn't move")
+    Fault(.busy, at: recordPath(account.uid), "another attempt holds the record: try again later")
   }
 
   @inline(never)

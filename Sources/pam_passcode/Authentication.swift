@@ -46,7 +46,8 @@ struct Authentication {
   private func load() throws(Fault) -> Configuration {
     // There a password proves who may set a passcode: a passcode is no proof.
     if pam.item(.service, is: "passcode") {
-      throw Fault(.configuration, "not in the service passcode")
+      throw Fault(
+        .configuration, "/etc/pam.d/passcode proves passwords: take pam_passcode's line out of it")
     }
     let line: ModuleLine
     do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
@@ -171,7 +172,7 @@ struct Authentication {
     case .unavailable(let fault): line.add("cause", sentence: fault.text)
     case .granted, .disabled, .notEnrolled, .notPermitted: break
     }
-    pam.log(verdict == .granted || isExpected(verdict) ? .notice : .error, line.text)
+    pam.log(isExpected(verdict) ? .notice : .error, line.text)
   }
 
   private func isExpected(_ verdict: Verdict) -> Bool {

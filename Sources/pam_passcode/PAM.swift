@@ -120,13 +120,12 @@ internal import PasscodeSystem
   }
 
   enum Priority {
-    case error, notice, debug
+    case error, notice
 
     fileprivate var number: CInt {
       switch self {
       case .error: LOG_ERR
       case .notice: LOG_NOTICE
-      case .debug: LOG_DEBUG
       }
     }
   }

@@ -91,7 +91,7 @@ func tell(_ verdict: Verdict) -> ExitStatus {
   switch verdict {
   case .granted: return .done
   case .wrong, .locked, .exhausted, .disabled: text = Words.notice(verdict) ?? ""
-  case .notEnrolled: text = "no passcode is set; \"passcode enroll\" sets one"
+  case .notEnrolled: text = "no passcode is set"
   case .notPermitted: text = "another person's passcode: only they themselves and root can try it"
   case .unavailable(let fault): text = Text(fault.text)
   }

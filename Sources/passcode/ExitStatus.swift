@@ -29,7 +29,7 @@ struct Failure: Error {
   }
 
   init(_ fault: Fault) {
-    status = fault.kind == .caller ? .notPermitted : .unusable
+    status = .unusable
     text = Text(fault.text)
     isBusy = fault.kind == .busy
   }

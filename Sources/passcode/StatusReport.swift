@@ -100,7 +100,7 @@ extension Status {
     guard state != .corrupt else {
       return """
         \(name): the record is damaged (\(printable(store))/\(account.uid)): restore it from a backup, \
-        or enrol again as root (passcode enroll)
+        or run as root: passcode enroll \(name)
 
         """
     }
@@ -117,11 +117,12 @@ extension Status {
   }
 
   private var stateWords: Text {
-    switch state {
+    let name = printable(account.name)
+    return switch state {
     case .ok: "ok"
     case .locked(let milliseconds): "locked, \(Words.remaining(milliseconds)) left"
-    case .exhausted: "exhausted after too many failures: \"passcode unlock\" ends it"
-    case .disabled: "suspended: \"passcode enable\" ends it"
+    case .exhausted: "exhausted after too many failures: \"passcode unlock \(name)\" ends it"
+    case .disabled: "suspended: root ends it by \"passcode enable \(name)\""
     case .corrupt: "damaged"
     }
   }

@@ -18,7 +18,7 @@ struct HelperProcessTests {
   func `waiting ends when nothing moves, or when it takes too long`(program: String, moves: Bool) throws {
     let start = ContinuousClock.now
     #expect(throws: Errno(110)) {
-      let helper = try HelperProcess(script(program))
+      let helper = try started(program)
       _ = try helper.reply(limit: 1 << 22, pause: pause, .init(withoutMovement: 500, altogether: 1_500))
     }
     // The rest is for reaping, which takes a second where it doesn't end.
@@ -28,7 +28,7 @@ struct HelperProcessTests {
 
   @Test(arguments: ["printf abcd; exec sleep 2", "printf ab; sleep 0.2; printf cd; exec sleep 2"])
   func `a reply ends before a pause, and then another question may be asked`(program: String) throws {
-    let helper = try HelperProcess(script(program))
+    let helper = try started(program)
     let reply = try helper.reply(
       limit: 100, pause: .init(length: 4, secondByte: UInt8(ascii: "b")),
       .init(withoutMovement: 3_000, altogether: 5_000))
@@ -38,6 +38,14 @@ struct HelperProcessTests {
   }
 
   private var pause: HelperProcess.Pause { .init(length: 42, secondByte: 0) }
+
+  /// Where another test forks while the script is being written, its child still has it open for a moment.
+  private func started(_ program: String) throws -> HelperProcess {
+    let path = try script(program)
+    while true {
+      do { return try HelperProcess(path) } catch Errno(26) { usleep(1_000) }
+    }
+  }
 
   private func script(_ program: String) throws -> [UInt8] {
     let path = "/tmp/passcode-helper-\(UUID().uuidString)"

@@ -1,5 +1,5 @@
 /* What Swift can't say of libc: variadic functions, macros, _GNU_SOURCE, signal handlers, argv.
-   One call each; no decisions here. */
+   As little as each needs; no policy here. */
 #pragma once
 #include <dirent.h>
 #include <errno.h>
