@@ -101,15 +101,15 @@ void cs_remove_tree(const char *path) {
   nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-static const int interrupts[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const int interrupts[CS_INTERRUPTS] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
 
 void cs_ignore_interrupts(cs_dispositions *before) {
   const struct sigaction ignore = {.sa_handler = SIG_IGN};
-  for (int i = 0; i < 4; i++) sigaction(interrupts[i], &ignore, &before->actions[i]);
+  for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &ignore, &before->actions[i]);
 }
 
 void cs_restore_interrupts(const cs_dispositions *before) {
-  for (int i = 0; i < 4; i++) sigaction(interrupts[i], &before->actions[i], NULL);
+  for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &before->actions[i], NULL);
 }
 
 int cs_input_is_ready(int milliseconds) {

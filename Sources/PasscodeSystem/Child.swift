@@ -1,13 +1,14 @@
 internal import CSystem
 
-/// How long Ctrl-C, a closed window and the like end a new process only, and not the one that made it.
+/// How long Ctrl-C, Ctrl-Z, a closed window and the like concern a new process only, and not the one that made it.
 public enum Shield: Equatable, Sendable {
   case whileItRuns, forGood
 }
 
 /// Runs `body` in a new process, and waits for it.
 ///
-/// For programs with one thread only (the tool).
+/// For programs with one thread only (the tool). Where the new process is stopped, this one stops after it: not
+/// before it, which may have the terminal to put back first.
 /// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or was ended by a signal.
 public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
   let child = fork()
@@ -19,8 +20,14 @@ public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
   defer { if shielded == .whileItRuns { unsafe cs_restore_interrupts(&before) } }
   var status: Int32 = 0
   // SAFETY: waitpid writes one number.
-  guard (try? retrying({ unsafe waitpid(child, &status, 0) })) != nil, status & 0x7f == 0 else { return nil }
-  return UInt8(truncatingIfNeeded: status >> 8)
+  while (try? retrying({ unsafe waitpid(child, &status, WUNTRACED) })) != nil {
+    let ending = status & 0x7f
+    if ending == 0 { return UInt8(truncatingIfNeeded: status >> 8) }
+    guard ending == 0x7f else { return nil }
+    raise(SIGSTOP)
+    kill(child, SIGCONT)
+  }
+  return nil
 }
 
 /// The folders where libpam of this machine's distribution keeps its modules.

@@ -255,6 +255,21 @@ def test_a_log_in_cut_off_restores_the_terminal(key):
     shell.has_the_terminal()
 
 
+def test_ctrl_z_in_the_menu_and_fg():
+    shell = try_in_a_shell()
+    for _ in range(2):
+        shell.child.send("\x1a")
+        shell.child.expect("Stopped")
+        shell.has_the_terminal()
+        shell.run("fg")
+        shell.child.expect_exact(str(TOOL))
+    shell.run("6")
+    shell.child.expect("there was none")
+    shell.child.expect("Your choice: $")
+    shell.run("q")
+    shell.has_the_terminal()
+
+
 def test_ctrl_c_in_the_menu_throws_the_store_away(temporary):
     shell = try_in_a_shell()
     shell.child.send("\x03")

@@ -93,9 +93,10 @@ void cs_restore_signals(const sigset_t *before);
 /* Removes a directory and all in it, following no link and crossing no mount. */
 void cs_remove_tree(const char *path);
 
-/* What ends a program from its terminal ends this one no more, until that is restored. */
+/* What ends or stops a program from its terminal concerns this one no more, until that is restored. */
+enum { CS_INTERRUPTS = 5 };
 typedef struct {
-  struct sigaction actions[4];
+  struct sigaction actions[CS_INTERRUPTS];
 } cs_dispositions;
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
