@@ -2,11 +2,17 @@ internal import CSystem
 
 /// The helper's own side: its connection, and its privilege.
 public enum HelperService {
-  /// Whether standard input is a socket, and not somebody's terminal or file. The corresponding C function is
-  /// `fstat`.
+  /// Whether standard input is a stream of this machine, and not somebody's terminal or file. A datagram socket can
+  /// be filled with a request and then be connected to somebody who would take our reply for ours: the system's
+  /// log, for one. The corresponding C function is `getsockopt`.
   public static func isConnected() -> Bool {
-    var status = stat()
-    return unsafe fstat(0, &status) == 0 && status.st_mode & UInt32(S_IFMT) == UInt32(S_IFSOCK)
+    option(SO_DOMAIN) == AF_UNIX && option(SO_TYPE) == Int32(SOCK_STREAM.rawValue)
+  }
+
+  private static func option(_ name: Int32) -> Int32? {
+    var value: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    return unsafe getsockopt(0, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
   }
 
   /// Lays down everything that was inherited from the caller: descriptors (but the connection), environment,

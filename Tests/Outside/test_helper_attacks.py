@@ -18,7 +18,7 @@ from machine import CONFIGURATION, HELPER, KEY, STORE, ask, converse, person, re
 from scenario import RIGHT, WRONG
 from test_tool import DONE
 
-GRANTED, WRONG_ONE, NOT_PERMITTED, UNAVAILABLE, OPEN, WRONG_PASSWORD = 1, 2, 9, 11, 16, 19
+GRANTED, WRONG_ONE, NOT_PERMITTED, UNAVAILABLE, OPEN, DONE_IT, WRONG_PASSWORD = 1, 2, 9, 11, 16, 18, 19
 LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
 
 
@@ -476,6 +476,20 @@ def test_a_proof_of_the_old_passcode_removes_no_new_one(own):
     assert ours.recv(4096)[1] == UNAVAILABLE
     helper.wait(10)
     assert own.authenticate("alice", "8305").result == "SUCCESS"
+
+
+def test_of_many_changes_one_is_made(own):
+    """All prove the same old passcode; who comes second finds another one there, and is told or counted so."""
+    new = ["8305", "2950", "6183", "9427"]
+    running = []
+    for code in new:
+        helper, ours = pieces(request(CHANGE, uid("alice"), passcode=RIGHT, new=code), 0)
+        ours.shutdown(socket.SHUT_WR)
+        running.append((helper, ours))
+    kinds = [ours.recv(4096)[1] for _, ours in running]
+    assert kinds.count(DONE_IT) == 1 and set(kinds) <= {DONE_IT, WRONG_ONE, UNAVAILABLE}
+    assert verify(new[kinds.index(DONE_IT)]).kind == GRANTED
+    assert own.failures("alice") == 0 and all(helper.wait(5) == 0 for helper, _ in running)
 
 
 def test_a_password_check_that_its_person_ends_proves_nothing(own):

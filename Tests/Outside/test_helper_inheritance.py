@@ -24,6 +24,7 @@ from scenario import RIGHT, WRONG
 from test_helper_attacks import GRANTED, UNAVAILABLE, VERIFY, WRONG_ONE, Waiting, as_alice, verify
 
 PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_TIMERSLACK = 1, 26, 29
+ADDR_NO_RANDOMIZE = 0x0040000
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -83,6 +84,17 @@ def test_it_takes_its_own_share_of_the_machine(own):
         assert soft == hard or "core" in line or "stack" in line, line
     start = time.monotonic()
     assert waiting.answer() == GRANTED and time.monotonic() - start < 1
+
+
+def test_its_addresses_are_random_again(own):
+    waiting = Waiting(own, preexec_fn=lambda: LIBC.personality(ADDR_NO_RANDOMIZE))
+    assert pathlib.Path(f"/proc/{waiting.pid}/personality").read_text() == "00000000\n"
+    assert waiting.answer() == GRANTED
+
+
+def test_the_leader_of_a_group_is_refused(own):
+    """It can't have a session of its own, and would stay within its caller's terminal."""
+    assert verify(preexec_fn=lambda: os.setpgid(0, 0)).kind == UNAVAILABLE
 
 
 def machines_own(name):
@@ -163,35 +175,36 @@ def tcp():
     return one, listener.accept()[0], listener
 
 
-def test_other_sockets(own):
-    """Who asks is told by the process, not by the socket."""
+def test_only_a_stream_of_this_machine_is_answered(own):
     before = own.record("alice")
-    listening = socket.create_server(("127.0.0.1", 0))
-    for unconnected in (
-        listening,
+    other = socket.create_server(("127.0.0.1", 0))
+    for stdin in (
+        other,
+        tcp()[0],
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0),
+        socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)[0],
+        socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0],
         socket.socket(socket.AF_UNIX),
-        socket.socket(socket.AF_INET),
     ):
-        assert run(unconnected) == (1, b"")
-    for kind in (socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
-        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
-        ours.send(attempt()[:10])
-        ours.send(attempt()[10:])
-        ours.send(b"")
-        ours.settimeout(5)
-        assert run(theirs) == (0, b"") and ours.recv(4096)[1] == GRANTED
-        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
-        ours.send(attempt())
-        ours.send(b"")
-        assert run(theirs)[0] == 1, "the rest of a message that was longer is lost"
-    ours, theirs, listener = tcp()
-    ours.sendall(attempt())
-    ours.shutdown(socket.SHUT_WR)
-    assert run(theirs) == (0, b"") and ours.recv(4096)[1] == GRANTED
+        assert run(stdin) == (1, b"")
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    assert run(theirs) == (1, b"")
-    assert own.failures("alice") == 0 and before != own.record("alice")
+    assert run(theirs) == (1, b""), "it waits for nobody who says that there is nothing yet"
+    assert own.record("alice") == before
+
+
+def test_it_says_nothing_in_its_own_name_to_others(own):
+    """A socket that is full of a request, and then connected to the log."""
+    path = own.folder / "socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as theirs:
+        theirs.bind(str(path))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ours:
+            for part in (attempt()[:10], attempt()[10:], b""):
+                ours.sendto(part, str(path))
+        theirs.connect("/dev/log")
+        lines = own.log()
+        assert run(theirs) == (1, b"") and own.log() == lines
 
 
 def lingering():
