@@ -183,6 +183,7 @@ struct Authentication {
   private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
+    line.add("service", pam.item(.service))
     line.add("ruid", UInt64(process.real))
     line.add("tty", pam.item(.terminal))
     line.add("rhost", pam.item(.remoteHost))

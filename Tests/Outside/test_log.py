@@ -14,7 +14,7 @@ FORGED = [
     "x\nNov 21 00:00:00 sshd: granted user=root", "x user=root", 'x" user="root', "x\\ user=root", "x\x1b[2Kuser=root",
     "x\ruser=root", "\udcff\udcfe user=root", "ü=é", "x" * 500,
 ]  # fmt: skip
-KEYS = "user ruid tty rhost ruser".split()
+KEYS = "user service ruid tty rhost ruser".split()
 
 
 def test_each_verdict_is_logged(make_bed):
