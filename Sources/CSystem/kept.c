@@ -1,6 +1,10 @@
-/* What is kept while the process lives or the module is loaded, so that the next attempt needn't ask for it. */
+/* What is kept while the process lives or the module is loaded, so that the next attempt needn't ask for it.
+   By atomics, and not by something that runs once: a child forked in the middle of that would wait for ever. */
+#define _GNU_SOURCE
 #include "csystem.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <sodium/utils.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -20,6 +24,11 @@ int cs_keep_memory(void *memory) {
 /* A module may be unloaded and loaded again many times in one process. */
 __attribute__((destructor)) static void free_kept_memory(void) {
   sodium_free(cs_take_kept_memory());
+}
+
+/* A forked child would have the memory, and not its lock (mlock(2)). */
+__attribute__((constructor)) static void free_in_children(void) {
+  pthread_atfork(NULL, NULL, free_kept_memory);
 }
 
 static _Atomic int boot_state; /* 0 unknown, 1 being written, 2 there */
@@ -46,4 +55,17 @@ uid_t cs_kept_service(void) {
 
 void cs_keep_service(uid_t uid) {
   atomic_store(&service, uid);
+}
+
+int cs_processors(void) {
+  static _Atomic int kept;
+  cpu_set_t set;
+  if (atomic_load(&kept) == 0 && sched_getaffinity(0, sizeof set, &set) == 0) atomic_store(&kept, CPU_COUNT(&set));
+  return atomic_load(&kept);
+}
+
+uint64_t cs_all_memory(void) {
+  static _Atomic uint64_t kept;
+  if (atomic_load(&kept) == 0) atomic_store(&kept, cs_machine_memory().all);
+  return atomic_load(&kept);
 }

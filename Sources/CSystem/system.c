@@ -154,11 +154,6 @@ int cs_set_lock(int file, short type, off_t start, off_t count) {
   return fcntl(file, F_OFD_SETLK, &range);
 }
 
-int cs_processors(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {
   const struct passwd *entry = getpwuid(uid);
   snprintf((char *)gecos, room, "%s", entry && entry->pw_gecos ? entry->pw_gecos : "");

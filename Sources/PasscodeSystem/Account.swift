@@ -52,7 +52,7 @@ extension Account {
   ///
   /// - Parameter name: the same in every call.
   public static func isService(_ uid: UInt32, named name: [UInt8]) -> Bool {
-    if uid == cs_kept_service() { return true }
+    if uid != .max, uid == cs_kept_service() { return true }
     guard case .found(let account) = named(name), account.uid == uid else { return false }
     cs_keep_service(uid)
     return true

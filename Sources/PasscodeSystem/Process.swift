@@ -82,8 +82,8 @@ public enum SystemLog {
 public enum Machine {
   /// Processors that this process might use when it first asked, at least 1. The corresponding C function is
   /// `sched_getaffinity`.
-  public static let processors = max(1, Int(cs_processors()))
+  public static var processors: Int { max(1, Int(cs_processors())) }
 
   /// Bytes of memory, asked for once. The corresponding C function is `sysinfo`.
-  public static let memory = cs_machine_memory().all
+  public static var memory: UInt64 { cs_all_memory() }
 }

@@ -15,9 +15,9 @@ internal import PasscodeSystem
 ///   a place, and that is logged), or after 120 s of movement (`unavailable`, uncharged).
 enum Places {
   static let most = 64
-  private static let name = Bytes(text: "places")
+  private static var name: Bytes { Bytes(text: "places") }
 
-  private static let nothing = Bytes(repeating: 0, count: most)
+  private static var nothing: Bytes { Bytes(repeating: 0, count: most) }
 
   /// A held place, given back when it goes.
   struct Held: ~Copyable {

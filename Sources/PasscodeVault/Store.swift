@@ -5,6 +5,9 @@ internal import PasscodeSystem
 ///
 /// A record file MUST never be replaced, and never unlinked while its account may be in use: it carries the
 /// lock. It appears whole, under its name, or not at all.
+///
+/// Root's own record MUST be root's, and not the service account's: whoever took that over could make one.
+/// test_identity.py
 struct Store: ~Copyable {
   private let directory: Descriptor
   private let status: FileStatus
@@ -52,14 +55,14 @@ struct Store: ~Copyable {
 
   /// Makes the file of a uid, holding `content`, if there is none.
   func create(_ uid: UInt32, content: Bytes) throws(Fault) {
-    do throws(Errno) { try createFile(name(uid), content: content) } catch {
+    do throws(Errno) { try createFile(name(uid), content: content, isShared: uid != 0) } catch {
       throw fault(uid, Text(error.text))
     }
   }
 
   /// The file appears whole, under its name, or not at all.
-  private func createFile(_ name: Bytes, content: Bytes) throws(Errno) {
-    let isShared = status.mode & 0o020 != 0
+  private func createFile(_ name: Bytes, content: Bytes, isShared: Bool = true) throws(Errno) {
+    let isShared = isShared && status.mode & 0o020 != 0
     let file = try directory.createNameless(mode: 0o600)
     if isShared { try file.setOwner(status.owner, group: 0) }
     try file.setMode(isShared ? 0o660 : 0o600)
@@ -104,7 +107,7 @@ struct Store: ~Copyable {
     let found: FileStatus
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, Text(error.text)) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
-    guard found.owner == status.owner || access.trusts(owner: found.owner) else {
+    guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
       throw fault(uid, "belongs to somebody else than the store")
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {

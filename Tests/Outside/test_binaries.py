@@ -162,3 +162,34 @@ def test_three_hundred_logins_in_one_process_leave_nothing(alice, code, result):
     alice.typed.add(code)
     memory, descriptors, mappings = in_child(lambda: growth(login, 300))
     assert memory <= 32 and descriptors == 0 and mappings == 0
+
+
+def test_the_memory_for_secrets_is_locked_in_a_forked_child_too(alice):
+    """The process keeps it from one attempt to the next; a child of its own has none of its parent's locks."""
+
+    def locked():
+        return int(re.search(r"VmLck:\s*(\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
+
+    def host():
+        seen, outcome = [], pam.Outcome()
+
+        def answer(_):
+            seen.append(locked())
+            return "0471"
+
+        handle = pam.Handle(SERVICE, "alice", alice.services, [answer] * 3, outcome)
+        handle.call("authenticate")
+
+        def child():
+            handle.call("authenticate")
+            return seen, outcome.results
+
+        in_the_child = in_child(child)
+        handle.call("authenticate")
+        handle.end()
+        return in_the_child, (seen, outcome.results), locked()
+
+    alice.enroll("alice", "0471")
+    in_the_child, in_the_parent, after = in_child(host)
+    assert in_the_child == in_the_parent == ([4, 4], ["SUCCESS"] * 2)
+    assert after == 0

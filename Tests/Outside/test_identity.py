@@ -151,3 +151,18 @@ def test_the_tool_knows_no_such_account(alice, name):
     for command in ("status", "verify", "remove", "unlock", "disable", "enable", "enroll", "change"):
         answer = alice.tool(command, name, check=UNUSABLE)
         assert answer.errors.startswith("passcode: no account ") and answer.errors.count("\n") == 1
+
+
+def test_root_s_record_is_root_s(machine):
+    """Whoever takes the service account over can make anybody's record, with its key; but not root's."""
+    import forge  # it brings libsodium, which test_figures.py wants to be the first to load
+
+    machine.enroll("alice", RIGHT)
+    forge.enroll_like(machine, "alice", ["root"])
+    assert refused_unasked(machine.authenticate("root", RIGHT), "AUTHINFO_UNAVAIL")
+    assert any("belongs to somebody else than the store" in line.message for line in machine.log())
+    machine.record_file("root").unlink()
+    machine.enroll("root", RIGHT)
+    status = machine.record_file("root").stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (0, 0o600)
+    assert machine.authenticate("root", RIGHT).result == "SUCCESS"

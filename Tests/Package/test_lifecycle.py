@@ -183,19 +183,61 @@ def test_purge_leaves_nothing(fresh, deb):
     fresh.run("getent", "passwd", "_passcode")
 
 
+# Without the module the right password is refused by each of these.
+LOCKING = [
+    "auth required pam_passcode.so",
+    "auth requisite pam_passcode.so prompt=[sufficient default=ignore ]",
+    "-auth required pam_passcode.so\nauth required pam_unix.so",
+    "auth REQUIRED PAM_PASSCODE.SO\nauth required pam_unix.so",
+    "auth required pam_passcode.so # not optional here: default=ignore\nauth required pam_unix.so",
+    "auth [success=1 module_unknown=die default=ignore] pam_passcode.so\nauth required pam_unix.so",
+    "auth required \\\n pam_passcode.so\n@include common-auth",
+    "auth sufficient pam_passcode.so\nauth required pam_deny.so",
+    "auth [success=1 default=ignore] pam_passcode.so\nauth requisite pam_deny.so\nauth required pam_permit.so",
+    "@include common-auth\nsession required /lib/security/pam_passcode.so",
+]
+HARMLESS = [
+    "auth sufficient pam_passcode.so\nauth required pam_unix.so",
+    "auth Sufficient pam_passcode.so\n@include common-auth",
+    "auth sufficient \\\n pam_passcode.so\n@include common-auth",
+    "auth required pam_unix.so # formerly pam_passcode.so",
+    "#auth required pam_passcode.so\nauth required pam_unix.so",
+    "auth [success=done default=ignore] pam_passcode.so\n@include common-auth\nsession optional pam_passcode.so",
+]
+
+
 def test_not_removed_while_a_line_would_let_nobody_in(fresh, deb):
     fresh.install(deb)
     kiosk = fresh.path / "etc/pam.d/kiosk"
-    kiosk.write_text("auth required pam_passcode.so\naccount required pam_permit.so\n")
-    said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
-    assert "not removed" in said and "/etc/pam.d/kiosk: auth required pam_passcode.so" in said
-    assert fresh.stacks_name_missing_modules() == [] and "install ok installed" in fresh.run(
-        "dpkg-query", "-W", "-f=${Status}", "libpam-passcode"
-    )
-    kiosk.write_text(
-        "auth sufficient pam_passcode.so\n-auth required pam_passcode.so\nauth required pam_unix.so\n"
-    )
+    for lines in LOCKING:
+        kiosk.write_text(f"{lines}\naccount required pam_permit.so\n")
+        said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+        assert "not removed" in said and "  /etc/pam.d/kiosk: " in said, lines
+        assert "install ok installed" in fresh.run("dpkg-query", "-W", "-f=${Status}", "libpam-passcode")
+    for name, lines in zip("abcdefgh", HARMLESS, strict=False):
+        (fresh.path / f"etc/pam.d/{name}").write_text(f"{lines}\n")
+    kiosk.rename(kiosk.with_suffix(".bak"))
+    (fresh.path / "etc/pam.d/common-auth.bak").write_text(LOCKING[0])
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")
+
+
+def test_not_without_a_chroot(fresh, deb, tmp_path):
+    """dpkg --force-script-chrootless would do it to the running system."""
+    fresh.install(deb)
+    fresh.enroll()
+    for script, act in (("postinst", "configure"), ("prerm", "remove"), ("postrm", "purge")):
+        said = fresh.run(
+            "env", "DPKG_ROOT=/target", f"/var/lib/dpkg/info/libpam-passcode.{script}", act, status=1
+        )
+        assert "--force-script-chrootless" in said
+    assert fresh.state()["enrolled"]
+
+
+def test_an_account_with_another_number_may_read_the_key(fresh, deb):
+    fresh.install(deb)
+    fresh.run("chgrp", "games", f"/{KEY}")
+    fresh.install(deb)
+    assert owner(fresh, KEY) == ("root", "_passcode", 0o440)
 
 
 def test_not_removed_where_pam_auth_update_leaves_its_line(machine):

@@ -75,9 +75,6 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks them
    (F_UNLCK): F_OFD_SETLK. */
 int cs_set_lock(int file, short type, off_t start, off_t count);
-/* Those that this process may use. */
-int cs_processors(void);
-
 /* kept.c. The memory: as sodium_malloc gave it. cs_keep_memory: 0, there is some already; the caller frees it.
    A boot's id has 36 bytes; cs_kept_boot_id: 0, not known yet. The service account's uid: -1, not known yet. */
 void *cs_take_kept_memory(void);
@@ -86,6 +83,9 @@ int cs_kept_boot_id(uint8_t *text);
 void cs_keep_boot_id(const uint8_t *text);
 uid_t cs_kept_service(void);
 void cs_keep_service(uid_t uid);
+/* Processors that this process may use, and bytes of memory that the machine has; 0 where unknown. */
+int cs_processors(void);
+uint64_t cs_all_memory(void);
 /* Blocks every signal that can be blocked, for this thread. */
 void cs_block_signals(sigset_t *before);
 void cs_restore_signals(const sigset_t *before);
