@@ -293,3 +293,42 @@ def test_in_a_user_namespace_with_other_accounts(own):
     command = f"mount --bind {fake} /etc/passwd && exec {HELPER}"
     text = unprivileged(own, ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command])
     assert text
+
+
+# MARK: Steps that fail
+
+
+# How many of the first eight calls of each are steps; the others are libraries', or make it no less safe.
+STEPS = {"close_range": 1, "chdir": 1, "dup2": 2, "getresgid": 1, "getresuid": 2, "prctl": 2, "prlimit64": 7,
+         "rt_sigaction": 8, "rt_sigprocmask": 1, "setitimer": 3, "setresgid": 1, "setresuid": 1, "setsid": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize("call, steps", STEPS.items())
+def test_a_step_that_fails_is_a_refusal(own, call, steps):
+    refused = 0
+    for place in range(1, 9):
+        before = own.record("alice")
+        injected = f"inject={call}:error=EPERM:when={place}"
+        kind = answered(["strace", "-o", "/dev/null", "-u", "alice", "-e", injected, HELPER])
+        assert kind in (None, UNAVAILABLE, GRANTED)
+        if kind != GRANTED:
+            refused += 1
+            assert own.record("alice") == before
+    assert refused == steps
+
+
+def answered(command):
+    ours, theirs = socket.socketpair()
+    with ours:
+        helper = subprocess.Popen(
+            list(map(str, command)), stdin=theirs, stderr=subprocess.DEVNULL, cwd="/", env={}
+        )
+        theirs.close()
+        ours.settimeout(20)
+        answer = b""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            ours.sendall(attempt())
+            ours.shutdown(socket.SHUT_WR)
+            answer = ours.recv(4096)
+        helper.wait(20)
+    return answer[1] if answer else None
