@@ -49,9 +49,8 @@ public enum Helper {
     HelperProcess.Pause(length: HelperReply.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
-  /// Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row are
-  /// a refusal. Without movement a
-  /// password's proof may wait for a network, for as long as the helper lets it.
+  /// Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
+  /// are a refusal. Without movement a password's proof may wait for a network, for as long as the helper lets it.
   private static func patience(_ lengths: HelperRequest.Lengths) -> HelperProcess.Patience {
     HelperProcess.Patience(withoutMovement: lengths.password == 0 ? 10_000 : 40_000, altogether: 130_000)
   }
