@@ -19,7 +19,7 @@ ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 
 # What the tests use there besides the package: programs that ask PAM, and what drives them.
 PROGRAMS = (
-    "adduser apt bash-completion expect i3lock iproute2 libpam-runtime libsodium23 login openssh-client"
+    "adduser apparmor apt bash-completion expect i3lock iproute2 libpam-runtime libsodium23 login openssh-client"
     " openssh-server pamtester passwd procps sudo util-linux xdotool xvfb"
 )
 
@@ -73,15 +73,16 @@ def sources(suite):
     return list(folder.iterdir())
 
 
-def root(suite):
-    """A fresh root with the programs, made once."""
-    path = ROOTS / f"{suite}-{hashlib.sha256(PROGRAMS.encode()).hexdigest()[:8]}"
+def root(suite, more=""):
+    """A fresh root with the programs and these, made once."""
+    programs = f"{PROGRAMS} {more}".split()
+    path = ROOTS / f"{suite}-{hashlib.sha256(' '.join(programs).encode()).hexdigest()[:8]}"
     if not path.exists():
         ROOTS.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         sh(
-            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PROGRAMS.split())}",
+            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs)}",
             "--aptopt=Acquire::Check-Valid-Until false", suite, unfinished, *sources(suite),
         )  # fmt: skip
         unfinished.rename(path)

@@ -1,0 +1,137 @@
+"""A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
+polkit, and an ext4 disk whose power can be cut."""
+
+import os
+import re
+import shutil
+import socket
+
+import pexpect
+import pexpect.fdpexpect
+
+from machine import MACHINES, Machine, root, sh
+
+# Beside what the other machines have.
+PROGRAMS = (
+    "apparmor-utils dbus initramfs-tools libpam-systemd linux-image-cloud-amd64 pkexec polkitd"
+    " systemd-sysv udev"
+)
+
+# A root shell without a login on the first serial line, and a login prompt on the second.
+SHELL = """[Service]
+ExecStart=
+ExecStart=-/bin/bash --norc --noprofile -i
+Environment=HOME=/root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+StandardInput=tty
+StandardOutput=tty
+"""
+COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
+
+
+def disk(release, deb):
+    """An image of a machine with people, on which the package lies, not installed. Answers with its folder."""
+    folder = MACHINES / "guest"
+    folder.mkdir()
+    machine = Machine(root(release, PROGRAMS))
+    machine.people()
+    etc = machine.path / "etc"
+    (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
+    (etc / "hostname").write_text("machine\n")
+    shell = etc / "systemd/system/serial-getty@ttyS0.service.d"
+    shell.mkdir()
+    (shell / "shell.conf").write_text(SHELL)
+    machine.run("usermod", "-aG", "sudo", "alice")  # for polkit an administrator
+    machine.run("systemctl", "enable", "serial-getty@ttyS1")
+    machine.run("systemctl", "mask", "ssh", "ssh.socket", "apt-daily.timer", "e2scrub_all.timer")
+    # A hundred profiles of other programs take their time to load; this one is of a program that the helper starts.
+    for path in (etc / "apparmor.d").iterdir():
+        if path.is_file() and path.name != "unix-chkpwd":
+            path.unlink()
+    shutil.copy(deb, machine.path / "root")
+    (boot,) = (machine.path / "boot").glob("vmlinuz-*")
+    shutil.copy(boot, folder / "kernel")
+    (boot,) = (machine.path / "boot").glob("initrd.img-*")
+    shutil.copy(boot, folder / "initrd")
+    machine.stop()
+    image = folder / "disk"
+    with image.open("wb") as file:
+        file.truncate(2 << 30)
+    sh("mke2fs", "-q", "-F", "-t", "ext4", "-d", machine.path, image)
+    machine.remove()
+    return folder
+
+
+class Guest:
+    """Started, cut off and started again on the disk of that folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.start()
+
+    def start(self):
+        line = self.folder / "line"
+        line.unlink(missing_ok=True)
+        self.qemu = pexpect.spawn(
+            "qemu-system-x86_64",
+            [
+                "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
+                "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
+                "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
+                "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",
+            ], encoding="utf-8", codec_errors="replace", timeout=180)  # fmt: skip
+        self.qemu.logfile_read = (self.folder / "console").open("a")
+        self.shell = Shell(self.qemu)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(line))
+        self.line = pexpect.fdpexpect.fdspawn(
+            self.socket, encoding="utf-8", codec_errors="replace", timeout=180
+        )
+        self.line.logfile_read = (self.folder / "terminal").open("a")
+
+    def run(self, command, status=0):
+        """As root; checks its exit status unless that is None."""
+        text, result = self.shell.run(command)
+        assert status is None or result == status, f"{command}: {result}\n{text}"
+        return text
+
+    def log_in(self, user, *dialogue):
+        """On the second serial line, by getty and login. Answers with that person's shell."""
+        self.line.send("\r")
+        self.line.expect("login: ")
+        self.line.send(f"{user}\r")
+        answer(self.line, dialogue)
+        return Shell(self.line)
+
+    def cut(self):
+        """The power goes: what the kernel had not yet written to the disk is lost."""
+        self.qemu.kill(9)
+        self.qemu.wait()
+        self.socket.close()
+
+
+class Shell:
+    """A shell on a serial line: nothing but what its commands print comes back."""
+
+    def __init__(self, line):
+        self.line = line
+        line.expect(r"[#$] ")
+        line.send("bind 'set enable-bracketed-paste off'; stty -echo; PS1='>''> ' PROMPT_COMMAND=\r")
+        line.expect(">> ")
+
+    def run(self, command, *dialogue):
+        """(what it printed, its exit status), after these prompts were answered."""
+        self.line.send(f'{command}; echo "<$?"">"\r')
+        before = answer(self.line, dialogue)
+        self.line.expect(r"<(\d+)>")
+        text, status = before + self.line.before, int(self.line.match[1])
+        self.line.expect(">> ")
+        return text.replace("\r", ""), status
+
+
+def answer(line, dialogue):
+    text = ""
+    for prompt, reply in dialogue:
+        line.expect(prompt)
+        text += line.before + line.after
+        line.send(f"{reply}\r")
+    return text
