@@ -38,7 +38,9 @@ int cs_open_nameless(int directory, mode_t mode) {
 int cs_link_file(int file, int directory, const char *name) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
+  int result = linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
+  // Root needs no /proc: a package may be installed in a chroot without it.
+  return result == -1 && errno == ENOENT ? linkat(file, "", directory, name, AT_EMPTY_PATH) : result;
 }
 
 cs_ids cs_user_ids(void) {

@@ -1,6 +1,7 @@
 """Install, upgrade, downgrade, reinstall, remove, purge; and dpkg killed in the middle."""
 
 import re
+import shutil
 import stat
 import subprocess
 import time
@@ -106,6 +107,17 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
     said = fresh.install(deb)
     assert "passwords go on working" in said and "README.Debian" in said
     assert not (fresh.path / KEY).exists()
+
+
+def test_in_a_chroot_without_proc(fresh, deb):
+    """As image builders install it: the key and the store are made."""
+    shutil.copy(deb, fresh.path / "tmp")
+    fresh.run("umount", "--lazy", "/proc")
+    assert "/etc/passcode/key: made" in fresh.run("dpkg", "-i", f"/tmp/{deb.name}")
+    fresh.enroll()
+    fresh.enable()
+    fresh.run("mount", "-t", "proc", "proc", "/proc")
+    passcode_works(fresh)
 
 
 # MARK: Other versions
