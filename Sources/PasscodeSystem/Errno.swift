@@ -19,6 +19,7 @@ public struct Errno: Error, Equatable, Sendable {
   }
 
   public static let noEntry = Errno(ENOENT)
+  public static let denied = Errno(EACCES)
   public static let exists = Errno(EEXIST)
   public static let symbolicLink = Errno(ELOOP)
   public static let notDirectory = Errno(ENOTDIR)

@@ -174,9 +174,11 @@ extension Vault {
 extension Vault {
   /// Makes the machine key, and the store where there is none. For root, or a person's own store.
   ///
-  /// - Throws: a fault if there is a key, or if the store holds a credential (it would never open again).
-  public func createKey() throws(Fault) {
-    try Store.create(configuration)
+  /// - Throws: a fault if there are both, or if the store holds a credential (it would never open again).
+  /// - Returns: whether a key was made; if not, only the store was missing.
+  @discardableResult
+  public func createKey() throws(Fault) -> Bool {
+    let isStoreNew = try Store.create(configuration)
     let enrolled = try enrolledCount()
     guard enrolled == 0 else {
       throw Fault(
@@ -184,7 +186,26 @@ extension Vault {
         "\(enrolled) enrolled passcode(s) need the old key: restore it from a backup, or remove them first")
     }
     try Places.make(try Store.open(configuration))
+    if isStoreNew, (try? checkKey()) != nil { return false }
     try MachineKey(configuration: configuration).create(sodium)
+    return true
+  }
+
+  /// For root, or a person's own store.
+  ///
+  /// - Throws: a fault if the key can't be used, by the helper either, or isn't the one of every passcode.
+  public func checkKeyServes() throws(Fault) {
+    try checkKey()
+    try MachineKey(configuration: configuration).checkServiceReads()
+    var closed = 0
+    try list { status in
+      if status.state != .corrupt, status.length == nil { closed += 1 }
+    }
+    guard closed == 0 else {
+      throw Fault(
+        .key, at: policy.keyFile,
+        "\(closed) enrolled passcode(s) don't open with it: restore the right key from a backup, or enroll them again")
+    }
   }
 
   /// - Throws: a fault that says what is wrong with the key, if anything is.

@@ -65,7 +65,7 @@ public enum Helper {
     guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
       status.mode & 0o6022 == 0o6000
     else {
-      throw fault("must be a file of _passcode:_passcode with mode 6755")
+      throw fault("must be a file of _passcode:_passcode with mode 6755; see passcode-helper(8)")
     }
     HelperProcess.reapAbandoned(of: service.uid)
     do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }

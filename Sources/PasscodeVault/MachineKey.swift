@@ -43,6 +43,17 @@ struct MachineKey {
     }
   }
 
+  /// - Throws: a fault if the helper, which runs as the service account, can't read it.
+  func checkServiceReads() throws(Fault) {
+    guard configuration.access == .root, let service = serviceAccount() else { return }
+    guard case .found(_, let status) = try configuration.trust(.key).open(path) else { return }
+    guard status.mode & 0o040 != 0, status.group == service.gid else {
+      throw Fault(
+        .key, at: path,
+        "screen lockers and self-service need it readable by _passcode; run: chgrp _passcode, chmod g+r")
+    }
+  }
+
   /// Makes it, whole, under its name; an error if there is one already.
   func create(_ sodium: Sodium) throws(Fault) {
     let (folder, name) = split(path)

@@ -21,23 +21,26 @@ struct Store: ~Copyable {
     case .found(let directory, let status):
       return Store(directory: directory, status: status, access: configuration.access, path: path)
     case .missing:
-      throw Fault(.store, at: path, "no such directory; \"passcode key init\" makes it")
+      throw Fault(.store, at: path, "no such directory: mount it, or run, to make it: passcode key init")
     }
   }
 
   /// Makes the directory if there is none, for the service account or, where that doesn't exist, for its
   /// maker alone.
-  static func create(_ configuration: Configuration) throws(Fault) {
+  ///
+  /// - Returns: whether there was none.
+  static func create(_ configuration: Configuration) throws(Fault) -> Bool {
     let path = configuration.options.policy.store
     let trust = configuration.trust(.store)
-    guard case .missing = try trust.open(path) else { return }
+    guard case .missing = try trust.open(path) else { return false }
     do throws(Errno) {
       let owner = configuration.access == .root ? serviceAccount() : nil
       try makeDirectory(path, mode: owner == nil ? 0o700 : 0o2770)
-      guard let owner else { return }
+      guard let owner else { return true }
       let directory = try Descriptor.open(path, .directory)
       try directory.setOwner(owner.uid, group: 0)
       try directory.setMode(0o2770)
+      return true
     } catch {
       throw Fault(.store, at: path, Text(error.text))
     }

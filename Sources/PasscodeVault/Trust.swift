@@ -112,6 +112,7 @@ struct Trust {
     switch error {
     case .symbolicLink: "must not be a symbolic link"
     case .notDirectory: "must be a directory, not a link or a file"
+    case .denied where access == .service: "_passcode can't read it; see passcode-helper(8)"
     default: Text(error.text)
     }
   }

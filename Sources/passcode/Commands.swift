@@ -150,14 +150,17 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   let path = printable(vault.configuration.options.policy.keyFile)
   guard let action = session.operands.first else { return .usage }
   if action.spells("init") {
-    try reporting { () throws(Fault) in try vault.createKey() }
-    session.say("\(path): made. Back it up where the store is not: without it no passcode opens.")
+    if try reporting({ () throws(Fault) in try vault.createKey() }) {
+      session.say("\(path): made. Back it up where the store is not: without it no passcode opens.")
+    } else {
+      session.say("\(printable(vault.configuration.options.policy.store)): made. The key is in order.")
+    }
     return .done
   }
   guard action.spells("status") else {
     throw Failure(.usage, "usage: passcode key init|status; see passcode key --help")
   }
-  try reporting { () throws(Fault) in try vault.checkKey() }
+  try reporting { () throws(Fault) in try vault.checkKeyServes() }
   session.say("\(path): in order.")
   return .done
 }

@@ -110,6 +110,7 @@ extension Status {
     }
     var text: Text = "\(name): a passcode is set"
     if let length { text += ", \(length) digits" }
+    if length == nil { text += "\n  it doesn't open: \"passcode key status\", as root, says why" }
     text += "\n  state: \(stateWords)\n  failures since the last success: \(failures)\n"
     if let enrolledAt { text += "  set: \(SystemClock.rfc3339(enrolledAt))\n" }
     if let lastSuccess { text += "  last used: \(SystemClock.rfc3339(lastSuccess))\n" }

@@ -64,7 +64,7 @@ struct TryBed {
     vault = try trial.vault()
     account = try trial.account()
     let vault = vault
-    try reporting { () throws(Fault) in try vault.createKey() }
+    try reporting { () throws(Fault) in _ = try vault.createKey() }
   }
 
   /// The module beside this program, as it was built; else the installed one.

@@ -242,6 +242,19 @@ def test_key_status_tells_a_bad_key(keyed):
     assert str(keyed.key) in answer.errors
 
 
+def test_key_status_and_status_tell_another_key(alice):
+    """After the restoration of another machine's: it is whole, and opens nothing."""
+    key = alice.key.read_bytes()
+    alice.key.chmod(0o640)
+    alice.key.write_bytes(bytes(32))
+    answer = alice.tool("key", "status", check=UNUSABLE)
+    assert str(alice.key) in answer.errors and "1 enrolled passcode(s) don't open with it" in answer.errors
+    assert "key status" in alice.tool("status", "alice").output
+    alice.key.write_bytes(key)
+    alice.tool("key", "status", check=DONE)
+    assert "key status" not in alice.tool("status", "alice").output
+
+
 def test_a_key_that_everybody_can_read_is_none(alice):
     alice.key.chmod(stat.S_IMODE(alice.key.stat().st_mode) | 0o004)
     assert alice.authenticate("alice", RIGHT).result == "AUTHINFO_UNAVAIL"

@@ -109,6 +109,15 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
     assert not (fresh.path / KEY).exists()
 
 
+def test_a_store_that_is_missing_is_made_beside_its_key(fresh, deb):
+    fresh.install(deb)
+    (fresh.path / STORE).rename(fresh.path / "var/lib/away")
+    assert "passcode key init" in fresh.run("passcode", "key", "status", status=7)
+    assert "/var/lib/passcode: made." in fresh.run("passcode", "key", "init")
+    assert owner(fresh, STORE) == ("_passcode", "root", 0o2770)
+    fresh.enroll()
+
+
 def test_in_a_chroot_without_proc(fresh, deb):
     """As image builders install it: the key and the store are made."""
     shutil.copy(deb, fresh.path / "tmp")
@@ -118,6 +127,20 @@ def test_in_a_chroot_without_proc(fresh, deb):
     fresh.enable()
     fresh.run("mount", "-t", "proc", "proc", "/proc")
     passcode_works(fresh)
+
+
+def test_a_key_that_the_helper_cannot_read_is_found(fresh, deb):
+    """After its restoration from a backup, without its group."""
+    fresh.install(deb)
+    fresh.enroll()
+    for command in (["chgrp", "root"], ["chmod", "0400"]):
+        fresh.run(*command, f"/{KEY}")
+        assert "_passcode" in fresh.run("passcode", "key", "status", status=7)
+        said = fresh.run("passcode", "verify", "--stdin", user="alice", input=f"{RIGHT}\n", status=7)
+        assert "passcode-helper(8)" in said
+        fresh.run("chgrp", "_passcode", f"/{KEY}")
+        fresh.run("chmod", "0440", f"/{KEY}")
+        fresh.run("passcode", "key", "status")
 
 
 # MARK: Other versions
