@@ -105,8 +105,27 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
     fresh.enroll()
     (fresh.path / KEY).unlink()
     said = fresh.install(deb)
-    assert "passwords go on working" in said and "README.Debian" in said
+    assert "passwords go on working" in said
     assert not (fresh.path / KEY).exists()
+    (document,) = re.findall(r"/usr/share/doc/\S+", said)
+    assert "Recovery\n" in fresh.run("zcat", document)
+
+
+@pytest.mark.parametrize("option, place", [("key_file", "srv/keys/key"), ("store", "srv/store")])
+def test_what_is_configured_elsewhere_is_not_made(fresh, deb, option, place):
+    """What holds it may not be mounted: a new one would be in its place."""
+    (fresh.path / "srv/keys").mkdir()
+    fresh.configure(**{option: f"/{place}"})
+    shutil.copy(deb, fresh.path / "tmp")
+    said = fresh.run("dpkg", "--force-confold", "-i", f"/tmp/{deb.name}")
+    assert "passwords go on working" in said and "passcode key init" in said
+    assert not (fresh.path / place).exists() and not (fresh.path / KEY).exists()
+    fresh.run("passcode", "key", "init")
+    fresh.enroll()
+    key = (fresh.path / (place if option == "key_file" else KEY)).read_bytes()
+    assert "passwords" not in fresh.install(deb)
+    assert (fresh.path / (place if option == "key_file" else KEY)).read_bytes() == key
+    fresh.run("passcode", "key", "status")
 
 
 def test_a_store_that_is_missing_is_made_beside_its_key(fresh, deb):
