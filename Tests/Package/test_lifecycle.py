@@ -251,6 +251,12 @@ LOCKING = [
     "auth [success=1 default=ignore] pam_passcode.so\nauth requisite pam_deny.so\nauth required pam_permit.so",
     "@include common-auth\nsession required /lib/security/pam_passcode.so",
 ]
+INCLUDING = [
+    "@include /opt/pam/kiosk",
+    "@include ../../opt/pam/kiosk",
+    "auth include /opt/pam/kiosk",
+    "-auth \\\n Substack /opt/pam/again # not here",
+]
 HARMLESS = [
     "auth sufficient pam_passcode.so\nauth required pam_unix.so",
     "auth Sufficient pam_passcode.so\n@include common-auth",
@@ -271,6 +277,15 @@ def test_not_removed_while_a_line_would_let_nobody_in(fresh, deb):
         assert "install ok installed" in fresh.run("dpkg-query", "-W", "-f=${Status}", "libpam-passcode")
     for name, lines in zip("abcdefgh", HARMLESS, strict=False):
         (fresh.path / f"etc/pam.d/{name}").write_text(f"{lines}\n")
+    # In a file elsewhere, however PAM comes to it.
+    (fresh.path / "opt/pam").mkdir()
+    (fresh.path / "opt/pam/kiosk").write_text("@include /opt/pam/again\n")
+    (fresh.path / "opt/pam/again").write_text(f"{LOCKING[0]}\n@include /opt/pam/kiosk\n")
+    for line in INCLUDING:
+        kiosk.write_text(f"auth required pam_unix.so\n{line}\n")
+        said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+        assert "not removed" in said and "again: auth required pam_passcode.so" in said, line
+    kiosk.write_text(f"#{INCLUDING[0]}\n{LOCKING[0]}\n")
     kiosk.rename(kiosk.with_suffix(".bak"))
     (fresh.path / "etc/pam.d/common-auth.bak").write_text(LOCKING[0])
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")
