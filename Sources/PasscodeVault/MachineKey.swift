@@ -39,7 +39,7 @@ struct MachineKey {
     case .missing:
       throw Fault(
         .key, at: path,
-        "no machine key: restore it from a backup, or, while nobody is enrolled, run: passcode key init")
+        "no machine key: mount or restore it; or, while nobody is enrolled, run: passcode key init")
     }
   }
 

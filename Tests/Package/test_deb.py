@@ -83,7 +83,7 @@ def test_size(deb):
     print(
         f"installed: {size} KiB, of these {sum((MACHINES / 'content' / name).stat().st_size for name in PROGRAMS)} bytes of programs"
     )
-    assert size <= 490
+    assert size <= 500
 
 
 def test_depends_on_nothing_unusual(deb):
