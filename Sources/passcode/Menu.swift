@@ -4,9 +4,9 @@ internal import PasscodeVault
 
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
-  let (status, store) = try ownStatus(session)
-  let choices = Choice.list(status)
-  Stream.output.write(status.words(store))
+  let (status, policy, isClosed) = try ownStatus(session)
+  let choices = Choice.list(status, isClosed: isClosed)
+  Stream.output.write(status.words(policy.store))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
     for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title)\n") }
     return .done
@@ -26,28 +26,29 @@ private struct Choice {
   let command: Text
   let title: Text
 
-  static func list(_ status: Status) -> [Choice] {
+  /// - Parameter isClosed: the password is no proof (`self_enroll=no`): what needs it is root's.
+  static func list(_ status: Status, isClosed: Bool) -> [Choice] {
     guard status.state != .disabled else { return [] }
-    guard status.isEnrolled else { return [Choice(command: "enroll", title: "turn it on")] }
-    var list: [Choice] = []
+    guard status.isEnrolled else { return isClosed ? [] : [Choice(command: "enroll", title: "turn it on")] }
+    let off = Choice(command: "remove", title: "turn it off")
     switch status.state {
-    case .locked, .exhausted: list.append(Choice(command: "unlock", title: "unlock it"))
-    case .ok: list.append(Choice(command: "change", title: "change it"))
-    case .disabled, .corrupt: break
+    case .ok: return [Choice(command: "change", title: "change it"), off]
+    case .locked, .exhausted: return isClosed ? [] : [Choice(command: "unlock", title: "unlock it"), off]
+    case .disabled, .corrupt: return isClosed ? [] : [off]
     }
-    return list + [Choice(command: "remove", title: "turn it off")]
   }
 }
 
-/// And where the records are.
-private func ownStatus(_ session: Session) throws(Failure) -> (Status, Bytes) {
+/// And the policy, and whether that closes self-service.
+private func ownStatus(_ session: Session) throws(Failure) -> (Status, Options.Policy, Bool) {
   if let own = try SelfService(session) {
-    return (try own.status(), own.configuration.options.policy.store)
+    let policy = own.configuration.options.policy
+    return (try own.status(), policy, policy.selfEnroll == .no)
   }
   let vault = try session.vault()
   let account = try session.account()
   let status = try reporting { () throws(Fault) in try vault.status(account) }
-  return (status, vault.configuration.options.policy.store)
+  return (status, vault.configuration.options.policy, false)
 }
 
 /// nil: nothing that can be chosen.

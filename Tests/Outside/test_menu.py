@@ -115,6 +115,18 @@ def test_a_suspended_person_has_no_choice(enrolled):
     assert verifies(enrolled, RIGHT) == LOCKED
 
 
+def test_what_is_closed_is_not_offered(enrolled):
+    """self_enroll=no: root sets and unlocks; the passcode itself proves the rest."""
+    enrolled.configure(self_enroll="no")
+    Menu(CHANGE, OFF).chooses("")
+    fail(enrolled, 3)
+    status, said = Menu().ends()
+    assert status == DONE and "locked" in said and "hoice" not in said
+    enrolled.tool("remove", "alice", check=DONE)
+    status, said = Menu().ends()
+    assert status == DONE and "no passcode is set" in said and "hoice" not in said
+
+
 def test_without_a_terminal_it_tells(enrolled):
     answer = enrolled.tool(user="alice", check=DONE)
     assert "alice: a passcode is set, 4 digits\n" in answer.output
