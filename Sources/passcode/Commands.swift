@@ -101,7 +101,7 @@ func tell(_ verdict: Verdict) -> ExitStatus {
 
 func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
-  let account = try session.administeredAccount(vault)
+  let account = try session.removableAccount(vault)
   let removed = try reporting { () throws(Fault) in
     try vault.remove(account) { session.note("passcode removed", account) }
   }

@@ -10,7 +10,7 @@ import pytest
 import bench
 import forge
 from bed import uid
-from test_tool import DONE
+from test_tool import DONE, NOT_ENROLLED, UNUSABLE
 
 # Of uids that nobody has; more than are worth a look-up each.
 GONE = [(300_000 + number, f"gone{number}") for number in range(40)]
@@ -94,3 +94,17 @@ def test_a_damaged_record_of_somebody_gone_is_listed_without_a_name(many):
     rows = [json.loads(line) for line in many.tool("list", "--json", check=DONE).output.splitlines()]
     [damaged] = [row for row in rows if row["state"] == "corrupt"]
     assert (damaged["uid"], damaged["user"], damaged["enrolled"]) == (300_003, "", True)
+
+
+def test_root_removes_by_number_who_is_gone(many):
+    """Or a lost key could never be replaced."""
+    (many.store / "300003").write_bytes(b"\0" * 8192)
+    many.key.unlink()
+    for number in ("1", str(uid("bob")), "299999", "0300000", "4294967295"):
+        many.tool("remove", number, check=UNUSABLE if number != "299999" else NOT_ENROLLED)
+    many.tool("remove", "300000", user="alice", check=UNUSABLE)
+    assert len(listed(many)[0]) == 41
+    for number, _ in GONE:
+        assert many.tool("remove", str(number), check=DONE).output == f"Passcode removed for {number}.\n"
+    many.tool("remove", "alice", check=DONE)
+    many.tool("key", "init", check=DONE)
