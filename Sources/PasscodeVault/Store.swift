@@ -111,10 +111,11 @@ struct Store: ~Copyable {
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, Text(error.text)) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
-      throw fault(uid, "belongs to somebody else than the store")
+      throw fault(
+        uid, "belongs to somebody else than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
-      throw fault(uid, "others than its owner can write it")
+      throw fault(uid, "others than its owner can write it; run: chmod go-w")
     }
     return found.size
   }
