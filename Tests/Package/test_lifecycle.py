@@ -111,6 +111,16 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
     assert "Recovery\n" in fresh.run("zcat", document)
 
 
+def test_an_upgrade_tells_of_a_key_that_does_not_open_what_is_there(fresh, deb):
+    """Another machine's; and it makes none."""
+    fresh.install(deb)
+    fresh.enroll()
+    (fresh.path / KEY).write_bytes(bytes(32))
+    said = fresh.install(deb)
+    assert "1 enrolled passcode(s) don't open with it" in said and "passwords go on working" in said
+    assert (fresh.path / KEY).read_bytes() == bytes(32)
+
+
 @pytest.mark.parametrize("option, place", [("key_file", "srv/keys/key"), ("store", "srv/store")])
 def test_what_is_configured_elsewhere_is_not_made(fresh, deb, option, place):
     """What holds it may not be mounted: a new one would be in its place."""
