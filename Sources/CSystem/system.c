@@ -49,6 +49,15 @@ cs_ids cs_user_ids(void) {
   return ids;
 }
 
+cs_ids cs_peer_ids(void) {
+  cs_ids ids = cs_user_ids();
+  struct ucred peer = {.uid = (uid_t)-1};
+  socklen_t size = sizeof peer;
+  getsockopt(0, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  if (ids.real == 0 && peer.uid != (uid_t)-1) ids.real = peer.uid;
+  return ids;
+}
+
 int cs_is_secure(void) {
   return getauxval(AT_SECURE) != 0;
 }

@@ -16,8 +16,11 @@ public struct ProcessIdentity: Equatable, Sendable {
   }
 
   /// The corresponding C functions are `getresuid` and `getauxval`.
-  public static func current() -> ProcessIdentity {
-    let ids = cs_user_ids()
+  ///
+  /// - Parameter peers: this is a service of root's for whoever connects to its standard input; their uid is the real
+  ///   one (`getsockopt`, SO_PEERCRED).
+  public static func current(peers: Bool = false) -> ProcessIdentity {
+    let ids = peers ? cs_peer_ids() : cs_user_ids()
     return ProcessIdentity(
       real: ids.real, effective: ids.effective, saved: ids.saved, isSecure: cs_is_secure() != 0)
   }

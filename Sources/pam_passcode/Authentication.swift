@@ -6,11 +6,13 @@ internal import PasscodeVault
 struct Authentication {
   private let pam: PAM
   private let arguments: [Bytes]
-  private let process = ProcessIdentity.current()
+  private let process: ProcessIdentity
 
   init(_ pam: PAM, _ arguments: [Bytes]) {
     self.pam = pam
     self.arguments = arguments
+    // Since polkit 127 its helper is root's, and serves whoever connects; its PAM_RUSER is the account itself.
+    process = .current(peers: pam.item(.service, is: "polkit-1"))
   }
 
   func result() -> Result {

@@ -1,8 +1,12 @@
 """The built module, called by the real libpam: result, messages, and how often it asked."""
 
+import os
+import shutil
+import socket
+
 import pytest
 
-from bed import become
+from bed import SERVICE, become, uid
 from pam import FAILS, NO_ANSWERS, NULL
 from scenario import PROMPT, RIGHT, WRONG, asked_once, fail, refused_unasked
 
@@ -123,6 +127,37 @@ def test_only_for_ones_own_account_or_by_real_root(alice, real, requester, resul
     assert outcome.result == result and outcome.messages == []
     assert outcome.prompts == ([PROMPT] if result == "SUCCESS" else [])
     assert (alice.record("alice") == before) == (result != "SUCCESS")
+
+
+def connected_by(name):
+    """For `prepare`: standard input is a connection that this person made."""
+
+    def prepare():
+        os.seteuid(uid(name))
+        ends = socket.socketpair()
+        os.seteuid(0)
+        os.dup2(ends[0].detach(), 0)
+        ends[1].detach()
+
+    return prepare
+
+
+@pytest.mark.parametrize(
+    "service, connected, result",
+    [
+        ("polkit-1", "alice", "SUCCESS"),
+        ("polkit-1", "root", "SUCCESS"),
+        ("polkit-1", "bob", "PERM_DENIED"),
+        ("login", "bob", "SUCCESS"),  # only of polkit is it known who is there
+    ],
+)
+def test_polkit_s_helper_asks_for_whoever_connected(alice, service, connected, result):
+    """Since polkit 127 it is root's, serves everybody on this machine, and has the account itself for PAM_RUSER."""
+    shutil.copy(alice.services / SERVICE, alice.services / service)
+    items = {"SERVICE": service, "RUSER": "alice"}
+    outcome = alice.authenticate("alice", RIGHT, items=items, prepare=connected_by(connected))
+    assert outcome.result == result
+    assert outcome.prompts == ([PROMPT] if result == "SUCCESS" else [])
 
 
 @pytest.mark.parametrize("items", [{"RHOST": "192.0.2.1"}, {"RHOST": "localhost"}, {"TTY": "ssh"}], ids=str)
