@@ -5,6 +5,8 @@ public import PasscodeSystem
 ///
 /// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
 ///   started.                                                                          test_helper.py
+/// - Real root MUST NOT start it: the file is _passcode's, and whoever took that account over would be root.
+///                                                                                     test_helper.py
 /// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
 public enum Helper {
   /// No option, argument or environment names another one.
@@ -63,9 +65,9 @@ public enum Helper {
     let status: FileStatus
     do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(Text(error.text)) }
     guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
-      status.mode & 0o6022 == 0o6000
+      status.mode & 0o6022 == 0o6000, ProcessIdentity.current().real != 0
     else {
-      throw fault("must be a file of _passcode:_passcode with mode 6755; see passcode-helper(8)")
+      throw fault("must be _passcode:_passcode with mode 6755, and isn't for root; see passcode-helper(8)")
     }
     HelperProcess.reapAbandoned(of: service.uid)
     do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }

@@ -82,9 +82,9 @@ def test_a_bad_configuration_is_said_so(own):
 # MARK: What may be wrong with the helper
 
 
-def unusable(machine, cause):
+def unusable(machine, cause, how=ALICE):
     """A refusal without a prompt, and one log line that names the cause."""
-    outcome = machine.authenticate("alice", RIGHT, **ALICE)
+    outcome = machine.authenticate("alice", RIGHT, **how)
     assert refused_unasked(outcome, "AUTHINFO_UNAVAIL")
     [line] = [line for line in machine.module_log() if "user=alice" in line.message]
     assert str(HELPER) in line.message and cause in line.message
@@ -111,6 +111,11 @@ def test_a_link_instead_of_a_helper(own):
     HELPER.rename(HELPER.with_name("elsewhere"))
     HELPER.symlink_to("elsewhere")
     unusable(own, "6755")
+
+
+def test_real_root_does_not_start_it(own):
+    """Whoever took _passcode over can replace it, and would be root by a host that only set its effective uid."""
+    unusable(own, "not for root", {"prepare": become("root", "alice")})
 
 
 def test_no_new_privileges(own):
