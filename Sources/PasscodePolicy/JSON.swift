@@ -1,5 +1,6 @@
 /// What stands between the quotes of a JSON string (RFC 8259): quotes, backslashes and control characters are
-/// escaped; a byte that isn't UTF-8 becomes U+FFFD.
+/// escaped; a byte that isn't UTF-8 becomes U+FFFD, and so does each of those from U+0080 to U+009F, by which some
+/// terminals are told things.
 ///
 /// Not by String, whose tables would be a twentieth of the tool.
 public func jsonEscaped(_ bytes: Bytes) -> Bytes {
@@ -9,7 +10,7 @@ public func jsonEscaped(_ bytes: Bytes) -> Bytes {
     let length = sequenceLength(rest)
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-    case 0..<0x20: text += Text("\\u00\(hexadecimal([byte]))").bytes
+    case 0..<0x20, 0x7f: text += Text("\\u00\(hexadecimal([byte]))").bytes
     default: if length == 0 { text.append(text: "\u{fffd}") } else { text += rest.prefix(length) }
     }
     rest = rest.dropFirst(max(1, length))
@@ -17,14 +18,14 @@ public func jsonEscaped(_ bytes: Bytes) -> Bytes {
   return text
 }
 
-/// How many bytes the first UTF-8 sequence has (RFC 3629, section 4); 0: it isn't one.
+/// How many bytes the first UTF-8 sequence has (RFC 3629, section 4); 0: it isn't one, or a control character's.
 private func sequenceLength(_ bytes: ArraySlice<UInt8>) -> Int {
   guard let first = bytes.first else { return 0 }
   let length: Int
   let least: UInt32
   switch first {
   case 0..<0x80: return 1
-  case 0xc0..<0xe0: (length, least) = (2, 0x80)
+  case 0xc0..<0xe0: (length, least) = (2, 0xa0)
   case 0xe0..<0xf0: (length, least) = (3, 0x800)
   case 0xf0..<0xf8: (length, least) = (4, 0x1_0000)
   default: return 0
