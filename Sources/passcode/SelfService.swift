@@ -133,7 +133,7 @@ struct SelfService {
   }
 
   private func showStatus() throws(Failure) -> ExitStatus {
-    report(try status(), session, store: configuration.options.policy.store)
+    try report(try status(), session, store: configuration.options.policy.store)
   }
 
   // MARK: Questions to the helper

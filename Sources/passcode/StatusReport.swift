@@ -6,16 +6,12 @@ func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   let account = try session.administeredAccount(vault)
   let status = try reporting { () throws(Fault) in try vault.status(account) }
-  return report(status, session, store: vault.configuration.options.policy.store)
+  return try report(status, session, store: vault.configuration.options.policy.store)
 }
 
 /// Prints one account's status; the exit status says whether there is a passcode.
-func report(_ status: Status, _ session: Session, store: Bytes) -> ExitStatus {
-  if session.wantsJSON {
-    Stream.output.write(status.json)
-  } else {
-    Stream.output.write(status.words(store))
-  }
+func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {
+  guard Stream.output.write(session.wantsJSON ? status.json : status.words(store)) else { throw unwritable }
   if status.state == .corrupt { return .unusable }
   return status.isEnrolled ? .done : .notEnrolled
 }

@@ -181,7 +181,10 @@ def test_exit_status_of_what_is_not_permitted(machine, command):
     assert answer.output == "" and one_line(answer.errors) and "root" in answer.errors
 
 
-@pytest.mark.parametrize("command", ["list", "list --json", "check-weak", "enroll --generate alice"])
+@pytest.mark.parametrize(
+    "command",
+    ["list", "list --json", "status alice", "status alice --json", "check-weak", "enroll --generate alice"],
+)
 def test_what_cannot_be_printed_is_said_so(alice, command):
     """A full disk is no short list; and who has a passcode that nobody was told is told that."""
     with open("/dev/full", "wb") as full:
