@@ -259,6 +259,10 @@ LOCKING = [
     "auth required \\\n pam_passcode.so\n@include common-auth",
     "auth sufficient pam_passcode.so\nauth required pam_deny.so",
     "auth [success=1 default=ignore] pam_passcode.so\nauth requisite pam_deny.so\nauth required pam_permit.so",
+    "auth sufficient pam_passcode.so\nauth required pam_deny.so\n@include common-account\n@include common-session",
+    "auth required pam_succeed_if.so user != root\nauth optional pam_gnome_keyring.so\n"
+    "auth sufficient pam_passcode.so\nauth required pam_faillock.so authfail",
+    "auth sufficient pam_passcode.so either\nauth required pam_unix.so use_first_pass",
     "@include common-auth\nsession required /lib/security/pam_passcode.so",
 ]
 INCLUDING = [
@@ -271,6 +275,8 @@ HARMLESS = [
     "auth sufficient pam_passcode.so\nauth required pam_unix.so",
     "auth Sufficient pam_passcode.so\n@include common-auth",
     "auth sufficient \\\n pam_passcode.so\n@include common-auth",
+    "auth sufficient pam_passcode.so either\nauth sufficient pam_unix.so try_first_pass\n"
+    "auth required pam_sss.so use_first_pass",
     "auth required pam_unix.so # formerly pam_passcode.so",
     "#auth required pam_passcode.so\nauth required pam_unix.so",
     "auth [success=done default=ignore] pam_passcode.so\n@include common-auth\nsession optional pam_passcode.so",
