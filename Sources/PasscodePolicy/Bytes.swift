@@ -64,6 +64,21 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 }
 
 extension ArraySlice<UInt8> {
+  /// What lies between the separators, before the first and after the last one; empty parts, too.
+  ///
+  /// The standard library's `split` would stand in a program once for each kind of collection and closure.
+  @inline(never)
+  public func parts(between separator: UInt8) -> [ArraySlice<UInt8>] {
+    var parts: [ArraySlice<UInt8>] = []
+    var start = startIndex
+    for index in indices where self[index] == separator {
+      parts.append(self[start..<index])
+      start = index + 1
+    }
+    parts.append(self[start...])
+    return parts
+  }
+
   /// The slice without blanks and tabs at either end.
   @inline(never)
   func trimmed() -> ArraySlice<UInt8> {

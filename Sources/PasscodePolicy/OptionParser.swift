@@ -23,7 +23,7 @@ public struct OptionParser {
     }
     var seen: UInt64 = 0
     var line = 0
-    for text in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+    for text in file.parts(between: UInt8(ascii: "\n")) {
       line += 1
       let place = OptionError.Place.file(path, line: line)
       let option = text.trimmed()

@@ -65,7 +65,7 @@ extension Schedule {
   public init?(_ text: ArraySlice<UInt8>) {
     var steps: [Step] = []
     var last: UInt64 = 0
-    for part in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+    for part in text.parts(between: UInt8(ascii: ",")) {
       guard steps.count < Schedule.mostSteps, let step = Step(part) else { return nil }
       // `reset` is longer than every time, and nothing is longer than `reset`.
       guard step.failures > steps.last?.failures ?? 0, step.delay.length > last else { return nil }

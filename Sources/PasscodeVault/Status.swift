@@ -58,7 +58,7 @@ extension Vault {
   public func list(_ show: (Status) -> Void) throws(Fault) {
     let store = try Store.open(configuration)
     var lengths = LengthReader(self)
-    let uids = try store.uids().sorted()
+    let uids = try store.uids()
     let accounts = Account.numbered(uids)
     for place in uids.indices {
       guard let reading = try read(store, uids[place]) else { continue }
