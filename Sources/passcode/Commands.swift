@@ -165,7 +165,8 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
 // MARK: -
 
 private func store(
-  _ account: Account, _ secrets: inout Secrets, _ vault: Vault, onlyFor mark: Bytes?, _ done: () -> Void
+  _ account: Account, _ secrets: inout Secrets, _ vault: Vault, onlyFor mark: Bytes?,
+  _ done: @escaping () -> Void
 ) throws(Failure) {
   do throws(Fault) {
     try vault.enroll(account, &secrets, replacing: mark, then: done)
