@@ -79,7 +79,7 @@ extension HelperRequest.Lengths {
   }
 
   private func isSound(_ length: Int) -> Bool {
-    length == 0 || length == 4 || length == 6
+    length == 0 || Answer.isLength(length)
   }
 }
 

@@ -45,7 +45,7 @@ public struct HelperStatus: Equatable, Sendable {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
     guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
-      [0, 4, 6].contains(length), reply.number(1) <= UInt64(UInt32.max),
+      length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000
     else { return nil }
     self.init(

@@ -16,8 +16,9 @@ public struct Options: Equatable, Sendable {
     /// Empty: there is no list.
     public var weakList = Bytes()
     public var cost = Cost(operations: 3, memory: 64 << 20)
-    /// How many may run Argon2 at once, 1 to 64; 0: as many as the machine bears.
+    /// How many may run Argon2 at once, 1 to `mostParallel`; 0: as many as the machine bears.
     public var maxParallel: UInt64 = 0
+    public static let mostParallel = 64
     public var selfEnroll = SelfEnroll.password
   }
 

@@ -102,6 +102,11 @@ extension Schedule.Delay {
   }
 }
 
+/// A time left in whole seconds, rounded up: nobody comes back too early.
+public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
+  milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1)
+}
+
 /// Seconds in a text like `90`, `90s`, `2m`, `1h` or `1d`; nil for anything else and beyond 365 days.
 func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
   guard let last = text.last else { return nil }

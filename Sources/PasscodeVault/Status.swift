@@ -113,7 +113,7 @@ extension Vault {
 
   private func unlockTime(_ standing: Standing) -> UInt64? {
     guard case .locked(let milliseconds) = standing else { return nil }
-    return clock.wall() + (milliseconds + 999) / 1_000
+    return clock.wall() + wholeSeconds(milliseconds)
   }
 
   /// A record as it is now, without its lock; nil if there is none.

@@ -73,7 +73,7 @@ extension Status {
 
   private var secondsLeft: UInt64 {
     guard case .locked(let milliseconds) = state else { return 0 }
-    return (milliseconds + 999) / 1_000
+    return wholeSeconds(milliseconds)
   }
 }
 
