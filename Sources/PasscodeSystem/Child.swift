@@ -58,7 +58,7 @@ public struct TemporaryDirectory: ~Copyable {
     try file.write(content, at: 0)
   }
 
-  /// Makes `name` another name of `target`. The corresponding C function is `symlinkat`.
+  /// Makes `name` a symbolic link to `target`. The corresponding C function is `symlink`.
   public func link(_ name: [UInt8], to target: [UInt8]) throws(Errno) {
     let full = path + [UInt8(ascii: "/")] + name
     try retrying {
