@@ -58,13 +58,6 @@ public final class Configuration: Sendable {
     try load(path: nil, arguments: [], access: .service)
   }
 
-  /// - Throws: a fault unless it is there, root's, and writable by nobody else.
-  public static func checkServiceFile(_ path: Bytes) throws(Fault) {
-    if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
-      throw Fault(.configuration, at: path, "no such file: without it no password can be proven")
-    }
-  }
-
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
     switch try Trust(access: access, subject: .configuration).open(path) {
     case .missing:
