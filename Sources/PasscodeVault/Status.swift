@@ -59,7 +59,9 @@ extension Vault {
     let store = try Store.open(configuration)
     var lengths = LengthReader(self)
     let uids = try store.uids()
-    let accounts = Account.numbered(uids)
+    let accounts = Account.numbered(uids) {
+      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
+    }
     for place in uids.indices {
       guard let reading = try read(store, uids[place]) else { continue }
       // One that is gone has the record's name, or none.
