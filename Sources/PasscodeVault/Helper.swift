@@ -121,27 +121,3 @@ public struct HelperLogin: ~Copyable {
     }
   }
 }
-
-extension Status {
-  /// What the helper told of an account.
-  public init(_ account: Account, _ told: HelperStatus) {
-    let until = SystemClock.wallSeconds() + wholeSeconds(told.milliseconds)
-    self.init(
-      account: account, isEnrolled: told.isEnrolled, length: told.length, state: State(told),
-      failures: told.failures, lockedUntil: told.state == .locked ? until : nil,
-      enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
-      lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess)
-  }
-}
-
-extension Status.State {
-  fileprivate init(_ told: HelperStatus) {
-    switch told.state {
-    case .ok: self = .ok
-    case .locked: self = .locked(milliseconds: told.milliseconds)
-    case .exhausted: self = .exhausted
-    case .disabled: self = .disabled
-    case .corrupt: self = .corrupt
-    }
-  }
-}
