@@ -35,6 +35,7 @@ public struct OptionRow: Sendable {
     case door
   }
 
+  /// Where it may be set.
   public let kind: Class
   public let name: Bytes
   /// The default as one would write it.

@@ -54,6 +54,7 @@ public struct Options: Equatable, Sendable {
       self.six = six
     }
 
+    /// Whether a new passcode may have so many digits.
     public func allow(_ length: Int) -> Bool {
       length == 4 && four || length == 6 && six
     }
@@ -64,6 +65,7 @@ public struct Options: Equatable, Sendable {
     public let operations: UInt64
     public let memory: UInt64
 
+    /// Passes that can be configured.
     public static let operationsRange: ClosedRange<UInt64> = 1...64
     /// From libsodium's least to 1 GiB.
     public static let memoryRange: ClosedRange<UInt64> = 8_192...1 << 30
@@ -79,6 +81,7 @@ public struct Options: Equatable, Sendable {
     case refuse, warn, allow
   }
 
+  /// Logins from another machine.
   public enum Remote: Equatable, Sendable {
     case deny, allow
   }
@@ -88,6 +91,7 @@ public struct Options: Equatable, Sendable {
     case password, no
   }
 
+  /// The passcode before any other login of this boot.
   public enum FirstLogin: Equatable, Sendable {
     case allow, deny
   }

@@ -26,8 +26,11 @@ public struct Schedule: Equatable, Sendable {
   /// At least one step; failures and delays both rise.
   public let steps: [Step]
 
+  /// Steps that a schedule can have.
   public static let mostSteps = 16
+  /// Failures that a step can name.
   public static let mostFailures: UInt32 = 1_000
+  /// Seconds: 30 days.
   public static let longestDelay: UInt64 = 30 * 24 * 3_600
 
   /// 3 failures, then 1 minute, and on like phones do: a flat minute alone would allow thousands of

@@ -11,6 +11,7 @@ public final class Configuration: Sendable {
   /// The folder it was read from, trustworthy with all above it; empty: it wasn't read from a file.
   private let folder: Bytes
 
+  /// Read where no other file is named, and always by the helper.
   public static var usualPath: Bytes { Bytes(text: "/etc/security/passcode.conf") }
 
   public init(options: Options, access: Access, isUsual: Bool = false, folder: Bytes = []) {

@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// The directory of the records: `<store>/<uid>`.
 ///
 /// A record file MUST never be replaced, and never unlinked while its account may be in use: it carries the
-/// lock. It appears whole, under its name, or not at all.
+/// lock. It appears whole, under its name, or not at all. test_corruption.py, test_power_loss.py
 ///
 /// Root's own record MUST be root's, and not the service account's: whoever took that over could make one.
 /// test_identity.py
