@@ -35,7 +35,8 @@ struct SelfService {
     let password = try askPassword()
     let new = try NewPasscode(session, vault(), account)
     try new.choose(&secrets)
-    let request = try makeRequest(new: secrets, line: password)
+    var request = try makeRequest(secrets)
+    request.copy(.line, of: password, to: .line)
     try done(ask(.enroll, request))
     return try new.announce(secrets)
   }
@@ -43,18 +44,13 @@ struct SelfService {
   func change() throws(Failure) -> ExitStatus {
     if session.isForced { throw .onlyRootForces }
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account) }
-    var old = try newSecrets()
-    let verdict = try verify("Old passcode: ", &old)
-    guard verdict == .granted else { return tell(verdict) }
     var secrets = try newSecrets()
-    secrets.copy(.code, of: old, to: .old)
+    let verdict = try verify("Old passcode: ", &secrets)
+    guard verdict == .granted else { return tell(verdict) }
+    secrets.copy(.code, to: .old)
     try NewPasscode(session, vault(), account).choose(&secrets)
-    let request = try makeRequest(old: old, new: secrets)
-    let reply = try ask(.change, request)
-    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
-    try done(reply)
-    session.say(.changed, account)
-    return .done
+    let request = try makeRequest(secrets)
+    return try finish(ask(.change, request), .changed)
   }
 
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
@@ -75,11 +71,7 @@ struct SelfService {
     } else if !takesPassword {
       throw .noAttempt
     }
-    let reply = try ask(.remove, secrets)
-    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
-    try done(reply)
-    session.say(.removed, account)
-    return .done
+    return try finish(ask(.remove, secrets), .removed)
   }
 
   func unlock() throws(Failure) -> ExitStatus {
@@ -137,6 +129,14 @@ struct SelfService {
     do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw Failure(error) }
   }
 
+  /// Says that it was done, or what the attempt came to that was to prove it.
+  private func finish(_ reply: HelperReply, _ act: Act) throws(Failure) -> ExitStatus {
+    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
+    try done(reply)
+    session.say(act, account)
+    return .done
+  }
+
   /// - Throws: unless it was done.
   private func done(_ reply: HelperReply) throws(Failure) {
     guard reply.kind == .done else { throw failure(reply) }
@@ -176,19 +176,11 @@ struct SelfService {
     if secrets.count(.line) == 0 { throw .cancelled }
   }
 
-  /// What goes to the helper: the new passcode from the field `code` of its secrets, and a password.
-  private func makeRequest(new: borrowing Secrets, line: borrowing Secrets) throws(Failure) -> Secrets {
+  /// What goes to the helper with a new passcode, which is in the field `code`; in `old` may be the one it replaces.
+  private func makeRequest(_ secrets: borrowing Secrets) throws(Failure) -> Secrets {
     var request = try newSecrets()
-    request.copy(.code, of: new, to: .other)
-    request.copy(.line, of: line, to: .line)
-    return request
-  }
-
-  /// What goes to the helper: the old and the new passcode.
-  private func makeRequest(old: borrowing Secrets, new: borrowing Secrets) throws(Failure) -> Secrets {
-    var request = try newSecrets()
-    request.copy(.code, of: old, to: .code)
-    request.copy(.code, of: new, to: .other)
+    request.copy(.old, of: secrets, to: .code)
+    request.copy(.code, of: secrets, to: .other)
     return request
   }
 
