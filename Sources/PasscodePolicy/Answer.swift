@@ -10,11 +10,16 @@ public enum Answer: Equatable, Sendable {
 
   /// - Parameter bytes: what was typed, without a newline; any length.
   public init(_ bytes: Span<UInt8>) {
-    switch bytes.count {
-    case 0: self = .empty
-    case 4, 6: self = Answer.areDigits(bytes) ? .passcode : .other
-    default: self = .other
+    if bytes.count == 0 {
+      self = .empty
+    } else {
+      self = Answer.isLength(bytes.count) && Answer.areDigits(bytes) ? .passcode : .other
     }
+  }
+
+  /// Whether a passcode can have so many digits.
+  public static func isLength(_ count: Int) -> Bool {
+    count == 4 || count == 6
   }
 
   private static func areDigits(_ bytes: Span<UInt8>) -> Bool {

@@ -21,6 +21,18 @@ public func decimal(_ digits: ArraySlice<UInt8>) -> UInt64? {
   return value
 }
 
+/// The number in decimal: the inverse of `decimal`.
+public func decimalDigits(_ number: UInt64) -> Bytes {
+  var digits = Bytes()
+  var rest = number
+  repeat {
+    digits.append(UInt8(ascii: "0") + UInt8(rest % 10))
+    rest /= 10
+  } while rest > 0
+  digits.reverse()
+  return digits
+}
+
 /// ASCII only: "٤" and "４" are digits to Unicode and nothing to a passcode.
 @inline(__always)
 public func isDigit(_ byte: UInt8) -> Bool {
@@ -63,7 +75,74 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   return hexadecimalDigit(value) == digit ? value : nil
 }
 
+/// The lowest `count` bytes of a number, 0 to 8, the lowest first.
+@inline(never)
+public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
+  var bytes = Bytes()
+  for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
+  return bytes
+}
+
+/// The number in `count` bytes from `offset` on, the lowest first: the inverse of `littleEndian`.
+///
+/// - Precondition: so many bytes are there; at most 8.
+@inline(never)
+public func littleEndianNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> UInt64 {
+  var number: UInt64 = 0
+  for index in 0..<count { number |= UInt64(bytes[offset + index]) << UInt64(index * 8) }
+  return number
+}
+
+extension Bytes {
+  /// The UTF-8 of a literal of ours.
+  public init(text: String) {
+    self = []
+    append(text: text)
+  }
+
+  @inline(never)
+  mutating func append(text: String) {
+    let utf8 = text.utf8.span
+    reserveCapacity(count + utf8.count)
+    for index in utf8.indices { append(utf8[index]) }
+  }
+
+  /// True if these bytes spell `text`.
+  public func spells(_ text: String) -> Bool {
+    self[...].spells(text)
+  }
+}
+
 extension ArraySlice<UInt8> {
+  /// True if these bytes spell `text`.
+  public func spells(_ text: String) -> Bool {
+    count == text.utf8.span.count && begins(with: text)
+  }
+
+  /// True if the first of these bytes spell `text`.
+  @inline(never)
+  func begins(with text: String) -> Bool {
+    let utf8 = text.utf8.span
+    guard count >= utf8.count else { return false }
+    for index in utf8.indices where self[startIndex + index] != utf8[index] { return false }
+    return true
+  }
+
+  /// What lies between the separators, before the first and after the last one; empty parts, too.
+  ///
+  /// The standard library's `split` would stand in a program once for each kind of collection and closure.
+  @inline(never)
+  public func parts(between separator: UInt8) -> [ArraySlice<UInt8>] {
+    var parts: [ArraySlice<UInt8>] = []
+    var start = startIndex
+    for index in indices where self[index] == separator {
+      parts.append(self[start..<index])
+      start = index + 1
+    }
+    parts.append(self[start...])
+    return parts
+  }
+
   /// The slice without blanks and tabs at either end.
   @inline(never)
   func trimmed() -> ArraySlice<UInt8> {

@@ -27,24 +27,22 @@ extension HelperReply {
   /// `granted` is repeated here, not decided: the helper said it, after the completed match of an attempt
   /// that it charged.
   public var verdict: Verdict? {
-    let milliseconds = number(1)
-    // No schedule has longer delays: nothing that is computed from it can overflow.
-    guard number(0) <= UInt64(UInt32.max), milliseconds <= Schedule.longestDelay * 1_000 else { return nil }
-    let failures = UInt32(number(0))
+    let (first, second) = (number(0), number(1))
+    // No schedule has longer delays: nothing that is computed from it can overflow. Attempts left, in its place, fit.
+    guard first <= UInt64(UInt32.max), second <= Schedule.longestDelay * 1_000 else { return nil }
+    let failures = UInt32(first)
     switch kind {
     case .granted: return .granted
-    case .wrong:
-      // At most so many are left as a schedule has: they fit, too.
-      return .wrong(.open(attemptsLeft: UInt32(milliseconds)), failures: failures)
-    case .wrongAndLocked: return .wrong(.locked(milliseconds: milliseconds), failures: failures)
+    case .wrong: return .wrong(.open(attemptsLeft: UInt32(second)), failures: failures)
+    case .wrongAndLocked: return .wrong(.locked(milliseconds: second), failures: failures)
     case .wrongAndExhausted: return .wrong(.exhausted, failures: failures)
-    case .locked: return .locked(milliseconds: milliseconds, failures: failures)
+    case .locked: return .locked(milliseconds: second, failures: failures)
     case .exhausted: return .exhausted(failures: failures)
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled
     case .notPermitted: return .notPermitted(.otherAccount)
     case .beforeLogin: return .notPermitted(.firstLogin)
-    case .unavailable: return .unavailable(Fault(failures == 1 ? .configuration : .helper, Text(text)))
+    case .unavailable: return .unavailable(Fault(first == 1 ? .configuration : .helper, Text(text)))
     case .open, .status, .done, .wrongPassword, .closed, .refused: return nil
     }
   }

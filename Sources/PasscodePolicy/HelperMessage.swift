@@ -25,6 +25,7 @@
 /// - Secrets aren't part of the head: they go from guarded memory to guarded memory, and are in no Array.
 public struct HelperRequest: Equatable, Sendable {
   public static let headLength = 10
+  /// Bytes; as many as `Secrets` has room for.
   public static let longestPassword = 512
 
   /// Bytes of each secret that follows the head, in this order.
@@ -53,6 +54,7 @@ public struct HelperRequest: Equatable, Sendable {
     self.lengths = lengths
   }
 
+  /// As it is sent: `headLength` bytes.
   public func head() -> Bytes {
     [
       1, operation.rawValue, low(uid), low(uid >> 8), low(uid >> 16), low(uid >> 24), wantsLogin ? 1 : 0,
@@ -79,7 +81,7 @@ extension HelperRequest.Lengths {
   }
 
   private func isSound(_ length: Int) -> Bool {
-    length == 0 || length == 4 || length == 6
+    length == 0 || Answer.isLength(length)
   }
 }
 
@@ -133,7 +135,9 @@ public struct HelperReply: Equatable, Sendable {
     var hasText: Bool { self == .unavailable || self == .refused }
   }
 
+  /// So many numbers every reply has.
   public static let numbers = 5
+  /// Bytes.
   public static let longestText = 1_024
   /// As long is a reply without text.
   public static let textOffset = 2 + numbers * 8

@@ -1,7 +1,7 @@
 /// What the helper can be asked, who may ask it, and what proves it: the whole table.
 ///
 /// - A row MUST name every right that it gives; what no row gives, nobody has.          HelperOperationTests
-/// - Only an account's own person (by the helper's real uid) or root is answered.       test_helper.py
+/// - Only an account's own person (by the helper's real uid) or root is answered.       test_helper_attacks.py
 /// - What sets, forgets or forgives a passcode is proven by a secret, each time: an unlocked
 ///   session, or a program of the person's, has none of them.                           test_selfservice.py
 public enum HelperOperation: UInt8, CaseIterable, Sendable {
@@ -39,6 +39,7 @@ extension HelperOperation {
     public let isForSuspended: Bool
   }
 
+  /// Its row.
   public var row: Row {
     switch self {
     case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForSuspended: true)

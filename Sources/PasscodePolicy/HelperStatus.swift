@@ -18,8 +18,11 @@ public struct HelperStatus: Equatable, Sendable {
   public var isEnrolled: Bool
   /// 4 or 6; nil: not known.
   public var length: Int?
+  /// Consecutive ones.
   public var failures: UInt32
+  /// Left, where locked; else 0. At most `Schedule.longestDelay`.
   public var milliseconds: UInt64
+  /// Wall clock, seconds since 1970; 0: never, or not known. So is the next.
   public var enrolledAt: UInt64
   public var lastSuccess: UInt64
 
@@ -35,6 +38,7 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = 0
   }
 
+  /// As the helper sends it.
   public var reply: HelperReply {
     let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4
     return HelperReply(.status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess])
@@ -45,7 +49,7 @@ public struct HelperStatus: Equatable, Sendable {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
     guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
-      [0, 4, 6].contains(length), reply.number(1) <= UInt64(UInt32.max),
+      length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000
     else { return nil }
     self.init(

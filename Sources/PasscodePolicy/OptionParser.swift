@@ -5,9 +5,12 @@
 /// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
 /// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.
 public struct OptionParser {
+  /// Bytes; a larger one is an error.
   public static let largestFile = 65_536
+  /// Bytes.
   public static let longestLine = 1_200
 
+  /// The defaults, but for what was taken.
   public private(set) var options: Options
 
   public init(_ options: Options = Options()) {
@@ -23,7 +26,7 @@ public struct OptionParser {
     }
     var seen: UInt64 = 0
     var line = 0
-    for text in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+    for text in file.parts(between: UInt8(ascii: "\n")) {
       line += 1
       let place = OptionError.Place.file(path, line: line)
       let option = text.trimmed()
@@ -139,6 +142,7 @@ public struct OptionError: Error, Equatable, Sendable {
     }
   }
 
+  /// What every door makes of it.
   public var fault: Fault {
     Fault(.configuration, text)
   }

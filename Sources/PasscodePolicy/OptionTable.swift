@@ -35,6 +35,7 @@ public struct OptionRow: Sendable {
     case door
   }
 
+  /// Where it may be set.
   public let kind: Class
   public let name: Bytes
   /// The default as one would write it.
@@ -147,7 +148,10 @@ extension Options.Policy {
   }
 
   private mutating func setMaxParallel(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let places = value.spells("auto") ? 0 : number(value, in: 1...64) else { return false }
+    guard let places = value.spells("auto") ? 0 : number(value, in: 1...UInt64(Options.Policy.mostParallel))
+    else {
+      return false
+    }
     maxParallel = places
     return true
   }
@@ -235,7 +239,7 @@ private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
 /// directory can be named and checked.
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }
-  let parts = text.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+  let parts = text.dropFirst().parts(between: UInt8(ascii: "/"))
   return parts.allSatisfy { !$0.isEmpty && !$0.spells(".") && !$0.spells("..") }
 }
 

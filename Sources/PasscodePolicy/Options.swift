@@ -16,8 +16,9 @@ public struct Options: Equatable, Sendable {
     /// Empty: there is no list.
     public var weakList = Bytes()
     public var cost = Cost(operations: 3, memory: 64 << 20)
-    /// How many may run Argon2 at once, 1 to 64; 0: as many as the machine bears.
+    /// How many may run Argon2 at once, 1 to `mostParallel`; 0: as many as the machine bears.
     public var maxParallel: UInt64 = 0
+    public static let mostParallel = 64
     public var selfEnroll = SelfEnroll.password
   }
 
@@ -53,6 +54,7 @@ public struct Options: Equatable, Sendable {
       self.six = six
     }
 
+    /// Whether a new passcode may have so many digits.
     public func allow(_ length: Int) -> Bool {
       length == 4 && four || length == 6 && six
     }
@@ -63,6 +65,7 @@ public struct Options: Equatable, Sendable {
     public let operations: UInt64
     public let memory: UInt64
 
+    /// Passes that can be configured.
     public static let operationsRange: ClosedRange<UInt64> = 1...64
     /// From libsodium's least to 1 GiB.
     public static let memoryRange: ClosedRange<UInt64> = 8_192...1 << 30
@@ -78,6 +81,7 @@ public struct Options: Equatable, Sendable {
     case refuse, warn, allow
   }
 
+  /// Logins from another machine.
   public enum Remote: Equatable, Sendable {
     case deny, allow
   }
@@ -87,6 +91,7 @@ public struct Options: Equatable, Sendable {
     case password, no
   }
 
+  /// The passcode before any other login of this boot.
   public enum FirstLogin: Equatable, Sendable {
     case allow, deny
   }

@@ -22,9 +22,9 @@ public struct PersonalData: Equatable, Sendable {
   public init(userName: Bytes, gecos: Bytes, uid: UInt32, home: Bytes) {
     addGecos(gecos)
     addNumber(.userID, decimalDigits(UInt64(uid)))
-    add(.userName, digits(userName))
+    add(.userName, digits(userName[...]))
     add(.spelledName, spelled(userName[...]))
-    for component in home.split(separator: UInt8(ascii: "/")) { add(.home, digits(Bytes(component))) }
+    for component in home[...].parts(between: UInt8(ascii: "/")) { add(.home, digits(component)) }
     addYears(userName)
     addYears(home)
   }
@@ -42,21 +42,20 @@ public struct PersonalData: Equatable, Sendable {
 
 extension PersonalData {
   private mutating func addGecos(_ gecos: Bytes) {
-    var field = 0
-    for text in gecos.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-      switch field {
-      case 0: addFullName(text)
-      case 1: addNumber(.room, digits(Bytes(text)))
-      case 2, 3: add(.phone, digits(Bytes(text)))
-      default: add(.details, digits(Bytes(text)))
+    let fields = gecos[...].parts(between: UInt8(ascii: ","))
+    for index in fields.indices {
+      switch index {
+      case 0: addFullName(fields[index])
+      case 1: addNumber(.room, digits(fields[index]))
+      case 2, 3: add(.phone, digits(fields[index]))
+      default: add(.details, digits(fields[index]))
       }
-      field += 1
     }
   }
 
   private mutating func addFullName(_ name: ArraySlice<UInt8>) {
-    add(.fullName, digits(Bytes(name)))
-    for word in name.split(separator: UInt8(ascii: " ")) { add(.spelledName, spelled(word)) }
+    add(.fullName, digits(name))
+    for word in name.parts(between: UInt8(ascii: " ")) { add(.spelledName, spelled(word)) }
   }
 
   /// A number is also typed with zeros before it, to fill it up: room 12 as 0012, uid 1000 as 001000.
@@ -69,21 +68,34 @@ extension PersonalData {
 
   /// The years in a name: its runs of exactly four digits, and of two as in `bob87`.
   private mutating func addYears(_ name: Bytes) {
-    for run in name.split(whereSeparator: { !isDigit($0) }) {
-      if run.count == 4 { add(.nameYear, Bytes(run)) }
-      if run.count == 2 {
-        add(.nameYear, Bytes(text: "19") + run)
-        add(.nameYear, Bytes(text: "20") + run)
+    var run = Bytes()
+    for byte in name {
+      if isDigit(byte) {
+        run.append(byte)
+      } else {
+        addYear(run)
+        run = []
       }
+    }
+    addYear(run)
+  }
+
+  private mutating func addYear(_ run: Bytes) {
+    if run.count == 4 { add(.nameYear, run) }
+    if run.count == 2 {
+      add(.nameYear, Bytes(text: "19") + run)
+      add(.nameYear, Bytes(text: "20") + run)
     }
   }
 
+  @inline(never)
   private mutating func add(_ kind: Kind, _ digits: Bytes) {
     if digits.count >= 4 { traces.append(Trace(kind: kind, digits: digits)) }
   }
 
   /// The digits of a text, whatever stands between them: 0171-23 45 becomes 01712345.
-  private func digits(_ text: Bytes) -> Bytes {
+  @inline(never)
+  private func digits(_ text: ArraySlice<UInt8>) -> Bytes {
     var digits = Bytes()
     for byte in text where isDigit(byte) { digits.append(byte) }
     return digits

@@ -26,8 +26,11 @@ public struct Schedule: Equatable, Sendable {
   /// At least one step; failures and delays both rise.
   public let steps: [Step]
 
+  /// Steps that a schedule can have.
   public static let mostSteps = 16
+  /// Failures that a step can name.
   public static let mostFailures: UInt32 = 1_000
+  /// Seconds: 30 days.
   public static let longestDelay: UInt64 = 30 * 24 * 3_600
 
   /// 3 failures, then 1 minute, and on like phones do: a flat minute alone would allow thousands of
@@ -65,7 +68,7 @@ extension Schedule {
   public init?(_ text: ArraySlice<UInt8>) {
     var steps: [Step] = []
     var last: UInt64 = 0
-    for part in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+    for part in text.parts(between: UInt8(ascii: ",")) {
       guard steps.count < Schedule.mostSteps, let step = Step(part) else { return nil }
       // `reset` is longer than every time, and nothing is longer than `reset`.
       guard step.failures > steps.last?.failures ?? 0, step.delay.length > last else { return nil }
@@ -100,6 +103,11 @@ extension Schedule.Delay {
     case .reset: .max
     }
   }
+}
+
+/// A time left in whole seconds, rounded up: nobody comes back too early.
+public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
+  milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1)
 }
 
 /// Seconds in a text like `90`, `90s`, `2m`, `1h` or `1d`; nil for anything else and beyond 365 days.

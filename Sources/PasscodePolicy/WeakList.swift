@@ -7,8 +7,8 @@
 public struct WeakList: Equatable, Sendable {
   public static let largestFile = OptionParser.largestFile
 
-  /// Ascending; a code's value, plus a million for six digits: 0123 and 000123 are different codes.
-  private var entries: [UInt32] = []
+  /// One bit a code, those of four digits first: 0123 and 000123 are different codes. Empty: there are none.
+  private var codes: [UInt64] = []
 
   public init() {}
 
@@ -18,7 +18,7 @@ public struct WeakList: Equatable, Sendable {
       throw OptionError(.fileTooLarge, at: .file(path, line: 1), text: [])
     }
     var line = 0
-    for text in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+    for text in file.parts(between: UInt8(ascii: "\n")) {
       line += 1
       let code = text.prefix { $0 != UInt8(ascii: "#") }.trimmed()
       if code.isEmpty { continue }
@@ -26,24 +26,19 @@ public struct WeakList: Equatable, Sendable {
         throw OptionError(
           .badValue(allowed: Bytes(text: "4 or 6 digits")), at: .file(path, line: line), text: Bytes(code))
       }
-      entries.append(WeakList.entry(code.span))
+      if codes.isEmpty { codes = [UInt64](repeating: 0, count: (10_000 + 1_000_000) / 64 + 1) }
+      let place = WeakList.place(code.span)
+      codes[place / 64] |= 1 << UInt64(place % 64)
     }
-    entries.sort()
   }
 
   /// - Parameter code: 4 or 6 ASCII digits.
   func contains(_ code: Span<UInt8>) -> Bool {
-    let wanted = WeakList.entry(code)
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle] < wanted { low = middle + 1 } else { high = middle }
-    }
-    return low < entries.count && entries[low] == wanted
+    let place = WeakList.place(code)
+    return !codes.isEmpty && codes[place / 64] >> UInt64(place % 64) & 1 == 1
   }
 
-  private static func entry(_ code: Span<UInt8>) -> UInt32 {
-    UInt32(Weakness.number(code)) + (code.count == 6 ? 1_000_000 : 0)
+  private static func place(_ code: Span<UInt8>) -> Int {
+    Weakness.number(code) + (code.count == 6 ? 10_000 : 0)
   }
 }

@@ -26,7 +26,7 @@ public enum Words {
 
   /// A time in words, rounded up, so that nobody comes back too early: "45 seconds", "3 minutes".
   public static func remaining(_ milliseconds: UInt64) -> Text {
-    let seconds = max(1, milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))
+    let seconds = max(1, wholeSeconds(milliseconds))
     switch seconds {
     case ..<60: return count(seconds, "second")
     case ..<5_401: return count((seconds + 59) / 60, "minute")

@@ -68,12 +68,3 @@ extension Account {
     return ([UInt8](gecos.prefix { $0 != 0 }), [UInt8](home.prefix { $0 != 0 }))
   }
 }
-
-/// The bytes of a C string, without its NUL.
-///
-/// - Precondition: NUL-terminated.
-@inline(never)
-public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
-  // SAFETY: strnlen stays within a NUL-terminated string.
-  unsafe UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)).map { $0 }
-}

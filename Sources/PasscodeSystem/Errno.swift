@@ -37,23 +37,3 @@ func retrying<Number: SignedInteger>(_ call: () -> Number) throws(Errno) -> Numb
     if error.code != EINTR { throw error }
   }
 }
-
-/// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
-/// (the parser and `Record.canKeep` refuse control characters).
-func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-  let terminated = bytes + [0]
-  // SAFETY: the array lives through the call, ends in NUL, and UInt8 and CChar have one layout.
-  return unsafe terminated.withUnsafeBufferPointer { buffer in
-    unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-      guard let start = text.baseAddress else { preconditionFailure("an array with a NUL is not empty") }
-      return unsafe body(start)
-    }
-  }
-}
-
-/// The bytes of a literal of ours.
-@inline(never)
-func literal(_ text: StaticString) -> [UInt8] {
-  // SAFETY: a StaticString's bytes live for ever.
-  unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).map { $0 }
-}

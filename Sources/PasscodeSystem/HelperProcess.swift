@@ -4,7 +4,7 @@ internal import CSystem
 ///
 /// - Every wait MUST end, however little comes how slowly, and whatever signals the host gets: by how long nothing
 ///   moves, and by how long it takes.                      test_helper_time.py, HelperProcessTests
-/// - What it sends MUST be bounded.                                                    test_helper.py
+/// - What is taken from it MUST be bounded.                                            test_helper.py
 /// - How the process ends MUST decide nothing: a host may ignore SIGCHLD, or wait for all its children
 ///   itself. What counts is one whole reply.                                           test_helper_host.py
 /// - No signal handler, mask or descriptor of the host MUST be touched; a closed connection is an error,

@@ -88,7 +88,7 @@ extension Secrets {
   }
 }
 
-/// Effective and saved group of this process. The corresponding C function is `getegid`.
+/// The effective group of this process: the one that a setgid bit gave it. The corresponding C function is `getegid`.
 public func effectiveGroup() -> UInt32 {
   getegid()
 }

@@ -47,6 +47,17 @@ public func exitProcess(_ status: Int32) -> Never {
   exit(status)
 }
 
+/// The file that this program was started from. The corresponding file is /proc/self/exe.
+public func programPath() -> [UInt8]? {
+  var buffer = [CChar](repeating: 0, count: 4_096)
+  let link = literal("/proc/self/exe")
+  guard let length = try? retrying({ unsafe withCString(link) { unsafe readlink($0, &buffer, 4_095) } })
+  else {
+    return nil
+  }
+  return buffer.prefix(length).map { UInt8(bitPattern: $0) }
+}
+
 /// While one exists, no signal that can be blocked reaches this thread.
 public struct SignalsBlocked: ~Copyable {
   private var before = sigset_t()
@@ -89,4 +100,10 @@ public enum Machine {
 
   /// Bytes of memory, asked for once. The corresponding C function is `sysinfo`.
   public static var memory: UInt64 { cs_all_memory() }
+}
+
+/// The folders where libpam of this machine's distribution keeps its modules.
+public func moduleDirectories() -> [[UInt8]] {
+  // SAFETY: a constant, NUL-terminated string.
+  [unsafe bytes(cs_module_directory()), literal("/usr/lib/security"), literal("/usr/lib64/security")]
 }

@@ -66,12 +66,14 @@ public struct Sodium: Sendable {
   private var lineCount = 0
 
   /// nil: no memory. The corresponding C function is `sodium_malloc`.
+  @inline(never)
   public init?(_ sodium: Sodium) {
     guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Field.total) else { return nil }
     unsafe base = memory
     unsafe sodium_memzero(base, Field.total)
   }
 
+  @inline(never)
   deinit {
     // SAFETY: base came from sodium_malloc, and has one owner: this, who keeps it, or nobody after it is freed.
     unsafe sodium_memzero(base, Field.total)

@@ -15,7 +15,7 @@ extension Vault {
   /// - Parameter mark: `Login.provenMark` of the old passcode's proof; if the credential is
   ///   another one by now, it is a fault. nil: whatever is there.
   public func enroll(
-    _ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil, then done: () -> Void = {}
+    _ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil, then done: (() -> Void)? = nil
   ) throws(Fault) {
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
@@ -34,7 +34,7 @@ extension Vault {
       defer { _ = undisturbed }
       try check(mark, record.current)
       try enroll(account, &record, &secrets)
-      done()
+      done?()
     }
   }
 
@@ -88,67 +88,84 @@ extension Vault {
   /// - Parameter mark: as for `enroll`.
   /// - Returns: whether there was one.
   public func remove(
-    _ account: Account, proven mark: Bytes? = nil, then done: () -> Void = {}
+    _ account: Account, proven mark: Bytes? = nil, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool {
-    try change(account, then: { if $0 { done() } }) { (before: Record?) throws(Fault) in
-      if let before { try check(mark, before) }
-      var removed = Record(uid: account.uid, name: before?.name ?? account.name, generation: 0)
-      removed.suspended = before?.suspended ?? false
-      guard let before else { return (removed, true) }
-      return before.state == .removed ? (nil, false) : (removed, true)
-    } ?? false
+    try carryOut(.removal(proven: mark), account, then: done) ?? false
   }
 
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there were failures to forget; nil if not enrolled.
-  public func unlock(_ account: Account, then done: () -> Void = {}) throws(Fault) -> Bool? {
-    let unlocked = try change(account, then: { if $0 == .done { done() } }) {
-      (before: Record?) throws(Fault) -> (Record?, Unlocked) in
-      guard var record = before else { throw corrupt(account) }
-      guard record.state != .removed, try isSameAccount(record, account) else { return (nil, .notEnrolled) }
-      guard record.ledger != .clear else { return (nil, .nothing) }
-      record.ledger = .clear
-      return (record, .done)
-    }
-    switch unlocked {
-    case .done: return true
-    case .nothing: return false
-    case .notEnrolled, nil: return nil
-    }
+  public func unlock(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool? {
+    try carryOut(.unlocking, account, then: done)
   }
 
   /// Suspends the passcode, or ends that. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether that changed anything; nil if there is no record.
   public func suspend(
-    _ account: Account, _ suspended: Bool, then done: () -> Void = {}
+    _ account: Account, _ suspended: Bool, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
-    try change(account, then: { if $0 { done() } }) { (before: Record?) throws(Fault) in
+    try carryOut(.suspension(suspended), account, then: done)
+  }
+}
+
+// MARK: - Acts that only need the record
+
+extension Vault {
+  private enum Act {
+    case removal(proven: Bytes?)
+    case unlocking
+    /// Its beginning, or its end.
+    case suspension(Bool)
+  }
+
+  /// What an act makes of a record.
+  private enum Decision {
+    case write(Record)
+    /// There is nothing to do.
+    case leave
+    /// There is nothing to do it to.
+    case notEnrolled
+  }
+
+  /// - Parameter before: nil where the record is damaged.
+  private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
+    switch act {
+    case .removal(let mark): return try decideRemoval(account, before, mark)
+    case .unlocking:
+      guard var record = before else { throw corrupt(account) }
+      guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
+      guard record.ledger != .clear else { return .leave }
+      record.ledger = .clear
+      return .write(record)
+    case .suspension(let suspended):
       guard var record = before else { throw corrupt(account) }
       // Somebody else's from before the uid was given away: the suspension is today's account's.
       if try !isSameAccount(record, account) {
         record = Record(uid: account.uid, name: account.name, generation: 0)
       }
-      guard record.suspended != suspended else { return (nil, false) }
+      guard record.suspended != suspended else { return .leave }
       record.suspended = suspended
-      return (record, true)
+      return .write(record)
     }
   }
 
-  private enum Unlocked {
-    case done, nothing, notEnrolled
+  private func decideRemoval(_ account: Account, _ before: Record?, _ mark: Bytes?) throws(Fault) -> Decision
+  {
+    guard let before else { return .write(Record(uid: account.uid, name: account.name, generation: 0)) }
+    try check(mark, before)
+    if before.state == .removed { return .leave }
+    var removed = Record(uid: account.uid, name: before.name, generation: 0)
+    removed.suspended = before.suspended
+    return .write(removed)
   }
 
-  /// Under the record's lock, replaces it by what `decide` makes of it; nil: it stays.
+  /// Under the record's lock, replaces it by what the act makes of it.
   ///
-  /// - Parameters:
-  ///   - done: gets what `decide` says, once that is written.
-  ///   - decide: gets nil where the record is damaged.
-  /// - Returns: what `decide` says; nil where there is no record.
-  func change<Answer>(
-    _ account: Account, then done: (Answer) -> Void, _ decide: (Record?) throws(Fault) -> (Record?, Answer)
-  ) throws(Fault) -> Answer? {
+  /// - Parameter done: is called once a replacement is written.
+  /// - Returns: whether it was replaced; nil where there is no record, or nobody enrolled.
+  private func carryOut(_ act: Act, _ account: Account, then done: (() -> Void)?) throws(Fault) -> Bool? {
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .full) {
     case .missing: return nil
@@ -156,15 +173,24 @@ extension Vault {
     case .locked(var record):
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      let (replacement, answer) = try decide(record.isCorrupt ? nil : record.current)
+      let decision = try decide(act, account, record.isCorrupt ? nil : record.current)
       do throws(Errno) {
         // Also where nothing changes: an act that was cut off after its first slot is finished by repeating it.
-        if let replacement { try record.replace(replacement) } else { try record.update { _ in } }
+        if case .write(let replacement) = decision {
+          try record.replace(replacement)
+        } else {
+          try record.update { _ in }
+        }
       } catch {
         throw unwritten(account, error)
       }
-      done(answer)
-      return answer
+      switch decision {
+      case .write:
+        done?()
+        return true
+      case .leave: return false
+      case .notEnrolled: return nil
+      }
     }
   }
 }
@@ -204,7 +230,8 @@ extension Vault {
     guard closed == 0 else {
       throw Fault(
         .key, at: policy.keyFile,
-        "\(closed) enrolled passcode(s) don't open with it: restore the right key from a backup, or enroll them again")
+        "\(closed) enrolled passcode(s) don't open with it: restore the right key from a backup, or enroll them again"
+      )
     }
   }
 

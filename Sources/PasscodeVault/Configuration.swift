@@ -11,6 +11,7 @@ public final class Configuration: Sendable {
   /// The folder it was read from, trustworthy with all above it; empty: it wasn't read from a file.
   private let folder: Bytes
 
+  /// Read where no other file is named, and always by the helper.
   public static var usualPath: Bytes { Bytes(text: "/etc/security/passcode.conf") }
 
   public init(options: Options, access: Access, isUsual: Bool = false, folder: Bytes = []) {
@@ -56,13 +57,6 @@ public final class Configuration: Sendable {
   /// The usual file, for the helper: nothing that its caller says counts.
   public static func loadForService() throws(Fault) -> Configuration {
     try load(path: nil, arguments: [], access: .service)
-  }
-
-  /// - Throws: a fault unless it is there, root's, and writable by nobody else.
-  public static func checkServiceFile(_ path: Bytes) throws(Fault) {
-    if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
-      throw Fault(.configuration, at: path, "no such file: without it no password can be proven")
-    }
   }
 
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

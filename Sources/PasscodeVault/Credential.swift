@@ -35,7 +35,7 @@ struct Credential {
       )
     }
     guard Options.Cost.operationsRange.contains(fields.1), Options.Cost.memoryRange.contains(fields.2),
-      fields.3 == 4 || fields.3 == 6
+      Answer.isLength(fields.3)
     else { return nil }
     salt = fields.0
     cost = Options.Cost(operations: fields.1, memory: fields.2)

@@ -61,7 +61,7 @@ public enum Helper {
   public static var senseless: Fault { fault("its answer makes no sense") }
 
   private static func start() throws(Fault) -> HelperProcess {
-    guard let service = serviceAccount() else { throw fault("there is no account _passcode") }
+    let service = try account()
     let status: FileStatus
     do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(Text(error.text)) }
     guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
@@ -73,7 +73,14 @@ public enum Helper {
     do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }
   }
 
-  private static func fault(_ problem: Text) -> Fault {
+  /// The account that it is to become.
+  public static func account() throws(Fault) -> Account {
+    guard let account = serviceAccount() else { throw fault("there is no account _passcode") }
+    return account
+  }
+
+  /// For what keeps it from answering.
+  public static func fault(_ problem: Text) -> Fault {
     Fault(.helper, at: path, problem)
   }
 }
@@ -113,30 +120,6 @@ public struct HelperLogin: ~Copyable {
       return verdict
     } catch {
       return .unavailable(error)
-    }
-  }
-}
-
-extension Status {
-  /// What the helper told of an account.
-  public init(_ account: Account, _ told: HelperStatus) {
-    let until = SystemClock.wallSeconds() + (told.milliseconds + 999) / 1_000
-    self.init(
-      account: account, isEnrolled: told.isEnrolled, length: told.length, state: State(told),
-      failures: told.failures, lockedUntil: told.state == .locked ? until : nil,
-      enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
-      lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess)
-  }
-}
-
-extension Status.State {
-  fileprivate init(_ told: HelperStatus) {
-    switch told.state {
-    case .ok: self = .ok
-    case .locked: self = .locked(milliseconds: told.milliseconds)
-    case .exhausted: self = .exhausted
-    case .disabled: self = .disabled
-    case .corrupt: self = .corrupt
     }
   }
 }

@@ -8,11 +8,11 @@ extension Vault {
     guard let store = try? Store.open(configuration), let file = try? store.open(uid),
       let inode = try? file.status().inode, let locks = try? readKernelFile(Bytes(text: "/proc/locks"))
     else { return nil }
-    for line in locks.split(separator: UInt8(ascii: "\n")) {
+    for line in locks[...].parts(between: UInt8(ascii: "\n")) {
       // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF; those who wait have an arrow.
-      let words = line.split(separator: UInt8(ascii: " "))
+      let words = line.parts(between: UInt8(ascii: " ")).filter { !$0.isEmpty }
       guard words.count >= 6, words[1].spells("FLOCK"), let process = decimal(words[4]) else { continue }
-      guard let number = words[5].split(separator: UInt8(ascii: ":")).last, decimal(number) == inode else {
+      guard let number = words[5].parts(between: UInt8(ascii: ":")).last, decimal(number) == inode else {
         continue
       }
       return "process \(process)\(name(process))"

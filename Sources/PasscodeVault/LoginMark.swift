@@ -19,6 +19,7 @@ public struct LoginMark {
 
   private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".login") }
 
+  /// Whether the account has logged in so; in doubt it has not.
   public var isSet: Bool {
     guard case .found = try? Trust(access: access, subject: .store).open(RunFolder.path) else { return false }
     // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.
@@ -34,26 +35,5 @@ public struct LoginMark {
     } catch {
       if error != .exists { throw error }
     }
-  }
-}
-
-/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't.
-enum RunFolder {
-  static var path: Bytes { Bytes(text: "/run/passcode") }
-
-  @inline(never)
-  static func open(_ access: Access) throws(Errno) -> Descriptor {
-    do throws(Errno) {
-      return try Descriptor.open(path, .directory)
-    } catch {
-      guard error == .noEntry, access == .root else { throw error }
-    }
-    try makeDirectory(path, mode: 0o700)
-    let folder = try Descriptor.open(path, .directory)
-    if let owner = serviceAccount() {
-      try folder.setOwner(owner.uid, group: 0)
-      try folder.setMode(0o2770)
-    }
-    return folder
   }
 }

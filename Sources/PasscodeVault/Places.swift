@@ -14,10 +14,9 @@ internal import PasscodeSystem
 /// - Waiting MUST end: when no place was taken for 9 s (all holders are stuck: the attempt goes on without
 ///   a place, and that is logged), or after 120 s of movement (`unavailable`, uncharged).
 enum Places {
-  static let most = 64
   private static var name: Bytes { Bytes(text: "places") }
 
-  private static var nothing: Bytes { Bytes(repeating: 0, count: most) }
+  private static var nothing: Bytes { Bytes(repeating: 0, count: Options.Policy.mostParallel) }
 
   /// A held place, given back when it goes.
   struct Held: ~Copyable {
@@ -84,8 +83,8 @@ extension Options.Policy {
   /// How many may hash at once: as configured, or one for each processor, and no more than a quarter of the
   /// machine's memory holds.
   var places: Int {
-    if maxParallel > 0 { return min(Int(maxParallel), Places.most) }
+    if maxParallel > 0 { return min(Int(maxParallel), Options.Policy.mostParallel) }
     let byMemory = Machine.memory / 4 / max(cost.memory, 1)
-    return max(1, min(Machine.processors, Int(clamping: byMemory), Places.most))
+    return max(1, min(Machine.processors, Int(clamping: byMemory), Options.Policy.mostParallel))
   }
 }

@@ -58,8 +58,10 @@ extension Vault {
   public func list(_ show: (Status) -> Void) throws(Fault) {
     let store = try Store.open(configuration)
     var lengths = LengthReader(self)
-    let uids = try store.uids().sorted()
-    let accounts = Account.numbered(uids)
+    let uids = try store.uids()
+    let accounts = Account.numbered(uids) {
+      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
+    }
     for place in uids.indices {
       guard let reading = try read(store, uids[place]) else { continue }
       // One that is gone has the record's name, or none.
@@ -113,7 +115,7 @@ extension Vault {
 
   private func unlockTime(_ standing: Standing) -> UInt64? {
     guard case .locked(let milliseconds) = standing else { return nil }
-    return clock.wall() + (milliseconds + 999) / 1_000
+    return clock.wall() + wholeSeconds(milliseconds)
   }
 
   /// A record as it is now, without its lock; nil if there is none.

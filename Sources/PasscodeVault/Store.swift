@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// The directory of the records: `<store>/<uid>`.
 ///
 /// A record file MUST never be replaced, and never unlinked while its account may be in use: it carries the
-/// lock. It appears whole, under its name, or not at all.
+/// lock. It appears whole, under its name, or not at all. test_corruption.py, test_power_loss.py
 ///
 /// Root's own record MUST be root's, and not the service account's: whoever took that over could make one.
 /// test_identity.py
@@ -112,7 +112,8 @@ struct Store: ~Copyable {
     guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
       throw fault(
-        uid, "belongs to somebody else than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
+        uid,
+        "belongs to somebody else than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
       throw fault(uid, "others than its owner can write it; run: chmod go-w")
@@ -120,7 +121,7 @@ struct Store: ~Copyable {
     return found.size
   }
 
-  /// The uids that have a record file, in no order.
+  /// The uids that have a record file, in ascending order.
   func uids() throws(Fault) -> [UInt32] {
     let names: [Bytes]
     do throws(Errno) { names = try directory.names() } catch {
@@ -130,7 +131,14 @@ struct Store: ~Copyable {
     for name in names {
       if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
     }
-    return uids
+    return ascending(uids)
+  }
+
+  /// Bit by bit, from the lowest one: the standard library's sort would be 5 kB of the tool.
+  private func ascending(_ numbers: [UInt32]) -> [UInt32] {
+    (0..<32).reduce(numbers) { numbers, bit in
+      numbers.filter { $0 >> bit & 1 == 0 } + numbers.filter { $0 >> bit & 1 == 1 }
+    }
   }
 
   @inline(never)

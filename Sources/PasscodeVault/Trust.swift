@@ -97,7 +97,7 @@ struct Trust {
     guard status.kind == (subject == .store ? .directory : .file) else {
       return subject == .store ? "must be a directory" : "must be a regular file"
     }
-    guard access.trusts(owner: status.owner) || subject == .store && isService(status.owner) else {
+    guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
       return subject == .store ? Trust.foreignStore : Trust.foreign
     }
     // The store's group is root's, and root writes there as its group: without any capability.
@@ -105,8 +105,6 @@ struct Trust {
     guard status.mode & 0o022 & ~allowed == 0 else { return Trust.writable }
     return subject == .key && status.mode & 0o004 != 0 ? "everybody can read it; run: chmod o-r" : nil
   }
-
-  private func isService(_ owner: UInt32) -> Bool { Account.isService(owner, named: serviceName) }
 
   private func problem(_ error: Errno) -> Text {
     switch error {
@@ -128,15 +126,5 @@ extension Fault {
   @inline(never)
   init(_ kind: Kind, at path: Bytes, _ problem: Text) {
     self.init(kind, "\(printable(path)): \(problem)")
-  }
-}
-
-private var serviceName: Bytes { Bytes(text: "_passcode") }
-
-/// The unprivileged account that owns the store, where the package made one.
-func serviceAccount() -> Account? {
-  switch Account.named(serviceName) {
-  case .found(let account): account
-  case .unknown, .failed: nil
   }
 }

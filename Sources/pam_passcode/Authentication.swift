@@ -47,9 +47,9 @@ struct Authentication {
 
   private func load() throws(Fault) -> Configuration {
     // There a password proves who may set a passcode: a passcode is no proof.
-    if pam.item(.service, is: "passcode") {
+    if pam.item(.service, is: PasswordService.name) {
       throw Fault(
-        .configuration, "/etc/pam.d/passcode proves passwords: take pam_passcode's line out of it")
+        .configuration, "\(PasswordService.path) proves passwords: take pam_passcode's line out of it")
     }
     let line: ModuleLine
     do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
@@ -169,7 +169,7 @@ struct Authentication {
       line.add("attempts_left", UInt64(left))
     case .wrong(.locked(let milliseconds), let failures), .locked(let milliseconds, let failures):
       line.add("failures", UInt64(failures))
-      line.add("seconds_left", (milliseconds + 999) / 1_000)
+      line.add("seconds_left", wholeSeconds(milliseconds))
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.text)
     case .granted, .disabled, .notEnrolled, .notPermitted: break

@@ -18,7 +18,7 @@ struct Deed {
     switch operation {
     case .look: return try look(&secrets)
     case .verify: return HelperReply(verdict: try attempt(&secrets).verdict)
-    case .status: return try vault.status(account).helperStatus.reply
+    case .status: return HelperStatus(try vault.status(account)).reply
     case .change: return try change(&secrets)
     case .remove: return try remove(&secrets)
     case .enroll:
@@ -79,29 +79,5 @@ struct Deed {
     }
     guard policy.weak == .refuse, let weakness = try vault.weakness(account, secrets) else { return nil }
     return "too easy to guess: \(weakness.text)"
-  }
-}
-
-extension Status {
-  fileprivate var helperStatus: HelperStatus {
-    var status = HelperStatus(
-      helperState, isEnrolled: isEnrolled, length: length, failures: failures, milliseconds: millisecondsLeft)
-    status.enrolledAt = enrolledAt ?? 0
-    status.lastSuccess = lastSuccess ?? 0
-    return status
-  }
-
-  private var helperState: HelperStatus.State {
-    switch state {
-    case .ok: .ok
-    case .locked: .locked
-    case .exhausted: .exhausted
-    case .disabled: .disabled
-    case .corrupt: .corrupt
-    }
-  }
-
-  private var millisecondsLeft: UInt64 {
-    if case .locked(let milliseconds) = state { milliseconds } else { 0 }
   }
 }

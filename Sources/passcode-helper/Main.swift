@@ -8,12 +8,13 @@ internal import PasscodeVault
 //  1  Nothing of the caller counts but its real uid and one bounded request: no argument, environment, folder,
 //     descriptor, signal state or share of the machine; a limit that can't be lifted is a refusal.
 //                                                           test_helper_attacks.py, test_helper_inheritance.py
-//  2  The right to ask comes from the table (HelperOperation), and from nowhere else. test_helper.py
+//  2  The right to ask comes from the table (HelperOperation), and from nowhere else.
+//                                                                                    test_helper_attacks.py
 //  3  It has opened nothing of the store and holds no lock before it is `_passcode` wholly; from then on its
 //     caller can't signal, trace or read it.                                         test_helper_attacks.py
 //  4  A step that fails is a refusal.                                             test_helper_inheritance.py
 //  5  One reply to a request, given after record and place are released; the exit status says nothing, and is
-//     0 only after a reply.                                                           test_helper.py
+//     0 only after a reply.                                                           test_helper_attacks.py
 //  6  A password is proven by the service file /etc/pam.d/passcode and nothing else, before the store is
 //     opened.                                                                         test_selfservice.py
 //  7  It ends: 30 s for a request and the password, 140 s for the rest.               test_helper_time.py

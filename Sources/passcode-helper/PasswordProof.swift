@@ -2,14 +2,10 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// The account's password, proven by PAM with a service of our own: /etc/pam.d/passcode, which holds pam_unix
-/// alone. What the system's other services accept (a finger, a key, this very passcode) is no proof here.
+/// The account's password, proven by PAM with a service of our own: `PasswordService`, which holds pam_unix alone. What the system's other services accept (a finger, a key, this very passcode) is no proof here.
 ///
 /// MUST be run while the real uid is still the caller's: pam_unix's own helper answers only for that.
 struct PasswordProof {
-  static let folder = Bytes(text: "/etc/pam.d")
-  static let service = Bytes(text: "passcode")
-
   private let account: Account
 
   init(_ account: Account) {
@@ -18,12 +14,13 @@ struct PasswordProof {
 
   /// - Parameter password: in the field `line`; it answers the first hidden question, and there must be no
   ///   second one.
-  /// - Throws: a fault if the service file is missing: libpam would take `other` instead.
+  /// - Throws: as `PasswordService.check`.
   func succeeds(_ password: consuming Secrets) throws(Fault) -> Bool {
-    try Configuration.checkServiceFile(Text("\(PasswordProof.folder)/\(PasswordProof.service)").bytes)
+    try PasswordService.check()
     let asked = Counter()
     let outcome = PAMClient.authenticate(
-      service: PasswordProof.service, user: account.name, directory: PasswordProof.folder, password
+      service: Bytes(text: PasswordService.name), user: account.name, directory: PasswordService.folder,
+      password
     ) { message, _, _ in
       guard message == .hidden else { return true }
       asked.count += 1

@@ -49,7 +49,7 @@ struct Service {
       }
     }
     if looked == nil {
-      do throws(Errno) { try HelperService.become(service) } catch { throw unprivileged(Text(error.text)) }
+      do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(Text(error.text)) }
       looked = account.uid
     }
     HelperService.limitTime(seconds: 140)
@@ -58,11 +58,9 @@ struct Service {
 
   /// The account that this process was given by the setuid and setgid bits, and must become.
   private func serviceIdentity() throws(Fault) -> Account {
-    guard case .found(let service) = Account.named(Bytes(text: "_passcode")) else {
-      throw unprivileged("there is no account _passcode")
-    }
+    let service = try Helper.account()
     guard caller.effective == service.uid, caller.saved == service.uid, effectiveGroup() == service.gid else {
-      throw unprivileged(
+      throw Helper.fault(
         "it didn't become _passcode: not 6755, a nosuid mount, or a caller with no_new_privs")
     }
     return service
@@ -74,10 +72,6 @@ struct Service {
     case .unknown: throw Fault(.account, "uid \(uid) has no account")
     case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
     }
-  }
-
-  private func unprivileged(_ problem: Text) -> Fault {
-    Fault(.helper, "\(Helper.path): \(problem)")
   }
 
   private func act(

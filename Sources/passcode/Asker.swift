@@ -62,17 +62,24 @@ extension Asker {
   /// - Returns: what was typed; only `.passcode` is in the field.
   func askPasscode(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Answer {
     secrets.wipe(.code)
+    guard try askLine(question, &secrets) else { return .other }
+    let answer = secrets.read(.line) { Answer($0) }
+    if answer == .passcode { secrets.copy(.line, to: .code) }
+    secrets.wipe(.line)
+    return answer
+  }
+
+  /// Asks for a line into the field `line`.
+  ///
+  /// - Returns: false if there was more than fits.
+  func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Bool {
     switch ask(question, &secrets) {
-    case .line: break
-    case .tooLong: return .other
+    case .line: return true
+    case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled
     case .failed(let error):
       throw Failure(
         .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
     }
-    let answer = secrets.read(.line) { Answer($0) }
-    if answer == .passcode { secrets.copy(.line, to: .code) }
-    secrets.wipe(.line)
-    return answer
   }
 }

@@ -13,11 +13,11 @@ func runCheckWeak(_ session: Session) throws(Failure) -> ExitStatus {
     let reason = reason(line, surroundings)
     answers += session.wantsJSON ? json(line, reason) : words(line, reason)
     if answers.bytes.count > 1 << 16 {
-      guard Stream.output.write(answers) else { throw unwritable }
+      guard Stream.output.write(answers) else { throw .unwritable }
       answers = ""
     }
   }
-  guard Stream.output.write(answers) else { throw unwritable }
+  guard Stream.output.write(answers) else { throw .unwritable }
   return .done
 }
 

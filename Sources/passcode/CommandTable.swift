@@ -27,21 +27,26 @@ struct Command {
   let options: [Option]
   let summary: Text
   let run: (Session) throws(Failure) -> ExitStatus
+  /// For oneself without root: by the helper. nil: nobody has it for themselves.
+  var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
 
   /// All of them, in the order of `--help`.
   static func table() -> [Command] {
     [
       Command(
         name: "enroll", operand: .user, options: [.length, .stdin, .generate],
-        summary: "set a passcode (asked twice), whatever was there before", run: runEnroll),
+        summary: "set a passcode (asked twice), whatever was there before", run: runEnroll,
+        runOwn: SelfService.enroll),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
-        summary: "ask the old passcode, then set a new one; its length may change", run: runChange),
+        summary: "ask the old passcode, then set a new one; its length may change", run: runChange,
+        runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin], summary: "forget the passcode", run: runRemove),
+        name: "remove", operand: .user, options: [.stdin], summary: "forget the passcode", run: runRemove,
+        runOwn: SelfService.remove),
       Command(
         name: "unlock", operand: .user, options: [.stdin], summary: "end a lock after too many failures",
-        run: runUnlock),
+        run: runUnlock, runOwn: SelfService.unlock),
       Command(
         name: "disable", operand: .otherUser, options: [],
         summary: "suspend a passcode without forgetting it",
@@ -50,13 +55,13 @@ struct Command {
       Command(
         name: "status", operand: .user, options: [],
         summary: "say whether a passcode is set, and its state",
-        run: runStatus),
+        run: runStatus, runOwn: SelfService.showStatus),
       Command(
         name: "list", operand: .none, options: [], summary: "the state of everybody enrolled",
         run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
-        run: runVerify),
+        run: runVerify, runOwn: SelfService.verify),
       Command(
         name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it",
         run: runKey),

@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeSystem
 
 /// How the tool ended; scripts decide by it.
 enum ExitStatus: Int32 {
@@ -34,7 +35,26 @@ struct Failure: Error {
     isBusy = fault.kind == .busy
   }
 
+}
+
+// Those with more than one place.
+extension Failure {
   static var cancelled: Failure { Failure(.cancelled, "cancelled; nothing was changed") }
+
+  static var noAttempt: Failure { Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted") }
+
+  static var otherPerson: Failure {
+    Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
+  }
+
+  static var onlyRootForces: Failure { Failure(.notPermitted, "only root can leave the old passcode out") }
+
+  static func notEnrolled(_ account: Account) -> Failure {
+    Failure(.notEnrolled, "no passcode is set for \(printable(account.name))")
+  }
+
+  /// What was asked for could not be printed: a full disk, a closed descriptor.
+  static var unwritable: Failure { Failure(.unusable, "standard output can't be written") }
 }
 
 extension ExitStatus {

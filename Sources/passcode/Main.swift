@@ -23,6 +23,10 @@ func complain(_ text: Text) {
   Stream.error.write("passcode: \(text)\n")
 }
 
+func printLine(_ text: Text) {
+  Stream.output.write("\(text)\n")
+}
+
 extension Stream {
   @discardableResult
   func write(_ text: Text) -> Bool {

@@ -19,7 +19,7 @@ func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   }
   Stream.output.write("Your choice (Enter: nothing): ")
   guard let index = try readChoice(choices.count) else { return .done }
-  return try Command.run(choices[index].command, session)
+  return try Command.named(choices[index].command.bytes).run(as: session)
 }
 
 private struct Choice {
@@ -53,9 +53,7 @@ private func ownStatus(_ session: Session) throws(Failure) -> (Status, Options.P
 
 /// nil: nothing that can be chosen.
 private func readChoice(_ count: Int) throws(Failure) -> Int? {
-  guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-    throw Failure(.unusable, "no memory for an answer")
-  }
+  var secrets = try newSecrets()
   guard secrets.readLineFromInput() == .line else { return nil }
   let line = secrets.read(.line) { text in text.indices.map { text[$0] } }
   guard let number = decimal(line[...]), (1...UInt64(count)).contains(number) else { return nil }

@@ -2,21 +2,22 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Choosing a passcode: asked twice, in at most three rounds; one place for enrolment and change.
+/// Choosing a passcode: asked twice, in at most three rounds, or made up; one place for enrolment and change.
 struct NewPasscode {
   private static let rounds = 3
 
+  private let session: Session
   private let vault: Vault
   private let account: Account
-  let asker: Asker
-  let lengths: Options.Lengths
+  private var asker: Asker { session.asker }
+  private let lengths: Options.Lengths
   /// One length only, if it was asked for by `--length`.
-  let length: Int?
+  private let length: Int?
 
-  init(_ session: Session, _ vault: Vault, _ account: Account, _ asker: Asker) throws(Failure) {
+  init(_ session: Session, _ vault: Vault, _ account: Account) throws(Failure) {
+    self.session = session
     self.vault = vault
     self.account = account
-    self.asker = asker
     lengths = vault.configuration.options.policy.lengths
     length = session.length
     if let length, !lengths.allow(length) {
@@ -24,8 +25,25 @@ struct NewPasscode {
     }
   }
 
-  /// Leaves the new passcode in the secrets' field `code`.
+  /// Leaves the new passcode in the secrets' field `code`: as it is typed, or with `--generate` made up.
   func choose(_ secrets: inout Secrets) throws(Failure) {
+    if session.generates { try generate(&secrets) } else { try ask(&secrets) }
+  }
+
+  /// Says that it is set; one that was made up is told: the one secret that leaves.
+  func announce(_ secrets: borrowing Secrets) throws(Failure) -> ExitStatus {
+    guard session.generates else {
+      session.say(.enrolled, account)
+      return .done
+    }
+    let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
+    guard Stream.output.write("\(digits)\n") else {
+      throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
+    }
+    return .done
+  }
+
+  private func ask(_ secrets: inout Secrets) throws(Failure) {
     var problem: Text = ""
     for _ in 0..<NewPasscode.rounds {
       if let found = try problemOfOneRound(&secrets) { problem = found } else { return }
@@ -36,7 +54,8 @@ struct NewPasscode {
   }
 
   /// Makes one up: uniformly random among those that aren't weak.
-  func generate(_ secrets: inout Secrets, _ sodium: Sodium) throws(Failure) {
+  private func generate(_ secrets: inout Secrets) throws(Failure) {
+    let sodium = try startSodium()
     let digits = length ?? (lengths.six ? 6 : 4)
     // One in eight is weak at most: a hundred in a row don't happen.
     for _ in 0..<100 {

@@ -14,87 +14,50 @@ struct SelfService {
 
   /// nil: this process reaches the store directly.
   init?(_ session: Session) throws(Failure) {
-    let configuration = try reporting { () throws(Fault) in
-      try Configuration.load(path: session.configurationPath, arguments: [], session.process)
-    }
+    let configuration = try session.configuration()
     guard configuration.access == .helper else { return nil }
-    guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+    sodium = try startSodium()
     self.session = session
     self.configuration = configuration
-    self.sodium = sodium
     account = try session.account()
   }
 
-  /// Whether it is a command that people have for themselves.
-  static func knows(_ command: Text) -> Bool {
-    table().contains { $0.name == command }
-  }
-
-  func run(_ command: Text) throws(Failure) -> ExitStatus {
-    guard let row = SelfService.table().first(where: { $0.name == command }) else { return .usage }
-    guard account.uid == session.process.real else {
-      throw Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
-    }
-    return try row.run(self)
-  }
-
-  private struct Row {
-    let name: Text
-    let run: (SelfService) throws(Failure) -> ExitStatus
-  }
-
-  private static func table() -> [Row] {
-    [
-      Row(name: "enroll") { (own: SelfService) throws(Failure) in try own.enroll() },
-      Row(name: "change") { (own: SelfService) throws(Failure) in try own.change() },
-      Row(name: "remove") { (own: SelfService) throws(Failure) in try own.remove() },
-      Row(name: "unlock") { (own: SelfService) throws(Failure) in try own.unlock() },
-      Row(name: "status") { (own: SelfService) throws(Failure) in try own.showStatus() },
-      Row(name: "verify") { (own: SelfService) throws(Failure) in try own.verify() },
-    ]
+  func run(_ command: (SelfService) -> () throws(Failure) -> ExitStatus) throws(Failure) -> ExitStatus {
+    guard account.uid == session.process.real else { throw .otherPerson }
+    return try command(self)()
   }
 
   // MARK: The commands
 
-  private func enroll() throws(Failure) -> ExitStatus {
+  func enroll() throws(Failure) -> ExitStatus {
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
     let password = try askPassword()
-    let vault = vault()
-    let new = try NewPasscode(session, vault, account, session.asker)
-    if session.generates { try new.generate(&secrets, sodium) } else { try new.choose(&secrets) }
-    let request = try makeRequest(new: secrets, line: password)
+    let new = try NewPasscode(session, vault(), account)
+    try new.choose(&secrets)
+    var request = try makeRequest(secrets)
+    request.copy(.line, of: password, to: .line)
     try done(ask(.enroll, request))
-    if session.generates {
-      try show(secrets)
-    } else {
-      session.say("Passcode set for \(printable(account.name)).")
-    }
-    return .done
+    return try new.announce(secrets)
   }
 
-  private func change() throws(Failure) -> ExitStatus {
-    if session.isForced { throw Failure(.notPermitted, "only root can leave the old passcode out") }
-    guard try openStatus(needsPassword: false).isEnrolled else { throw notEnrolled(account) }
-    var old = try newSecrets()
-    let verdict = try verify("Old passcode: ", &old)
-    guard verdict == .granted else { return tell(verdict) }
+  func change() throws(Failure) -> ExitStatus {
+    if session.isForced { throw .onlyRootForces }
+    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account) }
     var secrets = try newSecrets()
-    secrets.copy(.code, of: old, to: .old)
-    try NewPasscode(session, vault(), account, session.asker).choose(&secrets)
-    let request = try makeRequest(old: old, new: secrets)
-    let reply = try ask(.change, request)
-    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
-    try done(reply)
-    session.say("Passcode changed for \(printable(account.name)).")
-    return .done
+    let verdict = try verify("Old passcode: ", &secrets)
+    guard verdict == .granted else { return tell(verdict) }
+    secrets.copy(.code, to: .old)
+    try NewPasscode(session, vault(), account).choose(&secrets)
+    let request = try makeRequest(secrets)
+    return try finish(ask(.change, request), .changed)
   }
 
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
   /// the passcode is locked.
-  private func remove() throws(Failure) -> ExitStatus {
+  func remove() throws(Failure) -> ExitStatus {
     let status = try openStatus(needsPassword: false)
-    guard status.isEnrolled else { throw notEnrolled(account) }
+    guard status.isEnrolled else { throw .notEnrolled(account) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
     let takesPasscode = status.state == .ok
     let question: Text =
@@ -106,33 +69,27 @@ struct SelfService {
       secrets.copy(.line, to: .code)
       secrets.wipe(.line)
     } else if !takesPassword {
-      throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
+      throw .noAttempt
     }
-    let reply = try ask(.remove, secrets)
-    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
-    try done(reply)
-    session.say("Passcode removed for \(printable(account.name)).")
-    return .done
+    return try finish(ask(.remove, secrets), .removed)
   }
 
-  private func unlock() throws(Failure) -> ExitStatus {
-    guard try openStatus(needsPassword: true).isEnrolled else { throw notEnrolled(account) }
+  func unlock() throws(Failure) -> ExitStatus {
+    guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account) }
     let reply = try ask(.unlock, try askPassword())
     try done(reply)
-    let name = printable(account.name)
-    session.say(
-      reply.number(0) == 1 ? "Passcode unlocked for \(name)." : "No failures to forget for \(name).")
+    session.sayUnlocked(reply.number(0) == 1, account)
     return .done
   }
 
-  private func verify() throws(Failure) -> ExitStatus {
+  func verify() throws(Failure) -> ExitStatus {
     var secrets = try newSecrets()
     let verdict = try verify("Passcode: ", &secrets)
     if verdict == .granted { session.say("Right.") }
     return tell(verdict)
   }
 
-  private func showStatus() throws(Failure) -> ExitStatus {
+  func showStatus() throws(Failure) -> ExitStatus {
     try report(try status(), session, store: configuration.options.policy.store)
   }
 
@@ -162,7 +119,7 @@ struct SelfService {
     var login = HelperLogin(permit, wantsLogin: false)
     if let refusal = login.look(secrets) { return refusal }
     guard try session.asker.askPasscode(question, &secrets) == .passcode else {
-      throw Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted")
+      throw .noAttempt
     }
     return login.attempt(secrets)
   }
@@ -170,6 +127,14 @@ struct SelfService {
   private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply
   {
     do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw Failure(error) }
+  }
+
+  /// Says that it was done, or what the attempt came to that was to prove it.
+  private func finish(_ reply: HelperReply, _ act: Act) throws(Failure) -> ExitStatus {
+    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
+    try done(reply)
+    session.say(act, account)
+    return .done
   }
 
   /// - Throws: unless it was done.
@@ -183,7 +148,7 @@ struct SelfService {
     case .closed: return closed
     case .refused: return Failure(.refused, Text(reply.text))
     case .disabled: return Failure(.locked, "suspended by the administrator")
-    case .notEnrolled: return notEnrolled(account)
+    case .notEnrolled: return .notEnrolled(account)
     case .notPermitted, .beforeLogin: return Failure(.notPermitted, "not permitted")
     case .unavailable: return Failure(.unusable, Text(reply.text))
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open, .status, .done:
@@ -197,11 +162,6 @@ struct SelfService {
 
   // MARK: Secrets
 
-  private func newSecrets() throws(Failure) -> Secrets {
-    guard let secrets = Secrets(sodium) else { throw Failure(.unusable, "no memory for a passcode") }
-    return secrets
-  }
-
   /// In the field `line`.
   private func askPassword() throws(Failure) -> Secrets {
     var secrets = try newSecrets()
@@ -210,29 +170,17 @@ struct SelfService {
   }
 
   private func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) {
-    switch session.asker.ask(question, &secrets) {
-    case .line: if secrets.count(.line) == 0 { throw .cancelled }
-    case .tooLong: throw Failure(.refused, "no password is that long; nothing was changed")
-    case .endOfFile, .interrupted: throw .cancelled
-    case .failed(let error):
-      throw Failure(
-        .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
+    guard try session.asker.askLine(question, &secrets) else {
+      throw Failure(.refused, "no password is that long; nothing was changed")
     }
+    if secrets.count(.line) == 0 { throw .cancelled }
   }
 
-  /// What goes to the helper: the new passcode from the field `code` of its secrets, and a password.
-  private func makeRequest(new: borrowing Secrets, line: borrowing Secrets) throws(Failure) -> Secrets {
+  /// What goes to the helper with a new passcode, which is in the field `code`; in `old` may be the one it replaces.
+  private func makeRequest(_ secrets: borrowing Secrets) throws(Failure) -> Secrets {
     var request = try newSecrets()
-    request.copy(.code, of: new, to: .other)
-    request.copy(.line, of: line, to: .line)
-    return request
-  }
-
-  /// What goes to the helper: the old and the new passcode.
-  private func makeRequest(old: borrowing Secrets, new: borrowing Secrets) throws(Failure) -> Secrets {
-    var request = try newSecrets()
-    request.copy(.code, of: old, to: .code)
-    request.copy(.code, of: new, to: .other)
+    request.copy(.old, of: secrets, to: .code)
+    request.copy(.code, of: secrets, to: .other)
     return request
   }
 

@@ -6,9 +6,12 @@ internal import PasscodeVault
 struct Session {
   var operands: [Bytes]
   var configurationPath: Bytes?
+  /// Where passcodes come from.
+  var asker = Asker.terminal
+  var wantsHelp = false
+  var wantsVersion = false
   var isQuiet = false
   var wantsJSON = false
-  var readsInput = false
   var length: Int?
   var generates = false
   var isForced = false
@@ -31,20 +34,13 @@ struct Session {
       length = value.spells("4") ? 4 : 6
     case .quiet: isQuiet = true
     case .json: wantsJSON = true
-    case .stdin: readsInput = true
+    case .stdin: asker = .input
     case .generate: generates = true
     case .force: isForced = true
     case .demo: isDemo = true
-    case .help, .version: break
+    case .help: wantsHelp = true
+    case .version: wantsVersion = true
     }
-  }
-
-  /// Where passcodes come from.
-  var asker: Asker { readsInput ? .input : .terminal }
-
-  /// Words about something that worked.
-  func say(_ text: Text) {
-    if !isQuiet { Stream.output.write("\(text)\n") }
   }
 
   /// The account named, or one's own.
@@ -59,11 +55,15 @@ struct Session {
     }
   }
 
-  /// The vault, for whoever reaches the store directly: root, or a person with a store of their own.
-  func vault() throws(Failure) -> Vault {
-    let configuration = try reporting { () throws(Fault) in
+  func configuration() throws(Failure) -> Configuration {
+    try reporting { () throws(Fault) in
       try Configuration.load(path: configurationPath, arguments: [], process)
     }
+  }
+
+  /// The vault, for whoever reaches the store directly: root, or a person with a store of their own.
+  func vault() throws(Failure) -> Vault {
+    let configuration = try configuration()
     guard configuration.access != .helper else {
       throw Failure(.notPermitted, "only root reaches the passcodes: run it with sudo")
     }
@@ -72,34 +72,15 @@ struct Session {
 
   /// A vault for questions about the configuration only, which anybody may ask.
   func anyVault() throws(Failure) -> Vault {
-    try vault(
-      reporting { () throws(Fault) in
-        try Configuration.load(path: configurationPath, arguments: [], process)
-      })
+    try vault(configuration())
   }
 
   private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
-    guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
-    return Vault(configuration, sodium) { complain(Text($0)) }
+    Vault(configuration, try startSodium()) { complain(Text($0)) }
   }
 
-  /// The account named, if the caller may administer it: root any, a person with a store of their own the own one.
-  func administeredAccount(_ vault: Vault) throws(Failure) -> Account {
-    let account = try account()
-    guard vault.configuration.access == .root || account.uid == process.real else {
-      throw Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
-    }
-    return account
-  }
-
-  /// An account that the caller may administer, or, for root, the number of one that is gone: deleting it leaves its
-  /// record, and while one is there no new key can be made.
-  func removableAccount(_ vault: Vault) throws(Failure) -> Account {
-    if let gone = accountThatIsGone(vault) { return gone }
-    return try administeredAccount(vault)
-  }
-
-  private func accountThatIsGone(_ vault: Vault) -> Account? {
+  /// For root, by its number: deleting an account leaves its record, and while one is there no new key can be made.
+  func accountThatIsGone(_ vault: Vault) -> Account? {
     guard vault.configuration.access == .root, let name = operands.first, let number = decimal(name[...]),
       number < UInt64(UInt32.max)
     else { return nil }
@@ -115,23 +96,14 @@ struct Session {
     else { return failure }
     return Failure(failure.status, "\(failure.text): \(holder); end it, or let it go on, and try again")
   }
+}
 
-  func secrets(_ vault: Vault) throws(Failure) -> Secrets {
-    guard let sodium = Sodium(), let secrets = Secrets(sodium) else {
-      throw Failure(.unusable, "no memory for a passcode")
-    }
-    return secrets
-  }
+func startSodium() throws(Failure) -> Sodium {
+  guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+  return sodium
+}
 
-  /// Notes an administrative act in the system's log, with who really did it.
-  func note(_ act: Text, _ account: Account) {
-    guard !isTrial else { return }
-    var line = LogLine(act)
-    line.add("user", account.name)
-    line.add("uid", UInt64(account.uid))
-    line.add("by_uid", UInt64(process.real))
-    line.add("loginuid", ProcessIdentity.loginUID())
-    line.add("sudo_user", environment("SUDO_USER"))
-    SystemLog.notice(line.text)
-  }
+func newSecrets() throws(Failure) -> Secrets {
+  guard let secrets = Secrets(try startSodium()) else { throw Failure(.unusable, "no memory for a passcode") }
+  return secrets
 }

@@ -2,44 +2,12 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
-  let vault = try session.vault()
-  let account = try session.administeredAccount(vault)
-  let status = try reporting { () throws(Fault) in try vault.status(account) }
-  return try report(status, session, store: vault.configuration.options.policy.store)
-}
-
 /// Prints one account's status; the exit status says whether there is a passcode.
 func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {
-  guard Stream.output.write(session.wantsJSON ? status.json : status.words(store)) else { throw unwritable }
+  guard Stream.output.write(session.wantsJSON ? status.json : status.words(store)) else { throw .unwritable }
   if status.state == .corrupt { return .unusable }
   return status.isEnrolled ? .done : .notEnrolled
 }
-
-func runList(_ session: Session) throws(Failure) -> ExitStatus {
-  let vault = try session.vault()
-  guard vault.configuration.access != .helper else {
-    throw Failure(.notPermitted, "only root can list passcodes")
-  }
-  var table: Text = ""
-  let isColoured = Stream.output.isTerminal && environment("NO_COLOR") == nil
-  var isWritten = true
-  if !session.wantsJSON { table += Status.heading }
-  try reporting { () throws(Fault) in
-    try vault.list { status in
-      table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
-      if table.bytes.count > 1 << 16 {
-        isWritten = isWritten && Stream.output.write(table)
-        table = ""
-      }
-    }
-  }
-  guard isWritten, Stream.output.write(table) else { throw unwritable }
-  return .done
-}
-
-/// What was asked for could not be printed: a full disk, a closed descriptor.
-var unwritable: Failure { Failure(.unusable, "standard output can't be written") }
 
 // MARK: - JSON: the field names are a contract (passcode(1))
 
@@ -69,7 +37,7 @@ extension Status {
 
   private var secondsLeft: UInt64 {
     guard case .locked(let milliseconds) = state else { return 0 }
-    return (milliseconds + 999) / 1_000
+    return wholeSeconds(milliseconds)
   }
 }
 

@@ -19,7 +19,7 @@ func runTry(_ session: Session) throws(Failure) -> ExitStatus {
 private func play(_ session: Session, _ directory: Bytes, isDemo: Bool) -> UInt8 {
   do throws(Failure) {
     let bed = try TryBed(session, directory)
-    let status = isDemo ? try TryDemo(bed).play() : try TryMenu(bed).play()
+    let status = isDemo ? try TryDemo(bed: bed).play() : try TryMenu(bed: bed).play()
     return UInt8(truncatingIfNeeded: status.rawValue)
   } catch {
     complain(error.text)
@@ -32,9 +32,10 @@ struct TryBed {
   static let service = Bytes(text: "passcode-try")
 
   let directory: Bytes
-  let session: Session
-  let vault: Vault
-  let account: Account
+  /// The tool's own commands, for this store.
+  let direct: Direct
+  var vault: Vault { direct.vault }
+  var account: Account { direct.account }
 
   /// A folder with configuration, PAM service and a link to the module.
   static func makeDirectory(failDelay: Text) throws(Failure) -> TemporaryDirectory {
@@ -60,9 +61,7 @@ struct TryBed {
     trial.configurationPath = Text("\(directory)/passcode.conf").bytes
     trial.isTrial = true
     self.directory = directory
-    self.session = trial
-    vault = try trial.vault()
-    account = try trial.account()
+    direct = try Direct(trial)
     let vault = vault
     try reporting { () throws(Fault) in _ = try vault.createKey() }
   }

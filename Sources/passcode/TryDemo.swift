@@ -4,11 +4,7 @@ internal import PasscodeVault
 
 /// The story that `try --demo` plays, and checks: what must happen at each step is written beside it.
 struct TryDemo {
-  private let bed: TryBed
-
-  init(_ bed: TryBed) {
-    self.bed = bed
-  }
+  let bed: TryBed
 
   /// What a login must come to.
   private struct Login {
@@ -30,17 +26,17 @@ struct TryDemo {
 
   /// - Returns: `wrong` if any step went otherwise than it says.
   func play() throws(Failure) -> ExitStatus {
-    say("A throw-away store, a private PAM service, the built module, the system's libpam.")
-    say("Nothing on this system is changed. What would be hidden is shown here.")
+    printLine("A throw-away store, a private PAM service, the built module, the system's libpam.")
+    printLine("Nothing on this system is changed. What would be hidden is shown here.")
     var number: UInt64 = 0
     for step in story() {
       number += 1
       guard try play(step, number) else {
-        say("Step \(number) went otherwise than it should have.")
+        printLine("Step \(number) went otherwise than it should have.")
         return .wrong
       }
     }
-    say("All \(number) steps went as they should.")
+    printLine("All \(number) steps went as they should.")
     return .done
   }
 
@@ -78,25 +74,31 @@ struct TryDemo {
     let account = bed.account
     switch step {
     case .enroll(let title, let answers):
-      say("\(number). passcode enroll: \(title)")
-      let script = Asker.Script(answers.map { $0.bytes })
-      return try enroll(account, bed.session, bed.vault, .script(script)) == .done
-        && script.asked == answers.count
+      printLine("\(number). passcode enroll: \(title)")
+      return try play(answers) { (direct: Direct) throws(Failure) in try direct.enroll() }
     case .change(let title, let answers):
-      say("\(number). passcode change: \(title)")
-      let script = Asker.Script(answers.map { $0.bytes })
-      return try change(account, bed.session, bed.vault, .script(script)) == .done
-        && script.asked == answers.count
+      printLine("\(number). passcode change: \(title)")
+      return try play(answers) { (direct: Direct) throws(Failure) in try direct.change() }
     case .login(let login):
-      say("\(number). log in: \(login.title)")
+      printLine("\(number). log in: \(login.title)")
       return try play(login)
     case .unlock(let title):
-      say("\(number). passcode unlock: \(title)")
+      printLine("\(number). passcode unlock: \(title)")
       return try reporting { () throws(Fault) in try bed.vault.unlock(account) } == true
     case .remove(let title):
-      say("\(number). passcode remove: \(title)")
+      printLine("\(number). passcode remove: \(title)")
       return try reporting { () throws(Fault) in try bed.vault.remove(account) }
     }
+  }
+
+  /// The command must take these answers, all of them.
+  private func play(
+    _ answers: [Text], _ command: (Direct) throws(Failure) -> ExitStatus
+  ) throws(Failure) -> Bool {
+    let script = Asker.Script(answers.map { $0.bytes })
+    var direct = bed.direct
+    direct.session.asker = .script(script)
+    return try command(direct) == .done && script.asked == answers.count
   }
 
   private func play(_ login: Login) throws(Failure) -> Bool {
@@ -108,9 +110,5 @@ struct TryDemo {
       guard let notice = login.notice else { return record.notices.isEmpty }
       return record.notices.count == 1 && record.notices[0].starts(with: notice.bytes)
     }
-  }
-
-  private func say(_ text: Text) {
-    Stream.output.write("\(text)\n")
   }
 }

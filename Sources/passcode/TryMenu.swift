@@ -4,11 +4,7 @@ internal import PasscodeVault
 
 /// `try` on a terminal: a newcomer does it all with their own hands.
 struct TryMenu {
-  private let bed: TryBed
-
-  init(_ bed: TryBed) {
-    self.bed = bed
-  }
+  let bed: TryBed
 
   private struct Choice {
     let key: Text
@@ -19,7 +15,7 @@ struct TryMenu {
   private static func choices() -> [Choice] {
     [
       Choice(key: "1", title: "set a passcode") { (menu: TryMenu) throws(Failure) in
-        _ = try enroll(menu.bed.account, menu.bed.session, menu.bed.vault, .terminal)
+        _ = try menu.bed.direct.enroll()
       },
       Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in
         try menu.logIn()
@@ -29,7 +25,7 @@ struct TryMenu {
       },
       Choice(key: "4", title: "unlock it") { (menu: TryMenu) throws(Failure) in try menu.unlock() },
       Choice(key: "5", title: "change it") { (menu: TryMenu) throws(Failure) in
-        _ = try change(menu.bed.account, menu.bed.session, menu.bed.vault, .terminal)
+        _ = try menu.bed.direct.change()
       },
       Choice(key: "6", title: "remove it") { (menu: TryMenu) throws(Failure) in try menu.remove() },
       Choice(key: "q", title: "quit: the store is thrown away") { (_: TryMenu) throws(Failure) in },
@@ -37,16 +33,17 @@ struct TryMenu {
   }
 
   func play() throws(Failure) -> ExitStatus {
-    say("This is a throw-away store: nothing on this system changes. Log-ins go through the real module.\n")
+    printLine(
+      "This is a throw-away store: nothing on this system changes. Log-ins go through the real module.\n")
     while true {
       try showState()
-      for choice in TryMenu.choices() { say("  \(choice.key)  \(choice.title)") }
+      for choice in TryMenu.choices() { printLine("  \(choice.key)  \(choice.title)") }
       Stream.output.write("Your choice: ")
       guard let key = try readKey(), !key.spells("q") else { return .done }
       guard let choice = TryMenu.choices().first(where: { $0.key.bytes == key }) else { continue }
       // What went wrong here is part of the trying; the menu comes again.
       do throws(Failure) { try choice.run(self) } catch { complain(error.text) }
-      say("")
+      printLine("")
     }
   }
 
@@ -61,7 +58,7 @@ struct TryMenu {
 
   /// nil: end of input.
   private func readKey() throws(Failure) -> Bytes? {
-    var secrets = try bed.session.secrets(bed.vault)
+    var secrets = try newSecrets()
     switch secrets.readLineFromInput() {
     case .line: return secrets.read(.line) { line in line.indices.map { line[$0] } }
     case .tooLong: return []
@@ -71,8 +68,8 @@ struct TryMenu {
 
   private func logIn() throws(Failure) {
     _ = try bed.logIn(.terminal) { outcome, record in
-      if record.questions == 0 { say("    (it didn't even ask)") }
-      say("    PAM: \(Text(outcome.text))")
+      if record.questions == 0 { printLine("    (it didn't even ask)") }
+      printLine("    PAM: \(Text(outcome.text))")
       return true
     }
   }
@@ -86,20 +83,16 @@ struct TryMenu {
         return
       }
     }
-    say("    not locked")
+    printLine("    not locked")
   }
 
   private func unlock() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account) }
-    say(done == true ? "    unlocked" : "    there was nothing to unlock")
+    printLine(done == true ? "    unlocked" : "    there was nothing to unlock")
   }
 
   private func remove() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account) }
-    say(done ? "    removed" : "    there was none")
-  }
-
-  private func say(_ text: Text) {
-    Stream.output.write("\(text)\n")
+    printLine(done ? "    removed" : "    there was none")
   }
 }

@@ -70,18 +70,14 @@ class Bed:
 
     # MARK: The tool
 
-    def tool(self, *arguments, stdin="", user=None, check=None, before=(), setting=None):
+    def tool(self, *arguments, stdin="", user=None, check=None, before=(), setting=None, **how):
         """Runs the tool; with `user`, as that person and nothing else; `before`: the command that runs it."""
-        who = (
-            {}
-            if user is None
-            else {"user": uid(user), "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
-        )
+        who = {} if user is None else person(user)
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **(setting or {})}
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         done = subprocess.run(
             [*before, *self.tool_words(), *arguments],
-            input=data, capture_output=True, timeout=120, env=environment, cwd="/", **who,
+            input=data, capture_output=True, timeout=150, env=environment, cwd="/", **who, **how,
         )  # fmt: skip
         answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
         if check is not None:
@@ -167,6 +163,11 @@ class Answer:
     status: int
     output: str
     errors: str
+
+
+def person(name):
+    """For subprocess: that person and nothing else."""
+    return {"user": uid(name), "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
 
 
 def uid(user):

@@ -4,14 +4,13 @@ with its bits, configuration, key and store where they really are. All in the te
 import dataclasses
 import os
 import pathlib
-import pwd
 import shutil
 import socket
 import struct
 import subprocess
 
 import pam
-from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, become, uid  # noqa: F401
+from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, become, person, uid  # noqa: F401
 
 ACCOUNT = "_passcode"
 HELPER = pathlib.Path("/usr/libexec/passcode-helper")
@@ -81,27 +80,6 @@ class Machine(Bed):
             shutil.rmtree(folder, ignore_errors=True)
         for file in (CONFIGURATION, PROOF):
             file.unlink(missing_ok=True)
-
-    def service(self, *arguments, stack="auth required {module}"):
-        module = " ".join([str(MODULE), *arguments])
-        (self.services / SERVICE).write_text(stack.format(module=module) + "\n")
-
-    def tool(self, *arguments, stdin="", user=None, check=None, **how):
-        who = {} if user is None else person(user)
-        data = stdin if isinstance(stdin, bytes) else stdin.encode()
-        done = subprocess.run(
-            [str(TOOL), *arguments], input=data, capture_output=True, timeout=150,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/", **who, **how,
-        )  # fmt: skip
-        answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
-        if check is not None:
-            assert answer.status == check, f"passcode {' '.join(arguments)}: {answer}"
-        return answer
-
-
-def person(name):
-    """For subprocess: that person and nothing else."""
-    return {"user": uid(name), "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
 
 
 @dataclasses.dataclass(frozen=True)

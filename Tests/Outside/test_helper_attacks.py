@@ -104,6 +104,18 @@ def test_a_request_in_pieces(own):
     assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
 
 
+def test_it_replies_after_it_gave_record_and_place_back(own):
+    files = own.record_file("alice"), machines.STORE / "places"
+    for code in (RIGHT, WRONG[0], RIGHT) * 5:
+        helper, ours = pieces(request(VERIFY, uid("alice"), passcode=code), 0)
+        ours.shutdown(socket.SHUT_WR)
+        assert ours.recv(1)
+        locks = pathlib.Path("/proc/locks").read_text()
+        assert not [file for file in files if f":{file.stat().st_ino} " in locks]
+        ours.close()
+        helper.wait(5)
+
+
 def test_a_reply_that_nobody_reads(own):
     helper, ours = pieces(request(VERIFY, uid("alice"), passcode=WRONG[0]), 0)
     ours.shutdown(socket.SHUT_RDWR)

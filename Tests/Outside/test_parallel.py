@@ -66,14 +66,20 @@ def test_parallel_wrong_passcodes_get_three_attempts_and_no_more(alice):
     os.close(reading)
 
 
-def test_a_stopped_attempt_holds_nobody_up_for_ever(bed):
-    """Nothing moves for ten seconds: another attempt is unavailable, and root's tool names the holder."""
+def stopped_attempt(bed):
+    """An attempt of alice's with the right passcode, stopped after its charge: it holds her record."""
     bed.configure(memlimit="256M", opslimit="16")
     bed.enroll("alice", RIGHT)
     before = bed.record("alice")
     holder = bed.start("alice", RIGHT)
     wait_for(lambda: bed.record("alice") != before)
     holder.kill(signal.SIGSTOP)
+    return holder
+
+
+def test_a_stopped_attempt_holds_nobody_up_for_ever(bed):
+    """Nothing moves for ten seconds: another attempt is unavailable, and root's tool names the holder."""
+    holder = stopped_attempt(bed)
     start = time.monotonic()
     waiting = bed.start("alice", RIGHT)
     answer = bed.tool("unlock", "alice", check=7)
@@ -87,12 +93,7 @@ def test_a_stopped_attempt_holds_nobody_up_for_ever(bed):
 
 
 def test_a_waiting_attempt_can_be_interrupted(bed):
-    bed.configure(memlimit="256M", opslimit="16")
-    bed.enroll("alice", RIGHT)
-    before = bed.record("alice")
-    holder = bed.start("alice", RIGHT)
-    wait_for(lambda: bed.record("alice") != before)
-    holder.kill(signal.SIGSTOP)
+    holder = stopped_attempt(bed)
     waiting = bed.start("alice", RIGHT)
     time.sleep(0.5)
     waiting.kill(signal.SIGTERM)

@@ -48,4 +48,14 @@ struct BytesTests {
     #expect(!Bytes(text: "reset").spells("rese") && !Bytes(text: "rese").spells("reset"))
     #expect(!slice("e\u{301}").spells("é"))
   }
+
+  @Test(
+    arguments: [
+      ("", [""]), (",", ["", ""]), ("a", ["a"]), ("a,b", ["a", "b"]), (",a,,b,", ["", "a", "", "b", ""]),
+    ] as [(String, [String])])
+  func `parts are what lies between separators, even nothing`(whole: String, parts: [String]) {
+    #expect(slice(whole).parts(between: UInt8(ascii: ",")).map { text(Bytes($0)) } == parts)
+    // A slice that doesn't begin at 0 or end at the end.
+    #expect(slice("x\(whole)x").dropFirst().dropLast().parts(between: UInt8(ascii: ",")).count == parts.count)
+  }
 }

@@ -1,0 +1,32 @@
+internal import CSystem
+
+// Text is bytes everywhere but here, where it goes to C and comes from there.
+
+/// The bytes of a C string, without its NUL.
+///
+/// - Precondition: NUL-terminated.
+@inline(never)
+public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
+  // SAFETY: strnlen stays within a NUL-terminated string.
+  unsafe UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)).map { $0 }
+}
+
+/// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
+/// (the parser and `Record.canKeep` refuse control characters).
+func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+  let terminated = bytes + [0]
+  // SAFETY: the array lives through the call, ends in NUL, and UInt8 and CChar have one layout.
+  return unsafe terminated.withUnsafeBufferPointer { buffer in
+    unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+      guard let start = text.baseAddress else { preconditionFailure("an array with a NUL is not empty") }
+      return unsafe body(start)
+    }
+  }
+}
+
+/// The bytes of a literal of ours.
+@inline(never)
+func literal(_ text: StaticString) -> [UInt8] {
+  // SAFETY: a StaticString's bytes live for ever.
+  unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).map { $0 }
+}

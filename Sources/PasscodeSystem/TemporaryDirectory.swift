@@ -1,0 +1,32 @@
+internal import CSystem
+
+/// A folder that only this account can enter, and that is gone, with all in it, when this value goes.
+public struct TemporaryDirectory: ~Copyable {
+  public let path: [UInt8]
+
+  /// nil: it could not be made. The corresponding C function is `mkdtemp`.
+  public init?(prefix: StaticString) {
+    var name = (literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]).map { CChar(bitPattern: $0) }
+    guard unsafe mkdtemp(&name) != nil else { return nil }
+    path = name.dropLast().map { UInt8(bitPattern: $0) }
+  }
+
+  deinit {
+    unsafe withCString(path) { unsafe cs_remove_tree($0) }
+  }
+
+  /// Writes a file that only this account can read.
+  public func write(_ name: [UInt8], _ content: [UInt8]) throws(Errno) {
+    let directory = try Descriptor.open(path, .directory)
+    let file = try directory.open(name, .create(mode: 0o600))
+    try file.write(content, at: 0)
+  }
+
+  /// Makes `name` a symbolic link to `target`. The corresponding C function is `symlink`.
+  public func link(_ name: [UInt8], to target: [UInt8]) throws(Errno) {
+    let full = path + [UInt8(ascii: "/")] + name
+    try retrying {
+      unsafe withCString(target) { target in unsafe withCString(full) { unsafe symlink(target, $0) } }
+    }
+  }
+}

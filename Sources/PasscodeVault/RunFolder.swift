@@ -1,0 +1,23 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't.
+enum RunFolder {
+  static var path: Bytes { Bytes(text: "/run/passcode") }
+
+  @inline(never)
+  static func open(_ access: Access) throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.open(path, .directory)
+    } catch {
+      guard error == .noEntry, access == .root else { throw error }
+    }
+    try makeDirectory(path, mode: 0o700)
+    let folder = try Descriptor.open(path, .directory)
+    if let owner = serviceAccount() {
+      try folder.setOwner(owner.uid, group: 0)
+      try folder.setMode(0o2770)
+    }
+    return folder
+  }
+}

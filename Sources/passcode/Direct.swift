@@ -1,0 +1,126 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// An account's passcode, for whoever reaches the store: root anybody's, a person with a store of their own the own
+/// one. Each command asks what it must, calls one function of the Vault, and says how it went.
+struct Direct {
+  var session: Session
+  let vault: Vault
+  let account: Account
+
+  /// - Parameter orGone: the number of an account that is gone will do, too.
+  init(_ session: Session, orGone: Bool = false) throws(Failure) {
+    self.session = session
+    vault = try session.vault()
+    if orGone, let gone = session.accountThatIsGone(vault) {
+      account = gone
+    } else {
+      account = try session.account()
+    }
+    guard vault.configuration.access == .root || account.uid == session.process.real else {
+      throw .otherPerson
+    }
+  }
+
+  func enroll() throws(Failure) -> ExitStatus {
+    // Without a key or a store nobody needs to choose a passcode first.
+    try reporting { () throws(Fault) in try vault.checkReadiness() }
+    var secrets = try newSecrets()
+    let new = try NewPasscode(session, vault, account)
+    try new.choose(&secrets)
+    try store(&secrets, replacing: nil, .enrolled)
+    return try new.announce(secrets)
+  }
+
+  func change() throws(Failure) -> ExitStatus {
+    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
+    var secrets = try newSecrets()
+    guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
+      throw .notEnrolled(account)
+    }
+    var mark: Bytes?
+    if !session.isForced {
+      let proof = try verify("Old passcode: ", account, session, vault, &secrets)
+      guard proof.verdict == .granted else { return tell(proof.verdict) }
+      mark = proof.mark
+      secrets.copy(.code, to: .old)
+    }
+    try NewPasscode(session, vault, account).choose(&secrets)
+    try store(&secrets, replacing: mark, .changed)
+    session.say(.changed, account)
+    return .done
+  }
+
+  /// - Parameter mark: as in `Vault.enroll`.
+  private func store(_ secrets: inout Secrets, replacing mark: Bytes?, _ act: Act) throws(Failure) {
+    do throws(Fault) {
+      try vault.enroll(account, &secrets, replacing: mark) { session.note(act, account) }
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  func remove() throws(Failure) -> ExitStatus {
+    let removed = try reporting { () throws(Fault) in
+      try vault.remove(account) { session.note(.removed, account) }
+    }
+    guard removed else { throw .notEnrolled(account) }
+    session.say(.removed, account)
+    return .done
+  }
+
+  func unlock() throws(Failure) -> ExitStatus {
+    let unlocked = try reporting { () throws(Fault) in
+      try vault.unlock(account) { session.note(.unlocked, account) }
+    }
+    guard let unlocked else { throw .notEnrolled(account) }
+    session.sayUnlocked(unlocked, account)
+    return .done
+  }
+
+  func suspend(_ suspended: Bool) throws(Failure) -> ExitStatus {
+    let act = suspended ? Act.suspended : .enabled
+    let changed = try reporting { () throws(Fault) in
+      try vault.suspend(account, suspended) { session.note(act, account) }
+    }
+    guard let changed else { throw .notEnrolled(account) }
+    session.say(act, account, already: !changed)
+    return .done
+  }
+
+  func status() throws(Failure) -> ExitStatus {
+    let status = try reporting { () throws(Fault) in try vault.status(account) }
+    return try report(status, session, store: vault.configuration.options.policy.store)
+  }
+}
+
+/// One attempt, the question included; what is typed is left in the field `code`.
+///
+/// - Returns: the verdict, and which credential was proven (`Login.provenMark`).
+func verify(
+  _ question: Text, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
+) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
+  guard let permit = Permit.check(account, session.process, requester: nil) else {
+    return (.notPermitted(.otherAccount), nil)
+  }
+  var login = try reporting { () throws(Fault) in try Login(vault, permit) }
+  if let refusal = login.look(&secrets) { return (refusal, nil) }
+  guard try session.asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
+  let verdict = login.attempt(&secrets)
+  return (verdict, login.provenMark)
+}
+
+/// Says on stderr why it isn't granted.
+func tell(_ verdict: Verdict) -> ExitStatus {
+  let text: Text
+  switch verdict {
+  case .granted: return .done
+  case .wrong, .locked, .exhausted, .disabled: text = Words.notice(verdict) ?? ""
+  case .notEnrolled: text = "no passcode is set"
+  case .notPermitted: text = "another person's passcode: only they themselves and root can try it"
+  case .unavailable(let fault): text = Text(fault.text)
+  }
+  complain(text)
+  return ExitStatus(verdict)
+}
