@@ -4,6 +4,9 @@
 ///
 /// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
 /// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.
+///
+/// An error MUST tell no more of a line than the word that it begins with: some other file of root's may have been
+/// named for a configuration, a key or /etc/shadow.                                   OptionTests
 public struct OptionParser {
   /// Bytes; a larger one is an error.
   public static let largestFile = 65_536
@@ -53,15 +56,20 @@ public struct OptionParser {
     let value = equals < option.endIndex ? option[(equals + 1)...].trimmed() : nil
     guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
     else {
-      throw OptionError(.badText, at: place, text: Bytes(name))
+      throw OptionError(.badText, at: place, text: word(name))
     }
-    guard let row = OptionRow.find(name) else { throw OptionError(.unknown, at: place, text: Bytes(name)) }
+    guard let row = OptionRow.find(name) else { throw OptionError(.unknown, at: place, text: word(name)) }
     if row.kind == .policy, place == .moduleLine {
       throw OptionError(.policyInModuleLine, at: place, text: row.name)
     }
     guard seen & 1 << row.number == 0 else { throw OptionError(.twice, at: place, text: row.name) }
     seen |= 1 << row.number
     try set(row, to: value, at: place)
+  }
+
+  @inline(never)
+  private func word(_ name: ArraySlice<UInt8>) -> Bytes {
+    Bytes(name.prefix { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || $0 == UInt8(ascii: "_") })
   }
 
   private mutating func set(
@@ -113,7 +121,7 @@ public struct OptionError: Error, Equatable, Sendable {
 
   public let problem: Problem
   public let place: Place
-  /// The option's name, as it was given.
+  /// The option's name, as it was given, as far as it is a word.
   public let name: Bytes
 
   init(_ problem: Problem, at place: Place, text: Bytes) {
