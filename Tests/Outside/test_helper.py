@@ -115,7 +115,7 @@ def test_a_link_instead_of_a_helper(own):
 
 def test_real_root_does_not_start_it(own):
     """Whoever took _passcode over can replace it, and would be root by a host that only set its effective uid."""
-    unusable(own, "not for root", {"prepare": become("root", "alice")})
+    unusable(own, "isn't for root", {"prepare": become("root", "alice")})
 
 
 def test_no_new_privileges(own):
