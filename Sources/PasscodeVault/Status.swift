@@ -54,7 +54,8 @@ extension Vault {
     return try status(account, record, &lengths)
   }
 
-  /// Everybody who has a record with a passcode, or a damaged one, in the order of their uids.
+  /// Everybody who has a record with a passcode, or one that can't be used (said in the log), in the order of their
+  /// uids.
   public func list(_ show: (Status) -> Void) throws(Fault) {
     let store = try Store.open(configuration)
     var lengths = LengthReader(self)
@@ -63,11 +64,19 @@ extension Vault {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
     for place in uids.indices {
-      guard let reading = try read(store, uids[place]) else { continue }
+      let record: Record?
+      do throws(Fault) {
+        guard let reading = try read(store, uids[place]) else { continue }
+        record = reading.record
+      } catch {
+        // One file ends no list.
+        log(error.text)
+        record = nil
+      }
       // One that is gone has the record's name, or none.
-      let name = reading.record?.name ?? []
+      let name = record?.name ?? []
       let account = accounts[place] ?? Account(uid: uids[place], gid: uids[place], name: name)
-      guard let record = reading.record else {
+      guard let record else {
         show(Status(account, .corrupt))
         continue
       }

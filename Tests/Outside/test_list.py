@@ -96,6 +96,18 @@ def test_a_damaged_record_of_somebody_gone_is_listed_without_a_name(many):
     assert (damaged["uid"], damaged["user"], damaged["enrolled"]) == (300_003, "", True)
 
 
+@pytest.mark.parametrize("name", ["300003", "1000000"])
+def test_one_file_that_is_not_trusted_ends_no_list(many, name):
+    path = many.store / name
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/null")
+    answer = many.tool("list", "--json", check=DONE)
+    rows = [json.loads(line) for line in answer.output.splitlines()]
+    assert len(rows) == 41 + (name == "1000000")
+    assert [row["uid"] for row in rows if row["state"] == "corrupt"] == [int(name)]
+    assert f"{path}: must not be a symbolic link" in answer.errors
+
+
 def test_root_removes_by_number_who_is_gone(many):
     """Or a lost key could never be replaced."""
     (many.store / "300003").write_bytes(b"\0" * 8192)
