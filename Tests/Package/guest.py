@@ -5,16 +5,16 @@ import os
 import re
 import shutil
 import socket
+import time
 
 import pexpect
 import pexpect.fdpexpect
 
 from machine import MACHINES, Machine, root, sh
 
-# Beside what the other machines have.
 PROGRAMS = (
-    "apparmor-utils dbus initramfs-tools libpam-systemd linux-image-cloud-amd64 pkexec polkitd"
-    " systemd-sysv udev"
+    "adduser apparmor dbus initramfs-tools iproute2 libpam-runtime libpam-systemd libsodium23"
+    " linux-image-cloud-amd64 login pamtester passwd pkexec polkitd procps sudo systemd-sysv udev"
 )
 
 # A root shell without a login on the first serial line, and a login prompt on the second.
@@ -35,18 +35,20 @@ def disk(release, deb):
     machine = Machine(root(release, PROGRAMS))
     machine.people()
     etc = machine.path / "etc"
-    (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
+    (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 0\n")
     (etc / "hostname").write_text("machine\n")
     shell = etc / "systemd/system/serial-getty@ttyS0.service.d"
     shell.mkdir()
     (shell / "shell.conf").write_text(SHELL)
     machine.run("usermod", "-aG", "sudo", "alice")  # for polkit an administrator
     machine.run("systemctl", "enable", "serial-getty@ttyS1")
-    machine.run("systemctl", "mask", "ssh", "ssh.socket", "apt-daily.timer", "e2scrub_all.timer")
     # A hundred profiles of other programs take their time to load; this one is of a program that the helper starts.
     for path in (etc / "apparmor.d").iterdir():
         if path.is_file() and path.name != "unix-chkpwd":
             path.unlink()
+    # Nothing is to be made anew at the first boot.
+    for folder in (etc, machine.path / "var"):
+        (folder / ".updated").touch()
     shutil.copy(deb, machine.path / "root")
     (boot,) = (machine.path / "boot").glob("vmlinuz-*")
     shutil.copy(boot, folder / "kernel")
@@ -118,20 +120,22 @@ class Shell:
         line.send("bind 'set enable-bracketed-paste off'; stty -echo; PS1='>''> ' PROMPT_COMMAND=\r")
         line.expect(">> ")
 
-    def run(self, command, *dialogue):
-        """(what it printed, its exit status), after these prompts were answered."""
+    def run(self, command, *dialogue, pause=0.2):
+        """(what it printed, its exit status), after these prompts were answered, each this many seconds later: some
+        programs forget what was typed before they had turned the echo off."""
         self.line.send(f'{command}; echo "<$?"">"\r')
-        before = answer(self.line, dialogue)
+        before = answer(self.line, dialogue, pause)
         self.line.expect(r"<(\d+)>")
         text, status = before + self.line.before, int(self.line.match[1])
         self.line.expect(">> ")
         return text.replace("\r", ""), status
 
 
-def answer(line, dialogue):
+def answer(line, dialogue, pause=0.2):
     text = ""
     for prompt, reply in dialogue:
         line.expect(prompt)
         text += line.before + line.after
+        time.sleep(pause)
         line.send(f"{reply}\r")
     return text

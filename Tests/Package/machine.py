@@ -73,16 +73,15 @@ def sources(suite):
     return list(folder.iterdir())
 
 
-def root(suite, more=""):
-    """A fresh root with the programs and these, made once."""
-    programs = f"{PROGRAMS} {more}".split()
-    path = ROOTS / f"{suite}-{hashlib.sha256(' '.join(programs).encode()).hexdigest()[:8]}"
+def root(suite, programs=PROGRAMS):
+    """A fresh root with these programs, made once."""
+    path = ROOTS / f"{suite}-{hashlib.sha256(programs.encode()).hexdigest()[:8]}"
     if not path.exists():
         ROOTS.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         sh(
-            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs)}",
+            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
             "--aptopt=Acquire::Check-Valid-Until false", suite, unfinished, *sources(suite),
         )  # fmt: skip
         unfinished.rename(path)
