@@ -3,12 +3,12 @@
 ///
 /// - Parameter text: the file's; in doubt the answer is no.
 public func passNamesEveryAccount(nsswitch text: Bytes) -> Bool {
-  let lines = text[...].parts(between: UInt8(ascii: "\n")).filter { $0.begins(with: "passwd:") }
-  guard lines.count == 1 else { return false }
-  for words in lines[0].dropFirst(7).parts(between: UInt8(ascii: " ")) {
-    for word in words.parts(between: UInt8(ascii: "\t")) {
-      guard word.isEmpty || word.spells("files") || word.spells("systemd") else { return false }
+  var lines = 0
+  for line in text[...].parts(between: UInt8(ascii: "\n")) where line.begins(with: "passwd:") {
+    lines += 1
+    for source in line.dropFirst(7).words() where !source.spells("files") && !source.spells("systemd") {
+      return false
     }
   }
-  return true
+  return lines == 1
 }

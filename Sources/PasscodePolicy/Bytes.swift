@@ -143,6 +143,18 @@ extension ArraySlice<UInt8> {
     return parts
   }
 
+  /// What stands between blanks and tabs.
+  @inline(never)
+  public func words() -> [ArraySlice<UInt8>] {
+    var words: [ArraySlice<UInt8>] = []
+    var start = startIndex
+    for index in startIndex...endIndex where index == endIndex || isBlank(self[index]) {
+      if start < index { words.append(self[start..<index]) }
+      start = index + 1
+    }
+    return words
+  }
+
   /// The slice without blanks and tabs at either end.
   @inline(never)
   func trimmed() -> ArraySlice<UInt8> {

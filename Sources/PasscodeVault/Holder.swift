@@ -10,7 +10,7 @@ extension Vault {
     else { return nil }
     for line in locks[...].parts(between: UInt8(ascii: "\n")) {
       // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF; those who wait have an arrow.
-      let words = line.parts(between: UInt8(ascii: " ")).filter { !$0.isEmpty }
+      let words = line.words()
       guard words.count >= 6, words[1].spells("FLOCK"), let process = decimal(words[4]) else { continue }
       guard let number = words[5].parts(between: UInt8(ascii: ":")).last, decimal(number) == inode else {
         continue

@@ -58,4 +58,13 @@ struct BytesTests {
     // A slice that doesn't begin at 0 or end at the end.
     #expect(slice("x\(whole)x").dropFirst().dropLast().parts(between: UInt8(ascii: ",")).count == parts.count)
   }
+
+  @Test(
+    arguments: [
+      ("", []), (" \t ", []), ("a", ["a"]), ("a b", ["a", "b"]), ("\ta  \tbc ", ["a", "bc"]),
+    ] as [(String, [String])])
+  func `words are what stands between blanks and tabs`(whole: String, words: [String]) {
+    #expect(slice(whole).words().map { text(Bytes($0)) } == words)
+    #expect(slice("x\(whole)x").dropFirst().dropLast().words().map { text(Bytes($0)) } == words)
+  }
 }
