@@ -224,7 +224,8 @@ extension Vault {
     try checkKey()
     try MachineKey(configuration: configuration).checkServiceReads()
     var closed = 0
-    try list { status in
+    var everybody = try list()
+    while let status = try everybody.next() {
       if status.state != .corrupt, status.length == nil { closed += 1 }
     }
     guard closed == 0 else {

@@ -54,39 +54,13 @@ extension Vault {
     return try status(account, record, &lengths)
   }
 
-  /// Everybody who has a record with a passcode, or one that can't be used (said in the log), in the order of their
-  /// uids.
-  public func list(_ show: (Status) -> Void) throws(Fault) {
-    let store = try Store.open(configuration)
-    var lengths = LengthReader(self)
-    let uids = try store.uids()
-    let accounts = Account.numbered(uids) {
-      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
-    }
-    for place in uids.indices {
-      let record: Record?
-      do throws(Fault) {
-        guard let reading = try read(store, uids[place]) else { continue }
-        record = reading.record
-      } catch {
-        // One file ends no list.
-        log(error.text)
-        record = nil
-      }
-      // One that is gone has the record's name, or none.
-      let name = record?.name ?? []
-      let account = accounts[place] ?? Account(uid: uids[place], gid: uids[place], name: name)
-      guard let record else {
-        show(Status(account, .corrupt))
-        continue
-      }
-      guard record.state != .removed else { continue }
-      if name == account.name { show(try status(account, record, &lengths)) } else { noteOtherName(account) }
-    }
+  /// Everybody who has a record with a passcode, or one that can't be used (said in the log).
+  public func list() throws(Fault) -> StatusList {
+    try StatusList(self)
   }
 
   /// Of somebody enrolled.
-  private func status(
+  fileprivate func status(
     _ account: Account, _ record: Record, _ lengths: inout LengthReader
   ) throws(Fault) -> Status {
     let standing = try self.standing(record, account)
@@ -142,6 +116,53 @@ extension Vault {
     } catch {
       throw store.fault(uid, Text(error.text))
     }
+  }
+}
+
+/// The statuses of many, one after the other, in the order of their uids.
+public struct StatusList: ~Copyable {
+  private let vault: Vault
+  private let store: Store
+  private let uids: [UInt32]
+  private let accounts: [Account?]
+  private var lengths: LengthReader
+  private var place = 0
+
+  fileprivate init(_ vault: Vault) throws(Fault) {
+    let store = try Store.open(vault.configuration)
+    uids = try store.uids()
+    accounts = Account.numbered(uids) {
+      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
+    }
+    lengths = LengthReader(vault)
+    self.vault = vault
+    self.store = store
+  }
+
+  /// nil: that was all.
+  public mutating func next() throws(Fault) -> Status? {
+    while place < uids.count {
+      let uid = uids[place]
+      let known = accounts[place]
+      place += 1
+      let record: Record?
+      do throws(Fault) {
+        guard let reading = try vault.read(store, uid) else { continue }
+        record = reading.record
+      } catch {
+        // One file ends no list.
+        vault.log(error.text)
+        record = nil
+      }
+      // One that is gone has the record's name, or none.
+      let name = record?.name ?? []
+      let account = known ?? Account(uid: uid, gid: uid, name: name)
+      guard let record else { return Status(account, .corrupt) }
+      guard record.state != .removed else { continue }
+      if name == account.name { return try vault.status(account, record, &lengths) }
+      vault.noteOtherName(account)
+    }
+    return nil
   }
 }
 

@@ -29,13 +29,12 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
   let isColoured = Stream.output.isTerminal && environment("NO_COLOR") == nil
   var isWritten = true
   if !session.wantsJSON { table += Status.heading }
-  try reporting { () throws(Fault) in
-    try vault.list { status in
-      table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
-      if table.bytes.count > 1 << 16 {
-        isWritten = isWritten && Stream.output.write(table)
-        table = ""
-      }
+  var everybody = try reporting { () throws(Fault) in try vault.list() }
+  while let status = try reporting({ () throws(Fault) in try everybody.next() }) {
+    table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
+    if table.bytes.count > 1 << 16 {
+      isWritten = isWritten && Stream.output.write(table)
+      table = ""
     }
   }
   guard isWritten, Stream.output.write(table) else { throw .unwritable }
