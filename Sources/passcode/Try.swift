@@ -88,10 +88,11 @@ struct TryBed {
 
   /// One login, as sudo or a lock screen does it, in a process of its own.
   ///
-  /// - Parameter check: what to make of the outcome, in that process: PAM's words, questions asked, notices.
+  /// - Parameter check: whether the outcome is the right one, asked in that process; nil: any is.
   /// - Returns: what `check` said.
+  @discardableResult
   func logIn(
-    _ asker: Asker, _ check: @escaping (PAMClient.Outcome, LoginRecord) -> Bool
+    _ asker: Asker, _ check: ((PAMClient.Outcome, LoginRecord) -> Bool)? = nil
   ) throws(Failure) -> Bool {
     let status = inNewProcess(shielded: .whileItRuns) {
       guard let sodium = Sodium(), let secrets = Secrets(sodium) else { return 1 }
@@ -110,7 +111,9 @@ struct TryBed {
           return true
         }
       }
-      return check(outcome, record) ? 0 : 1
+      if check == nil, record.questions == 0 { printLine("    (it didn't even ask)") }
+      printLine("    PAM: \(outcome.text)")
+      return check?(outcome, record) ?? true ? 0 : 1
     }
     guard let status else { throw Failure(.cancelled, "the log-in was ended by a signal") }
     return status == 0

@@ -75,10 +75,10 @@ struct TryDemo {
     switch step {
     case .enroll(let title, let answers):
       printLine("\(number). passcode enroll: \(title)")
-      return try play(answers) { (direct: Direct) throws(Failure) in try direct.enroll() }
+      return try play(answers, isChange: false)
     case .change(let title, let answers):
       printLine("\(number). passcode change: \(title)")
-      return try play(answers) { (direct: Direct) throws(Failure) in try direct.change() }
+      return try play(answers, isChange: true)
     case .login(let login):
       printLine("\(number). log in: \(login.title)")
       return try play(login)
@@ -92,18 +92,16 @@ struct TryDemo {
   }
 
   /// The command must take these answers, all of them.
-  private func play(
-    _ answers: [Text], _ command: (Direct) throws(Failure) -> ExitStatus
-  ) throws(Failure) -> Bool {
+  private func play(_ answers: [Text], isChange: Bool) throws(Failure) -> Bool {
     let script = Asker.Script(answers.map { $0.bytes })
     var direct = bed.direct
     direct.session.asker = .script(script)
-    return try command(direct) == .done && script.asked == answers.count
+    let status = isChange ? try direct.change() : try direct.enroll()
+    return status == .done && script.asked == answers.count
   }
 
   private func play(_ login: Login) throws(Failure) -> Bool {
     try bed.logIn(.script(Asker.Script(login.answer.map { [$0.bytes] } ?? []))) { outcome, record in
-      Stream.output.write("    PAM: \(outcome.text)\n")
       guard outcome.isSuccess == login.succeeds, record.questions == (login.answer == nil ? 0 : 1) else {
         return false
       }

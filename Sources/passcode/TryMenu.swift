@@ -18,7 +18,7 @@ struct TryMenu {
         _ = try menu.bed.direct.enroll()
       },
       Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in
-        try menu.logIn()
+        try menu.bed.logIn(.terminal)
       },
       Choice(key: "3", title: "watch the lock count down") { (menu: TryMenu) throws(Failure) in
         try menu.watch()
@@ -63,14 +63,6 @@ struct TryMenu {
     case .line: return secrets.read(.line) { line in line.indices.map { line[$0] } }
     case .tooLong: return []
     case .endOfFile, .interrupted, .failed: return nil
-    }
-  }
-
-  private func logIn() throws(Failure) {
-    _ = try bed.logIn(.terminal) { outcome, record in
-      if record.questions == 0 { printLine("    (it didn't even ask)") }
-      printLine("    PAM: \(Text(outcome.text))")
-      return true
     }
   }
 
