@@ -4,7 +4,7 @@ internal import PasscodeVault
 
 /// An account's passcode, for whoever reaches the store: root anybody's, a person with a store of their own the own
 /// one. Each command asks what it must, calls one function of the Vault, and says how it went.
-struct Direct {
+final class Direct {
   var session: Session
   let vault: Vault
   let account: Account
@@ -55,15 +55,20 @@ struct Direct {
   /// - Parameter mark: as in `Vault.enroll`.
   private func store(_ secrets: inout Secrets, replacing mark: Bytes?, _ act: Act) throws(Failure) {
     do throws(Fault) {
-      try vault.enroll(account, &secrets, replacing: mark) { session.note(act, account) }
+      try vault.enroll(account, &secrets, replacing: mark, then: noting(act))
     } catch {
       throw Failure(error)
     }
   }
 
+  /// What puts the act in the system's log, once it is done.
+  private func noting(_ act: Act) -> () -> Void {
+    { [self] in session.note(act, account) }
+  }
+
   func remove() throws(Failure) -> ExitStatus {
     let removed = try reporting { () throws(Fault) in
-      try vault.remove(account) { session.note(.removed, account) }
+      try vault.remove(account, then: noting(.removed))
     }
     guard removed else { throw .notEnrolled(account) }
     session.say(.removed, account)
@@ -72,7 +77,7 @@ struct Direct {
 
   func unlock() throws(Failure) -> ExitStatus {
     let unlocked = try reporting { () throws(Fault) in
-      try vault.unlock(account) { session.note(.unlocked, account) }
+      try vault.unlock(account, then: noting(.unlocked))
     }
     guard let unlocked else { throw .notEnrolled(account) }
     session.sayUnlocked(unlocked, account)
@@ -82,7 +87,7 @@ struct Direct {
   func suspend(_ suspended: Bool) throws(Failure) -> ExitStatus {
     let act = suspended ? Act.suspended : .enabled
     let changed = try reporting { () throws(Fault) in
-      try vault.suspend(account, suspended) { session.note(act, account) }
+      try vault.suspend(account, suspended, then: noting(act))
     }
     guard let changed else { throw .notEnrolled(account) }
     session.say(act, account, already: !changed)

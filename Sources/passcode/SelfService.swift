@@ -6,7 +6,7 @@ internal import PasscodeVault
 ///
 /// What proves it is asked here and decided there: the password by the service file /etc/pam.d/passcode, the
 /// old passcode by an attempt that counts like any other.
-struct SelfService {
+final class SelfService {
   let session: Session
   let account: Account
   let configuration: Configuration

@@ -94,7 +94,7 @@ struct TryDemo {
   /// The command must take these answers, all of them.
   private func play(_ answers: [Text], isChange: Bool) throws(Failure) -> Bool {
     let script = Asker.Script(answers.map { $0.bytes })
-    var direct = bed.direct
+    let direct = bed.direct
     direct.session.asker = .script(script)
     let status = isChange ? try direct.change() : try direct.enroll()
     return status == .done && script.asked == answers.count
