@@ -118,10 +118,12 @@ public struct RecordCodec: Sendable {
     let first = file[..<RecordCodec.slotLength]
     let second = file[RecordCodec.slotLength...]
     let isSecondNewer = claimedGeneration(second) > claimedGeneration(first)
-    return decode(isSecondNewer ? second : first) ?? decode(isSecondNewer ? first : second)
+    let (newer, older) = isSecondNewer ? (second, first) : (first, second)
+    return decode(newer) ?? decode(older)
   }
 
   /// What a slot that nobody verified says of itself.
+  @inline(never)
   private func claimedGeneration(_ slot: ArraySlice<UInt8>) -> UInt64 {
     var reader = FieldReader(slot)
     guard reader.number("passcode_record") != nil else { return 0 }
