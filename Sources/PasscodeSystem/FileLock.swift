@@ -11,6 +11,7 @@ public struct FileLock: ~Copyable {
     self.file = file
   }
 
+  @inline(never)
   deinit {
     flock(file.raw, LOCK_UN)
   }
