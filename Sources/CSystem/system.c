@@ -54,7 +54,8 @@ cs_ids cs_peer_ids(void) {
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t size = sizeof peer;
   getsockopt(0, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  if (ids.real == 0 && peer.uid != (uid_t)-1) ids.real = peer.uid;
+  // Root there is anybody who started pkexec: nobody's.
+  if (ids.real == 0 && peer.uid != (uid_t)-1) ids.real = peer.uid == 0 ? (uid_t)-1 : peer.uid;
   return ids;
 }
 

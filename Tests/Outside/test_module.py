@@ -146,7 +146,7 @@ def connected_by(name):
     "service, connected, result",
     [
         ("polkit-1", "alice", "SUCCESS"),
-        ("polkit-1", "root", "SUCCESS"),
+        ("polkit-1", "root", "PERM_DENIED"),  # pkexec, asking on a terminal for whoever started it
         ("polkit-1", "bob", "PERM_DENIED"),
         ("login", "bob", "SUCCESS"),  # only of polkit is it known who is there
     ],

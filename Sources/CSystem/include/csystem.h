@@ -52,7 +52,8 @@ typedef struct {
   uid_t real, effective, saved;
 } cs_ids;
 cs_ids cs_user_ids(void);
-/* The same, but where the real one is root and standard input a connection of this machine, that is who connected. */
+/* The same, but where the real one is root and standard input a connection of this machine, that is who connected;
+   -1 where that is root. */
 cs_ids cs_peer_ids(void);
 /* The program was started with more privilege than its caller has (AT_SECURE). */
 int cs_is_secure(void);
