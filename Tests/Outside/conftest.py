@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -20,6 +21,14 @@ def pytest_configure():
     for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
+    # Ignored under nohup, or behind a shell's "&"; programs inherit that.
+    for number, handler in (
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_terminal_summary(terminalreporter):

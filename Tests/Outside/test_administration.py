@@ -304,7 +304,6 @@ def test_what_was_done_is_in_the_log_though_it_is_interrupted(alice, act, number
     tool = subprocess.Popen(
         ["strace", "-o", "/dev/null", "-e", "inject=fdatasync:delay_exit=300000", *alice.tool_words(), *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # under nohup it is ignored
     )  # fmt: skip
     tool.stdin.write(typed.encode())
     tool.stdin.close()
