@@ -47,8 +47,8 @@ def disk(release, deb):
         if path.is_file() and path.name != "unix-chkpwd":
             path.unlink()
     # Nothing is to be made anew at the first boot.
-    for folder in (etc, machine.path / "var"):
-        (folder / ".updated").touch()
+    for path in (etc, machine.path / "var"):
+        (path / ".updated").touch()
     shutil.copy(deb, machine.path / "root")
     (boot,) = (machine.path / "boot").glob("vmlinuz-*")
     shutil.copy(boot, folder / "kernel")
