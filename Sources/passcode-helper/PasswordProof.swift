@@ -2,7 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// The account's password, proven by PAM with a service of our own: `PasswordService`, which holds pam_unix alone. What the system's other services accept (a finger, a key, this very passcode) is no proof here.
+/// The account's password, proven by PAM with a service of our own: `PasswordService`, which holds pam_unix alone.
+/// What the system's other services accept (a finger, a key, this very passcode) is no proof here.
 ///
 /// MUST be run while the real uid is still the caller's: pam_unix's own helper answers only for that.
 struct PasswordProof {
