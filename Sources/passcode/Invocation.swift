@@ -32,7 +32,11 @@ enum Invocation {
     var session = Session(operands: Array(parsed.operands.dropFirst()))
     for (index, value) in parsed.options {
       let option = Command.Option.allCases[index]
-      try command?.check(option)
+      if let command {
+        try command.check(option)
+      } else if !Command.Option.everywhere.contains(option) {
+        throw Failure(.usage, "--\(option.entry.text) needs a command: see passcode --help")
+      }
       try session.take(option, value)
     }
     if session.wantsVersion { return .text("passcode \(version)\n") }

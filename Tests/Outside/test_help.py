@@ -196,3 +196,10 @@ def test_what_cannot_be_printed_is_said_so(alice, command):
 
 def test_every_exit_status_is_met():
     assert {status for status, *_ in STATUSES} | {NOT_PERMITTED} == set(range(9))
+
+
+@pytest.mark.parametrize("option", ["--force", "--stdin", "--generate", "--demo"])
+@pytest.mark.parametrize("other", [[], ["--help"], ["--version"]], ids=str)
+def test_an_option_of_a_command_needs_one(bed, option, other):
+    answer = bed.tool(option, *other, check=USAGE)
+    assert f"{option} needs a command: see passcode --help" in answer.errors
