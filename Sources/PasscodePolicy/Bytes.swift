@@ -24,6 +24,7 @@ public func decimal(_ digits: ArraySlice<UInt8>) -> UInt64? {
 /// The number in decimal: the inverse of `decimal`.
 public func decimalDigits(_ number: UInt64) -> Bytes {
   var digits = Bytes()
+  digits.reserveCapacity(20)
   var rest = number
   repeat {
     digits.append(UInt8(ascii: "0") + UInt8(rest % 10))
@@ -42,11 +43,11 @@ public func isDigit(_ byte: UInt8) -> Bool {
 /// Two lower-case hexadecimal digits a byte.
 @inline(never)
 public func hexadecimal(_ bytes: Bytes) -> Bytes {
-  var text = Bytes()
-  text.reserveCapacity(bytes.count * 2)
-  for byte in bytes {
-    text.append(hexadecimalDigit(byte >> 4))
-    text.append(hexadecimalDigit(byte & 15))
+  var text = Bytes(repeating: 0, count: bytes.count * 2)
+  var written = text.mutableSpan
+  for index in bytes.indices {
+    written[index * 2] = hexadecimalDigit(bytes[index] >> 4)
+    written[index * 2 + 1] = hexadecimalDigit(bytes[index] & 15)
   }
   return text
 }

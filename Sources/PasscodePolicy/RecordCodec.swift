@@ -22,8 +22,8 @@
 ///     failure_time=0
 ///     checksum=51a0…               BLAKE2b-256 of every byte before this line, hexadecimal
 ///
-/// - A slot is valid only if it is byte for byte what `encode` makes of what it says (test: every single
-///   changed byte is detected).
+/// - A slot is valid only if it is byte for byte what `encode` makes of what it says: every value has one
+///   spelling, and no other is read (test: every single changed byte is detected; and the fuzzer, FuzzRecord).
 /// - The valid slot with the higher generation is the record. A write goes to the other slot, so a torn
 ///   write leaves the record as it was.
 public struct RecordCodec: Sendable {
@@ -32,11 +32,18 @@ public struct RecordCodec: Sendable {
   public static let fileLength = slotLength * slots
   public static let checksumLength = 32
 
-  private let checksum: @Sendable (Bytes) -> Bytes
+  private let checksum: @Sendable (ArraySlice<UInt8>) -> Bytes
+  private let isZero: @Sendable (ArraySlice<UInt8>) -> Bool
 
-  /// - Parameter checksum: BLAKE2b with 32 bytes of output, of any number of bytes.
-  public init(checksum: @escaping @Sendable (Bytes) -> Bytes) {
+  /// - Parameters:
+  ///   - checksum: BLAKE2b with 32 bytes of output, of any number of bytes.
+  ///   - isZero: whether all these bytes are 0. From libc, since most of a slot is padding.
+  public init(
+    checksum: @escaping @Sendable (ArraySlice<UInt8>) -> Bytes,
+    isZero: @escaping @Sendable (ArraySlice<UInt8>) -> Bool
+  ) {
     self.checksum = checksum
+    self.isZero = isZero
   }
 
   /// One slot: exactly `slotLength` bytes.
@@ -45,17 +52,9 @@ public struct RecordCodec: Sendable {
   ///   bytes; then it always fits.
   @inline(never)
   public func encode(_ record: Record) -> Bytes {
-    var text = encodeText(record)
-    text.append(contentsOf: repeatElement(0, count: max(0, RecordCodec.slotLength - text.count)))
-    return text
-  }
-
-  /// A slot without its padding.
-  private func encodeText(_ record: Record) -> Bytes {
     var text = fields(of: record)
-    let sum = checksum(text)
-    text.append(line: "checksum", hexadecimal(sum))
-    return text
+    text.append(line: "checksum", hexadecimal(checksum(text[...])))
+    return text + Bytes(repeating: 0, count: max(0, RecordCodec.slotLength - text.count))
   }
 
   /// The record in one slot, or nil if there is any doubt.
@@ -63,21 +62,13 @@ public struct RecordCodec: Sendable {
   public func decode(_ slot: ArraySlice<UInt8>) -> Record? {
     guard slot.count == RecordCodec.slotLength else { return nil }
     var reader = FieldReader(slot)
-    guard let record = reader.record(), let sum = reader.value("checksum"), sum.count == 64 else {
-      return nil
-    }
+    guard let record = reader.record(), record.isSound else { return nil }
     // Everything above was parsed from bytes of unknown origin; only this comparison makes it a record.
-    guard record.isSound, isPadded(slot.span, encodeText(record).span) else { return nil }
+    let sum = checksum(reader.done)
+    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum,
+      isZero(reader.rest)
+    else { return nil }
     return record
-  }
-
-  /// Whether the slot is this text and then NULs only; without a way out in the middle, so that it is fast.
-  private func isPadded(_ slot: Span<UInt8>, _ text: Span<UInt8>) -> Bool {
-    guard text.count <= slot.count else { return false }
-    var difference: UInt8 = 0
-    for index in text.indices { difference |= slot[index] ^ text[index] }
-    for index in text.count..<slot.count { difference |= slot[index] }
-    return difference == 0
   }
 
   /// What a file holds.
@@ -194,6 +185,9 @@ private struct FieldReader {
     position = slot.startIndex
   }
 
+  var done: ArraySlice<UInt8> { slot[..<position] }
+  var rest: ArraySlice<UInt8> { slot[position...] }
+
   /// The value of the next line, if that line has this name.
   @inline(never)
   mutating func value(_ name: String) -> ArraySlice<UInt8>? {
@@ -241,6 +235,8 @@ private struct FieldReader {
     if state.spells("enrolled") {
       guard let credential = bytes(hexadecimal: sealed) else { return nil }
       record.state = .enrolled(sealed: credential)
+    } else {
+      guard state.spells("removed"), sealed.isEmpty else { return nil }
     }
     record.suspended = suspended
     record.ledger = ledger

@@ -57,6 +57,11 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
     }
   }
 
+  /// Nothing is in it any more; its memory stays, for what comes next.
+  public mutating func empty() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
   public static func += (text: inout Text, more: Text) {
     text.bytes.append(contentsOf: more.bytes)
   }

@@ -24,10 +24,18 @@ public func randomNumber(below bound: UInt32, _ sodium: Sodium) -> UInt32 {
 }
 
 /// BLAKE2b-256. The corresponding C function is `crypto_generichash`.
-public func blake2b(_ message: [UInt8]) -> [UInt8] {
+public func blake2b(_ message: ArraySlice<UInt8>) -> [UInt8] {
   var hash = [UInt8](repeating: 0, count: Length.hash)
-  unsafe crypto_generichash(&hash, hash.count, message, UInt64(message.count), nil, 0)
+  // SAFETY: both buffers come with their lengths.
+  unsafe message.withUnsafeBufferPointer { message in
+    _ = unsafe crypto_generichash(&hash, hash.count, message.baseAddress, UInt64(message.count), nil, 0)
+  }
   return hash
+}
+
+/// Whether all these bytes are 0; not in constant time. The corresponding C function is `memcmp`.
+public func isZero(_ bytes: ArraySlice<UInt8>) -> Bool {
+  unsafe bytes.withUnsafeBufferPointer { unsafe cs_is_zero($0.baseAddress, $0.count) != 0 }
 }
 
 /// Whether two digests are the same, in constant time. The corresponding C function is `sodium_memcmp`.

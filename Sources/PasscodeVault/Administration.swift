@@ -41,7 +41,7 @@ extension Vault {
   /// Tells one credential from the next.
   func mark(_ record: Record) -> Bytes {
     guard case .enrolled(let sealed) = record.state else { return [] }
-    return blake2b(sealed)
+    return blake2b(sealed[...])
   }
 
   /// - Throws: a fault unless the mark is the record's; nil: any is right.

@@ -99,4 +99,4 @@ struct LockedRecord: ~Copyable {
   }
 }
 
-var recordCodec: RecordCodec { RecordCodec { blake2b($0) } }
+var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: isZero) }

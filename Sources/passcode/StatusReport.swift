@@ -13,12 +13,13 @@ func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) 
 
 extension Status {
   var json: Text {
-    var text: Text = "{\"user\":\"\(jsonEscaped(account.name))\",\"uid\":\(account.uid)"
-    text += ",\"enrolled\":\(isEnrolled ? "true" : "false" as Text),\"length\":\(lengthText ?? "null")"
-    text += ",\"state\":\"\(stateName)\",\"failures\":\(failures),\"seconds_left\":\(secondsLeft)"
-    text += ",\"locked_until\":\(jsonTime(lockedUntil)),\"enrolled_at\":\(jsonTime(enrolledAt))"
-    text += ",\"last_success\":\(jsonTime(lastSuccess))}\n"
-    return text
+    """
+    {"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
+    "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
+    "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
+    "last_success":\(jsonTime(lastSuccess))}
+
+    """
   }
 
   private var lengthText: Text? {

@@ -63,8 +63,7 @@ def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, argum
     with bench.crowd(bed, bench.CROWD) as others:
         for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
             with bench.accounts(others[::known] if known else []):
-                # The least of three: the disk may still be writing the crowd.
-                taken, text = min(bench.listing(bed, *arguments) for _ in range(3))
+                taken, text = bench.listing(bed, *arguments)
             assert text.count("\n") == bench.CROWD + 1 + (not arguments)
             assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
             name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])

@@ -24,7 +24,7 @@ func elsewhere(_ milliseconds: UInt64) -> Instant {
 
 /// Stands in for BLAKE2b: four FNV-1a hashes with different beginnings, 32 bytes. Any single changed byte
 /// changes all four (each step of FNV-1a is a bijection), which is what the codec's tests need of it.
-func testChecksum(_ bytes: Bytes) -> Bytes {
+func testChecksum(_ bytes: some Sequence<UInt8>) -> Bytes {
   (0..<4).flatMap { (lane: UInt64) -> Bytes in
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 &+ lane &* 0x9e37_79b9_7f4a_7c15) { hash, byte in
       (hash ^ UInt64(byte)) &* 0x0100_0000_01b3

@@ -3,7 +3,7 @@ import Testing
 @testable import PasscodePolicy
 
 struct RecordCodecTests {
-  private let codec = RecordCodec(checksum: testChecksum)
+  private let codec = RecordCodec(checksum: { testChecksum($0) }, isZero: { $0.allSatisfy { $0 == 0 } })
 
   private static func enrolled(
     name: String = "alice", generation: UInt64 = 12, sealed: Int = 100, largest: Bool = false
