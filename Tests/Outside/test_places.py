@@ -59,10 +59,11 @@ def test_a_storm_costs_what_its_hashes_cost(make_bed, citizens, capsys):
     places, operations, memory = 2, 3, 64 << 20
     bed = make_bed(memlimit="64M", opslimit=operations, max_parallel=places)
     enroll_all(bed, citizens)
-    # Half before and half after, so that the machine's mood cancels out.
-    bare = host.bare_hashing(CROWD // 2, places, operations, memory)
+    # Of as many, a quarter before and a quarter after, so that the machine's mood cancels out.
+    bare = host.bare_hashing(CROWD // 4, places, operations, memory)
     crowd = storm(bed, citizens, measures_memory=True)
-    bare += host.bare_hashing(CROWD // 2, places, operations, memory)
+    bare += host.bare_hashing(CROWD // 4, places, operations, memory)
+    bare *= 2
     # On top of what the login programs take themselves, waiting at their prompts.
     more = crowd.memory_peak - crowd.memory_before
     with capsys.disabled():

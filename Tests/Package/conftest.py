@@ -1,5 +1,6 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
+import concurrent.futures
 import functools
 import os
 import shutil
@@ -45,8 +46,12 @@ def build(folder):
 
 @pytest.fixture(scope="session")
 def built():
-    """The folder of the package's build: the .deb, its .changes, the tree."""
-    return build(machines.MACHINES / "build")
+    """The folder of the package's build: the .deb, its .changes, the tree. Meanwhile the roots are made, too."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        roots = pool.map(machines.root, RELEASES)
+        folder = build(machines.MACHINES / "build")
+        assert all(roots)
+    return folder
 
 
 @pytest.fixture(scope="session")

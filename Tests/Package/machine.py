@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -107,11 +108,10 @@ class Log(threading.Thread):
 class Machine:
     """A machine of its own: started, restarted and thrown away. Its files lie under `path`."""
 
-    count = 0
+    numbers = itertools.count(1)
 
     def __init__(self, *lower):
-        Machine.count += 1
-        self.top = MACHINES / str(Machine.count)
+        self.top = MACHINES / str(next(Machine.numbers))
         self.path = self.top / "root"
         for name in ("upper", "work", "root"):
             (self.top / name).mkdir(parents=True)
