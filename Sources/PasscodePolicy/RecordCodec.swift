@@ -22,8 +22,9 @@
 ///     failure_time=0
 ///     checksum=51a0…               BLAKE2b-256 of every byte before this line, hexadecimal
 ///
-/// - A slot is valid only if it is byte for byte what `encode` makes of what it says: every value has one
-///   spelling, and no other is read (test: every single changed byte is detected; and the fuzzer, FuzzRecord).
+/// - A slot is valid only if it is byte for byte what `encode` makes of what it says. So every value MUST have
+///   one spelling, and the reader take no other: whoever adds a field keeps to that. Test: RecordCodecTests changes
+///   every byte, and repairs the checksum; FuzzRecord.
 /// - The valid slot with the higher generation is the record. A write goes to the other slot, so a torn
 ///   write leaves the record as it was.
 public struct RecordCodec: Sendable {
@@ -37,7 +38,7 @@ public struct RecordCodec: Sendable {
 
   /// - Parameters:
   ///   - checksum: BLAKE2b with 32 bytes of output, of any number of bytes.
-  ///   - isZero: whether all these bytes are 0. From libc, since most of a slot is padding.
+  ///   - isZero: whether all these bytes are 0. libc's is fast, and most of a slot is padding.
   public init(
     checksum: @escaping @Sendable (ArraySlice<UInt8>) -> Bytes,
     isZero: @escaping @Sendable (ArraySlice<UInt8>) -> Bool
@@ -63,10 +64,9 @@ public struct RecordCodec: Sendable {
     guard slot.count == RecordCodec.slotLength else { return nil }
     var reader = FieldReader(slot)
     guard let record = reader.record(), record.isSound else { return nil }
-    // Everything above was parsed from bytes of unknown origin; only this comparison makes it a record.
-    let sum = checksum(reader.done)
-    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum,
-      isZero(reader.rest)
+    // That is how we would spell it; whether we wrote it, the checksum says.
+    let sum = checksum(reader.before)
+    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum, isZero(reader.after)
     else { return nil }
     return record
   }
@@ -185,8 +185,10 @@ private struct FieldReader {
     position = slot.startIndex
   }
 
-  var done: ArraySlice<UInt8> { slot[..<position] }
-  var rest: ArraySlice<UInt8> { slot[position...] }
+  /// The lines that were read.
+  var before: ArraySlice<UInt8> { slot[..<position] }
+  /// What comes after them.
+  var after: ArraySlice<UInt8> { slot[position...] }
 
   /// The value of the next line, if that line has this name.
   @inline(never)

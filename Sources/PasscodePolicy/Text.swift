@@ -57,8 +57,8 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
     }
   }
 
-  /// Nothing is in it any more; its memory stays, for what comes next.
-  public mutating func empty() {
+  /// Its memory stays, for what comes next.
+  public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
 

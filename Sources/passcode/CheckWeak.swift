@@ -14,7 +14,7 @@ func runCheckWeak(_ session: Session) throws(Failure) -> ExitStatus {
     answers += session.wantsJSON ? json(line, reason) : words(line, reason)
     if answers.bytes.count > 1 << 16 {
       guard Stream.output.write(answers) else { throw .unwritable }
-      answers.empty()
+      answers.removeAll()
     }
   }
   guard Stream.output.write(answers) else { throw .unwritable }

@@ -34,7 +34,7 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
     table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
     if table.bytes.count > 1 << 16 {
       isWritten = isWritten && Stream.output.write(table)
-      table.empty()
+      table.removeAll()
     }
   }
   guard isWritten, Stream.output.write(table) else { throw .unwritable }

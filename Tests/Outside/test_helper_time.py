@@ -119,9 +119,10 @@ def children(pid):
     return {int(child): state(child) for child in pids}
 
 
-def command(pid):
-    """Until it has started its program, it is its parent's."""
-    return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+def is_started(pid):
+    """Before, its command line is that of its host; in between, empty."""
+    command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    return command and b"python" not in command
 
 
 def state(pid):
@@ -240,7 +241,7 @@ def test_nobody_waits_for_what_does_not_move(own):
         stand_in(program)
         for prepare in (become("alice"), signal_storm):
             hosts.append(own.start("alice", RIGHT, prepare=prepare))
-            wait_for(lambda: any(b"python" not in command(child) for child in children(hosts[-1].child)))
+            wait_for(lambda: any(is_started(child) for child in children(hosts[-1].child)))
             stuck += children(hosts[-1].child)
     for host in hosts:
         assert refused_unasked(host.wait(30), "AUTHINFO_UNAVAIL")

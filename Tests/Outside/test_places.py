@@ -59,11 +59,13 @@ def test_a_storm_costs_what_its_hashes_cost(make_bed, citizens, capsys):
     places, operations, memory = 2, 3, 64 << 20
     bed = make_bed(memlimit="64M", opslimit=operations, max_parallel=places)
     enroll_all(bed, citizens)
-    # Of as many, a quarter before and a quarter after, so that the machine's mood cancels out.
-    bare = host.bare_hashing(CROWD // 4, places, operations, memory)
+    # About half as many, half of them before and half after, so that the machine's mood cancels out; an even number,
+    # so that no process is left to hash alone.
+    sample = CROWD // 8 * 2
+    bare = host.bare_hashing(sample, places, operations, memory)
     crowd = storm(bed, citizens, measures_memory=True)
-    bare += host.bare_hashing(CROWD // 4, places, operations, memory)
-    bare *= 2
+    bare += host.bare_hashing(sample, places, operations, memory)
+    bare *= CROWD / (2 * sample)
     # On top of what the login programs take themselves, waiting at their prompts.
     more = crowd.memory_peak - crowd.memory_before
     with capsys.disabled():

@@ -50,7 +50,7 @@ def built():
     with concurrent.futures.ThreadPoolExecutor() as pool:
         roots = pool.map(machines.root, RELEASES)
         folder = build(machines.MACHINES / "build")
-        assert all(roots)
+        list(roots)  # waits, and raises what went wrong
     return folder
 
 

@@ -1,11 +1,11 @@
 """Install, upgrade, downgrade, reinstall, remove, purge; and dpkg killed in the middle."""
 
 import concurrent.futures
-import itertools
 import re
 import shutil
 import stat
 import subprocess
+import threading
 import time
 
 import pytest
@@ -359,21 +359,24 @@ def disks(bookworm, deb):
     return {"--install": bookworm, "--purge": installed.copy()}
 
 
-def kill(machine, deb, act, call, number):
-    """Kills dpkg, or its script, at this call; false if there are fewer such calls."""
+def survives_a_kill(machine, deb, act, call, number):
+    """Kills dpkg, or its script, at this call, looks what is there, and repeats the command; false if there are fewer
+    such calls."""
     operand = f"/tmp/{deb.name}" if act == "--install" else "libpam-passcode"
     sh("cp", deb, machine.path / "tmp")
     before = machine.snapshot("etc/pam.d") if act == "--install" else None
+    trace = machine.top / "trace"
     status = subprocess.run([
-        "strace", "-f", "-qqq", "-o", "/dev/null", "-e", f"trace={call}", "-e",
+        "strace", "-f", "-o", str(trace), "-e", f"trace={call}", "-e",
         f"inject={call}:signal=KILL:when={number}", *machine.command("dpkg", act, operand),
     ], capture_output=True).returncode  # fmt: skip
     if status == 0:
         return False
+    assert "killed by SIGKILL" in trace.read_text()
     while machine.run("pgrep", "-x", "dpkg|perl", status=None):
         time.sleep(0.02)
     assert machine.stacks_name_missing_modules() == [], (call, number)
-    if number % 5 == 0:
+    if number % 5 == 1:
         the_password_works(machine)
     machine.run("dpkg", "--configure", "-a", status=None)
     machine.run("dpkg", act, operand)
@@ -393,20 +396,25 @@ def kill(machine, deb, act, call, number):
 def test_killed_in_the_middle(disks, deb, act):
     """At every renaming and removing by dpkg or by a script: no stack names a missing module, people
     get in with their password, and repeating the command finishes it."""
+    failed = threading.Event()
 
     def points(call, first):
-        """Every other one."""
-        for number in itertools.count(first, 2):
+        """How many there are of this call, from the first one in steps of two."""
+        for number in range(first, 200, 2):
             machine = disks[act]()
             try:
-                if not kill(machine, deb, act, call, number):
+                if failed.is_set() or not survives_a_kill(machine, deb, act, call, number):
                     return (number - first) // 2
+            except BaseException:
+                failed.set()
+                raise
             finally:
                 machine.remove()
+        raise AssertionError(f"{call}: no end of it")
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(points, call, first) for call in CALLS.split(",") for first in (1, 2)]
-        total = sum(job.result() for job in jobs)
+    total = sum(job.result() for job in jobs)
     print(f"{act}: killed at {total} points")
     assert total > 20
 

@@ -137,11 +137,24 @@ struct RecordCodecTests {
   }
 
   /// A slot whose checksum is right and whose lines are not what `encode` makes.
-  private func forged(_ line: String, _ instead: String) -> Bytes {
-    let lines = text(codec.encode(Self.enrolled()).prefix { $0 != 0 }).split(separator: "\n").dropLast()
-    let body = Bytes(text: lines.map { $0 == line ? instead : $0 + "\n" }.joined())
-    let sum = Bytes(text: "checksum=") + hexadecimal(testChecksum(body)) + [0x0a]
-    return body + sum + Bytes(repeating: 0, count: RecordCodec.slotLength - body.count - sum.count)
+  private func forged(_ line: String, _ instead: String, of record: Record = enrolled()) -> Bytes {
+    let lines = text(fields(record)).split(separator: "\n")
+    return slot(Bytes(text: lines.map { $0 == line ? instead : $0 + "\n" }.joined()))
+  }
+
+  /// Its lines without the checksum.
+  private func fields(_ record: Record) -> Bytes {
+    let text = codec.encode(record).prefix { $0 != 0 }
+    return Bytes(text.dropLast(Bytes(text: "checksum=").count + 65))
+  }
+
+  /// These lines, whatever they are, with their right checksum.
+  private func slot(_ fields: Bytes) -> Bytes {
+    padded(fields + Bytes(text: "checksum=") + hexadecimal(testChecksum(fields)) + [0x0a])
+  }
+
+  private func padded(_ text: Bytes) -> Bytes {
+    text + Bytes(repeating: 0, count: RecordCodec.slotLength - text.count)
   }
 
   @Test func `a forged slot that changes nothing is a record`() {
@@ -160,10 +173,69 @@ struct RecordCodecTests {
     ("suspended=no", "suspended=maybe\n"),
     ("failures=1", "failures=4294967296\n"), ("failures=1", "failures=\n"), ("failed_at=123456", ""),
     ("served=no", "served=no\r\n"), ("success_time=0", "success_time=00\n"),
-    ("failure_time=7", "failure_time=7\nmore=1\n"),
+    ("failure_time=7", "failure_time=7\nmore=1\n"), ("uid=1000", "name=alice\nuid=1000\n"),
+    ("sealed=0025", "sealed=002\n"), ("sealed=0025", "sealed=002A\n"), ("sealed=0025", "sealed=\n"),
+    (boot, "failed_boot=fffffffffffffffF0000000000000005\n"),
+    (boot, "failed_boot=ffffffffffffffff000000000000000\n"),
+    (boot, "failed_boot=ffffffffffffffff000000000000000500\n"),
   ])
   func `a right checksum doesn't excuse a wrong line`(line: String, instead: String) {
-    #expect(codec.decode(forged(line, instead)[...]) == nil)
+    #expect(codec.decode(forged(line, instead, of: Self.enrolled(sealed: 2))[...]) == nil)
+  }
+
+  private static let boot = "failed_boot=ffffffffffffffff0000000000000005"
+
+  @Test(arguments: [
+    ("state=removed", "state=\n"), ("state=removed", "state=Removed\n"),
+    ("state=removed", "state=removed \n"),
+    ("state=removed", "state=enrolled\n"), ("sealed=", "sealed=00\n"),
+  ])
+  func `a removed record is spelled in one way`(line: String, instead: String) {
+    let removed = Record(uid: 1_000, name: Bytes(text: "alice"), generation: 1)
+    #expect(codec.decode(forged(line, line + "\n", of: removed)[...]) == removed)
+    #expect(codec.decode(forged(line, instead, of: removed)[...]) == nil)
+  }
+
+  @Test(arguments: [enrolled(sealed: 20), Record(uid: 0, name: [0x72], generation: 9)])
+  func `what is read is what would be written`(record: Record) {
+    let text = fields(record)
+    let others = Bytes(text: "019afAFnoysx=+- \n\r\t\u{1}\u{7f}") + [0, 0x80, 0xff]
+    var changed: [Bytes] = []
+    for place in 0...text.count {
+      let (before, after) = (Bytes(text[..<place]), Bytes(text[place...]))
+      changed.append(before + after.dropFirst())
+      for byte in others { changed += [before + [byte] + after, before + [byte] + after.dropFirst()] }
+    }
+    var read = 0
+    for fields in changed {
+      let slot = slot(fields)
+      guard let record = codec.decode(slot[...]) else { continue }
+      read += 1
+      if codec.encode(record) != slot { Issue.record("read, and not what is written: \(fields)") }
+    }
+    #expect(read > 100)
+  }
+
+  @Test func `the checksum's line has one spelling, and NULs follow`() {
+    let whole = Bytes(codec.encode(Self.enrolled()).prefix { $0 != 0 })
+    let line = Bytes(whole.suffix(74))
+    let open = Bytes(whole.dropLast())
+    let upper = line.map { (0x61...0x66).contains($0) ? $0 - 0x20 : $0 }
+    let others: [Bytes] = [
+      fields(Self.enrolled()) + Bytes(text: "checksum=") + upper.dropFirst(9), open, open + [0x0d, 0x0a],
+      open.dropLast() + [0x0a], whole + line, whole + [0x0a], whole + [1], whole + [0, 1],
+    ]
+    #expect(codec.decode(padded(whole)[...]) == Self.enrolled())
+    for other in others { #expect(codec.decode(padded(other)[...]) == nil) }
+    let space = RecordCodec.slotLength - whole.count
+    for rest in [[UInt8](repeating: 0xff, count: space), Bytes(repeating: 0, count: space - 1) + [1]] {
+      #expect(codec.decode((whole + rest)[...]) == nil)
+    }
+  }
+
+  @Test func `a slot is read wherever it lies`() {
+    let slot = codec.encode(Self.enrolled())
+    #expect(codec.decode((slot + slot)[RecordCodec.slotLength...]) == Self.enrolled())
   }
 
   @Test(arguments: [0, Record.longestSealed + 1])

@@ -7,6 +7,38 @@ import Testing
 
 /// Enrolling, removing, unlocking, suspending, and records that were damaged.
 struct RecordTests {
+  @Test(arguments: [
+    ([], true), ([0], true), ([1], false), ([0, 1], false), ([1, 0], false), ([1, 1], false),
+    (Bytes(repeating: 0, count: 3_500), true), (Bytes(repeating: 0xff, count: 3_500), false),
+  ])
+  func `what is zero`(bytes: Bytes, isIt: Bool) {
+    #expect(isZero(bytes[...]) == isIt)
+    #expect(isZero(([7] + bytes).dropFirst()) == isIt)
+  }
+
+  @Test func `padding is zero to its last byte`() {
+    let slot = recordCodec.encode(Record(uid: 1_000, name: Bytes(text: "alice"), generation: 1))
+    let text = slot.prefix { $0 != 0 }.count
+    #expect(recordCodec.decode(slot[...]) != nil)
+    for place in [text, text + 1, slot.count - 1] {
+      var changed = slot
+      changed[place] = 0xff
+      #expect(recordCodec.decode(changed[...]) == nil)
+    }
+    #expect(
+      recordCodec.decode((slot[..<text] + Bytes(repeating: 0xff, count: slot.count - text))[...]) == nil)
+  }
+
+  @Test func `BLAKE2b-256 of nothing and of "abc"`() {
+    let sums = [
+      ("", "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8"),
+      ("abc", "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319"),
+    ]
+    for (message, sum) in sums {
+      #expect(hexadecimal(blake2b(Bytes(text: message)[...])).spells(sum))
+    }
+  }
+
   @Test func `a new passcode ends locked and exhausted`() throws {
     for failures in [3, 10] {
       let bed = try TestBed(lockout: "3:1m,10:reset")

@@ -31,7 +31,7 @@ int cs_status(int file, const uint8_t *path, struct stat *status);
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
 static inline size_t cs_length(const char *text, size_t most) { return strnlen(text, most); }
-/* Each byte is the one before it, and the first one is 0. */
+/* Each byte equals the one before it, and the first one is 0. */
 static inline int cs_is_zero(const uint8_t *bytes, size_t size) {
   return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
