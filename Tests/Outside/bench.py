@@ -183,12 +183,12 @@ def tool(bed, *arguments, output=subprocess.DEVNULL):
 
 
 def listing(bed, *arguments, rounds=5):
-    """`passcode list` into a file, the least of its times; and what it wrote."""
+    """`passcode list` into a file; and what it wrote."""
     with tempfile.TemporaryFile() as output:
         taken = [seconds(tool(bed, "list", *arguments, output=output)) for _ in range(rounds)]
         size = output.tell() // rounds
         output.seek(0)
-        return min(taken), output.read(size).decode()
+        return quartile(taken), output.read(size).decode()
 
 
 def status_among(many, few, rounds=101):
