@@ -4,6 +4,7 @@
 ///
 /// Not by String, whose tables would be a twentieth of the tool.
 public func jsonEscaped(_ bytes: Bytes) -> Bytes {
+  if bytes.allSatisfy(standsForItself) { return bytes }
   var text = Bytes()
   var rest = bytes[...]
   while let byte = rest.first {
@@ -16,6 +17,11 @@ public func jsonEscaped(_ bytes: Bytes) -> Bytes {
     rest = rest.dropFirst(max(1, length))
   }
   return text
+}
+
+/// As almost all do.
+private func standsForItself(_ byte: UInt8) -> Bool {
+  (0x20..<0x7f).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
 /// How many bytes the first UTF-8 sequence has (RFC 3629, section 4); 0: it isn't one, or a control character's.
