@@ -3,7 +3,8 @@
 extension HelperReply {
   public init(verdict: Verdict) {
     switch verdict {
-    case .granted: self.init(.granted)
+    case .granted(let earlier):
+      self.init(.granted, [UInt64(earlier.count), earlier.time], text: earlier.service)
     case .wrong(.open(let left), let failures): self.init(.wrong, [UInt64(failures), UInt64(left)])
     case .wrong(.locked(let milliseconds), let failures):
       self.init(.wrongAndLocked, [UInt64(failures), milliseconds])
@@ -13,6 +14,7 @@ extension HelperReply {
     case .disabled: self.init(.disabled)
     case .notEnrolled: self.init(.notEnrolled)
     case .notPermitted(.firstLogin): self.init(.beforeLogin)
+    case .notPermitted(.notAdministrators): self.init(.notAdministrators)
     case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
     }
@@ -27,12 +29,12 @@ extension HelperReply {
   /// `granted` is repeated here, not decided: the helper said it, after the completed match of an attempt
   /// that it charged.
   public var verdict: Verdict? {
+    if kind == .granted { return granted }
     let (first, second) = (number(0), number(1))
     // No schedule has longer delays: nothing that is computed from it can overflow. Attempts left, in its place, fit.
     guard first <= UInt64(UInt32.max), second <= Schedule.longestDelay * 1_000 else { return nil }
     let failures = UInt32(first)
     switch kind {
-    case .granted: return .granted
     case .wrong: return .wrong(.open(attemptsLeft: UInt32(second)), failures: failures)
     case .wrongAndLocked: return .wrong(.locked(milliseconds: second), failures: failures)
     case .wrongAndExhausted: return .wrong(.exhausted, failures: failures)
@@ -41,9 +43,15 @@ extension HelperReply {
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled
     case .notPermitted: return .notPermitted(.otherAccount)
+    case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return .unavailable(Fault(first == 1 ? .configuration : .helper, Text(text)))
-    case .open, .status, .done, .wrongPassword, .closed, .refused: return nil
+    case .granted, .open, .status, .done, .wrongPassword, .closed, .refused: return nil
     }
+  }
+
+  private var granted: Verdict? {
+    guard number(0) <= UInt64(UInt32.max), Record.serviceName(text) == text else { return nil }
+    return .granted(FailedAttempts(count: UInt32(number(0)), time: number(1), service: text))
   }
 }

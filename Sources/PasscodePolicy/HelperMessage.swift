@@ -1,23 +1,28 @@
 /// What goes to the helper and comes back, version 1. Numbers are little-endian.
 ///
-/// A request is a head of 10 bytes, then the secrets whose lengths it names, then (but for a look) the end of the
-/// stream:
+/// A request is a head of 10 bytes, then the service's name if there is one, then the secrets whose lengths the head
+/// names, then (but for a look) the end of the stream:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    operation     1 byte    HelperOperation
 ///     offset 2    uid           4 bytes   the account that it is about
-///     offset 6    conditions    1 byte    bit 0: refuse before this boot's first login; the rest 0
+///     offset 6    conditions    1 byte    bit 0: refuse before this boot's first login; bit 1: refuse unless the
+///                                         passcode may be a second factor; bits 2-7: length of the service's name
 ///     offset 7    lengths       1 byte    passcode in the low half, new passcode in the high one: 0, 4 or 6
 ///     offset 8    password      2 bytes   its length: 0 to 512
-///     offset 10   the passcode, the new passcode, the password
+///     offset 10   the PAM service's name (`Record.serviceName`), the passcode, the new passcode, the password
 ///
 /// A reply is this, then the end of the stream; but for `open`: after that an attempt on the same account may follow,
 /// and its reply:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    kind          1 byte    HelperReply.Kind
-///     offset 2    numbers       5 of 8 bytes; those that the kind doesn't use are 0
-///     offset 42   text          the rest, up to 1,024 bytes, no control characters; only where the kind has one
+///     offset 2    numbers       5 of 8 bytes, or 6 in a `status`; those that the kind doesn't use are 0
+///     offset 42   text          the rest, up to 1,024 bytes, no control characters; only where the kind has one.
+///                               In a `status` at offset 50
+///
+/// What failed before a granted attempt is told only where the request names a service: a module that was loaded before
+/// an upgrade names none, and knows no such reply.
 ///
 /// - Both are parsed to their end; a byte too many or too few, an unknown value, or secrets that the
 ///   operation doesn't ask for are no message at all.
@@ -41,37 +46,60 @@ public struct HelperRequest: Equatable, Sendable {
     }
   }
 
+  /// What must hold besides, for the service that asks.
+  public struct Conditions: Equatable, Sendable {
+    /// Refuse, unless the account has logged in by other means since the machine started.
+    public var wantsLogin: Bool
+    /// Refuse a passcode that anybody but an administrator set or unlocked.
+    public var isSecondFactor: Bool
+
+    public init(wantsLogin: Bool = false, isSecondFactor: Bool = false) {
+      self.wantsLogin = wantsLogin
+      self.isSecondFactor = isSecondFactor
+    }
+  }
+
   public let operation: HelperOperation
   public let uid: UInt32
-  /// Refuse, unless the account has logged in by other means since the machine started.
-  public let wantsLogin: Bool
+  public let conditions: Conditions
   public let lengths: Lengths
+  /// Bytes of the service's name that follow the head.
+  public let serviceLength: Int
 
-  public init(_ operation: HelperOperation, uid: UInt32, wantsLogin: Bool = false, lengths: Lengths) {
+  /// - Parameter serviceLength: at most `Record.longestService`.
+  public init(
+    _ operation: HelperOperation, uid: UInt32, _ conditions: Conditions = Conditions(), lengths: Lengths,
+    serviceLength: Int = 0
+  ) {
     self.operation = operation
     self.uid = uid
-    self.wantsLogin = wantsLogin
+    self.conditions = conditions
     self.lengths = lengths
+    self.serviceLength = serviceLength
   }
 
   /// As it is sent: `headLength` bytes.
   public func head() -> Bytes {
-    [
-      1, operation.rawValue, low(uid), low(uid >> 8), low(uid >> 16), low(uid >> 24), wantsLogin ? 1 : 0,
-      low(UInt32(lengths.passcode | lengths.new << 4)), low(UInt32(lengths.password)),
-      low(UInt32(lengths.password >> 8)),
-    ]
+    let bits = (conditions.wantsLogin ? 1 : 0) | (conditions.isSecondFactor ? 2 : 0) | serviceLength << 2
+    return [1, operation.rawValue] + littleEndian(UInt64(uid), 4) + littleEndian(UInt64(bits), 1)
+      + littleEndian(UInt64(lengths.passcode | lengths.new << 4), 1)
+      + littleEndian(UInt64(lengths.password), 2)
   }
 
   /// nil if there is any doubt.
   public init?(head: Bytes) {
-    guard head.count == HelperRequest.headLength, head[0] == 1, head[6] <= 1 else { return nil }
+    guard head.count == HelperRequest.headLength, head[0] == 1 else { return nil }
     guard let operation = HelperOperation(rawValue: head[1]) else { return nil }
     let lengths = Lengths(
       passcode: Int(head[7] & 15), new: Int(head[7] >> 4), password: Int(littleEndianNumber(head, 8, 2)))
-    guard lengths.areSound, operation.row.accepts(lengths) else { return nil }
+    let serviceLength = Int(head[6] >> 2)
+    guard lengths.areSound, operation.row.accepts(lengths), serviceLength <= Record.longestService else {
+      return nil
+    }
+    let conditions = Conditions(wantsLogin: head[6] & 1 != 0, isSecondFactor: head[6] & 2 != 0)
     self.init(
-      operation, uid: UInt32(littleEndianNumber(head, 2, 4)), wantsLogin: head[6] == 1, lengths: lengths)
+      operation, uid: UInt32(littleEndianNumber(head, 2, 4)), conditions, lengths: lengths,
+      serviceLength: serviceLength)
   }
 }
 
@@ -89,6 +117,7 @@ extension HelperRequest.Lengths {
 public struct HelperReply: Equatable, Sendable {
   public enum Kind: UInt8, CaseIterable, Sendable {
     // Verdicts.
+    /// Numbers: failures before it, when the last one was. Text: its service.
     case granted = 1
     /// Numbers: failures, attempts left.
     case wrong = 2
@@ -106,11 +135,12 @@ public struct HelperReply: Equatable, Sendable {
     case beforeLogin = 10
     /// Numbers: 1 where the configuration is at fault. Text: what is wrong.
     case unavailable = 11
+    case notAdministrators = 12
 
     // Other answers.
     /// To `look`: nothing speaks against asking for a passcode.
     case open = 16
-    /// Numbers: `HelperStatus`.
+    /// Numbers and text: `HelperStatus`.
     case status = 17
     /// Numbers: 1 where there was something to do.
     case done = 18
@@ -123,32 +153,40 @@ public struct HelperReply: Equatable, Sendable {
     /// So many of the numbers count.
     var numbers: Int {
       switch self {
-      case .wrong, .wrongAndLocked, .locked: 2
+      case .granted, .wrong, .wrongAndLocked, .locked: 2
       case .wrongAndExhausted, .exhausted, .unavailable, .done: 1
-      case .status: HelperReply.numbers
-      case .granted, .disabled, .notEnrolled, .notPermitted, .beforeLogin,
-        .open, .wrongPassword, .closed, .refused:
+      case .status: 6
+      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .wrongPassword,
+        .closed, .refused:
         0
       }
     }
 
-    var hasText: Bool { self == .unavailable || self == .refused }
+    /// Where the text starts; as long is a reply without one.
+    public var textOffset: Int { 2 + max(HelperReply.numbers, numbers) * 8 }
+
+    var hasText: Bool {
+      switch self {
+      case .granted, .unavailable, .refused, .status: true
+      case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .notEnrolled,
+        .notPermitted, .notAdministrators, .beforeLogin, .open, .done, .wrongPassword, .closed:
+        false
+      }
+    }
   }
 
-  /// So many numbers every reply has.
-  public static let numbers = 5
+  /// Every reply carries at least this many numbers.
+  static let numbers = 5
   /// Bytes.
   public static let longestText = 1_024
-  /// As long is a reply without text.
-  public static let textOffset = 2 + numbers * 8
-  public static let longest = textOffset + longestText
+  public static let longest = Kind.status.textOffset + longestText
 
   /// As it is sent.
   public let bytes: Bytes
   public var kind: Kind { Kind(rawValue: bytes[1]) ?? .unavailable }
-  public var text: Bytes { Bytes(bytes[HelperReply.textOffset...]) }
+  public var text: Bytes { Bytes(bytes[kind.textOffset...]) }
 
-  /// One of the five.
+  /// - Precondition: one that the kind has, or below 5.
   public func number(_ index: Int) -> UInt64 {
     littleEndianNumber(bytes, 2 + index * 8, 8)
   }
@@ -158,7 +196,7 @@ public struct HelperReply: Equatable, Sendable {
   ///   - text: what is longer is cut, and control characters are left out.
   public init(_ kind: Kind, _ numbers: [UInt64] = [], text: Bytes = []) {
     var bytes: Bytes = [1, kind.rawValue]
-    for index in 0..<HelperReply.numbers {
+    for index in 0..<max(HelperReply.numbers, kind.numbers) {
       bytes += littleEndian(index < numbers.count ? numbers[index] : 0, 8)
     }
     for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte) }
@@ -167,11 +205,11 @@ public struct HelperReply: Equatable, Sendable {
 
   /// nil if there is any doubt.
   public init?(_ bytes: Bytes) {
-    guard (HelperReply.textOffset...HelperReply.longest).contains(bytes.count), bytes[0] == 1,
-      let kind = Kind(rawValue: bytes[1])
+    guard bytes.count >= 2, bytes[0] == 1, let kind = Kind(rawValue: bytes[1]),
+      (kind.textOffset...kind.textOffset + HelperReply.longestText).contains(bytes.count)
     else { return nil }
-    for index in 2 + kind.numbers * 8..<HelperReply.textOffset where bytes[index] != 0 { return nil }
-    for index in HelperReply.textOffset..<bytes.count where !kind.hasText || isControl(bytes[index]) {
+    for index in 2 + kind.numbers * 8..<kind.textOffset where bytes[index] != 0 { return nil }
+    for index in kind.textOffset..<bytes.count where !kind.hasText || isControl(bytes[index]) {
       return nil
     }
     self.bytes = bytes
@@ -180,8 +218,4 @@ public struct HelperReply: Equatable, Sendable {
 
 private func isControl(_ byte: UInt8) -> Bool {
   byte < 0x20 || byte == 0x7f
-}
-
-private func low(_ number: UInt32) -> UInt8 {
-  UInt8(truncatingIfNeeded: number)
 }

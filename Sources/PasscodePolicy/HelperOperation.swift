@@ -35,20 +35,20 @@ extension HelperOperation {
     public let proof: Proof
     /// A new passcode comes with the request.
     public let setsPasscode: Bool
-    /// Somebody whom an administrator suspended may ask it, too.
-    public let isForSuspended: Bool
+    /// Somebody whose passcode is disabled may ask it, too.
+    public let isForDisabled: Bool
   }
 
   /// Its row.
   public var row: Row {
     switch self {
-    case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForSuspended: true)
-    case .verify: Row(.oneselfOrRoot, .passcode, setsPasscode: false, isForSuspended: true)
-    case .status: Row(.oneselfOrRoot, .none, setsPasscode: false, isForSuspended: true)
-    case .change: Row(.oneself, .passcode, setsPasscode: true, isForSuspended: false)
-    case .remove: Row(.oneself, .passcodeOrPassword, setsPasscode: false, isForSuspended: false)
-    case .enroll: Row(.oneself, .password, setsPasscode: true, isForSuspended: false)
-    case .unlock: Row(.oneself, .password, setsPasscode: false, isForSuspended: false)
+    case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForDisabled: true)
+    case .verify: Row(.oneselfOrRoot, .passcode, setsPasscode: false, isForDisabled: true)
+    case .status: Row(.oneselfOrRoot, .none, setsPasscode: false, isForDisabled: true)
+    case .change: Row(.oneself, .passcode, setsPasscode: true, isForDisabled: false)
+    case .remove: Row(.oneself, .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
+    case .enroll: Row(.oneself, .password, setsPasscode: true, isForDisabled: false)
+    case .unlock: Row(.oneself, .password, setsPasscode: false, isForDisabled: false)
     }
   }
 
@@ -65,12 +65,12 @@ extension HelperOperation {
 
 extension HelperOperation.Row {
   fileprivate init(
-    _ asker: HelperOperation.Asker, _ proof: HelperOperation.Proof, setsPasscode: Bool, isForSuspended: Bool
+    _ asker: HelperOperation.Asker, _ proof: HelperOperation.Proof, setsPasscode: Bool, isForDisabled: Bool
   ) {
     self.asker = asker
     self.proof = proof
     self.setsPasscode = setsPasscode
-    self.isForSuspended = isForSuspended
+    self.isForDisabled = isForDisabled
   }
 
   /// Whether just the secrets that the row asks for came with the request.

@@ -3,8 +3,10 @@
 ///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known)
 ///     number 1    failures      in a row
 ///     number 2    milliseconds  left, where locked
-///     number 3    when it was set, and
-///     number 4    when it was last used: seconds since 1970, 0: never
+///     number 3    when it was set,
+///     number 4    when it was last used, and
+///     number 5    when the last wrong one was typed: seconds since 1970, 0: never
+///     text        the PAM service of the last wrong one (`Record.serviceName`)
 public struct HelperStatus: Equatable, Sendable {
   public enum State: UInt64, Sendable {
     case ok = 0
@@ -25,6 +27,9 @@ public struct HelperStatus: Equatable, Sendable {
   /// Wall clock, seconds since 1970; 0: never, or not known. So is the next.
   public var enrolledAt: UInt64
   public var lastSuccess: UInt64
+  public var lastFailure: UInt64
+  /// The last failure's.
+  public var failureService: Bytes
 
   public init(
     _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
@@ -36,12 +41,16 @@ public struct HelperStatus: Equatable, Sendable {
     self.milliseconds = milliseconds
     enrolledAt = 0
     lastSuccess = 0
+    lastFailure = 0
+    failureService = []
   }
 
   /// As the helper sends it.
   public var reply: HelperReply {
     let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4
-    return HelperReply(.status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess])
+    return HelperReply(
+      .status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure],
+      text: failureService)
   }
 
   /// nil if the reply is another, or makes no sense.
@@ -50,12 +59,14 @@ public struct HelperStatus: Equatable, Sendable {
     let length = Int(flags >> 4 & 7)
     guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
-      reply.number(2) <= Schedule.longestDelay * 1_000
+      reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
     else { return nil }
     self.init(
       state, isEnrolled: flags & 8 != 0, length: length == 0 ? nil : length,
       failures: UInt32(reply.number(1)), milliseconds: reply.number(2))
     enrolledAt = reply.number(3)
     lastSuccess = reply.number(4)
+    lastFailure = reply.number(5)
+    failureService = reply.text
   }
 }

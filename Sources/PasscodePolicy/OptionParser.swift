@@ -82,28 +82,41 @@ public struct OptionParser {
   }
 }
 
-/// A module line: `conf=/path`, which names the file to read instead of the usual one, and the options.
+/// A module line: what only a module line can say, and the options.
+///
+///     conf=/path        the file to read instead of the usual one
+///     second_factor     here the passcode is a second factor: refused unless the file has `second_factor`, too
 public struct ModuleLine: Equatable, Sendable {
   public private(set) var configuration: Bytes?
+  public private(set) var isSecondFactor = false
   public private(set) var options: [Bytes] = []
 
+  /// A line without options.
+  public init(configuration: Bytes?, isSecondFactor: Bool = false) {
+    self.configuration = configuration
+    self.isSecondFactor = isSecondFactor
+  }
+
   public init(_ arguments: [Bytes]) throws(OptionError) {
-    let prefix = "conf="
     for argument in arguments {
-      guard argument[...].begins(with: prefix) else {
+      if argument[...].begins(with: "conf=") {
+        try setConfiguration(argument[5...])
+      } else if argument.spells("second_factor") {
+        if isSecondFactor { throw OptionError(.twice, at: .moduleLine, text: argument) }
+        isSecondFactor = true
+      } else {
         options.append(argument)
-        continue
       }
-      let path = argument[prefix.utf8.span.count...]
-      guard configuration == nil else {
-        throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf"))
-      }
-      guard isPlainPath(path) else {
-        throw OptionError(
-          .badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: Bytes(text: "conf"))
-      }
-      configuration = Bytes(path)
     }
+  }
+
+  private mutating func setConfiguration(_ path: ArraySlice<UInt8>) throws(OptionError) {
+    let name = Bytes(text: "conf")
+    guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: name) }
+    guard isPlainPath(path) else {
+      throw OptionError(.badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: name)
+    }
+    configuration = Bytes(path)
   }
 }
 

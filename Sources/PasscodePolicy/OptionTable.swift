@@ -14,6 +14,7 @@ private let table = """
   policy memlimit=64M|8K to 1G
   policy max_parallel=auto|auto, or 1 to 64
   policy self_enroll=password|password or no
+  policy second_factor=no|yes or no; alone: yes
   door remote=deny|deny or allow
   door first_login=allow|allow or deny
   door fail_delay=2s|0 to 60 seconds
@@ -108,6 +109,7 @@ extension Options.Policy {
     if name.spells("memlimit") { return setMemory(value) }
     if name.spells("max_parallel") { return setMaxParallel(value) }
     if name.spells("self_enroll") { return setSelfEnroll(value) }
+    if name.spells("second_factor") { return setFlag(&secondFactor, value) }
     return nil
   }
 

@@ -20,6 +20,9 @@ public struct Options: Equatable, Sendable {
     public var maxParallel: UInt64 = 0
     public static let mostParallel = 64
     public var selfEnroll = SelfEnroll.password
+    /// Passcodes serve as a second factor beside the password: so no password proves the right to set, remove or
+    /// unlock one (`selfEnroll` is then `no`).
+    public var secondFactor = false
   }
 
   /// How one service uses it: in the file or, overriding it, in a module line.

@@ -8,30 +8,46 @@ public struct Record: Equatable, Sendable {
     case enrolled(sealed: Bytes)
   }
 
-  /// Counts the writes; the valid slot with the higher one is the record.
+  /// What proved the right to set or to unlock a passcode.
+  public enum Proof: Equatable, Sendable, CaseIterable {
+    /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
+    case unknown
+    /// Never unlocked since it was set. (Not for `enrolledBy`.)
+    case nobody
+    case root, password, passcode
+  }
+
+  /// Counts the writes; the valid copy with the higher one is the record.
   public var generation: UInt64
   public let uid: UInt32
   /// The account's name when this record was made or last enrolled; 1 to 255 bytes, no control characters.
   public var name: Bytes
   public var state: State
-  /// Suspended by an administrator; survives removal and enrolment.
-  public var suspended: Bool
+  /// Disabled by an administrator; survives removal and enrolment.
+  public var disabled: Bool
+  /// Who set the passcode, kept when its owner changes it by the old one.
+  public var enrolledBy: Proof
+  /// Who unlocked it last since it was set.
+  public var unlockedBy: Proof
+  /// It opens nothing until it is changed.
+  public var mustChange: Bool
   public var ledger: Ledger
-  /// For people to read (seconds since 1970, wall clock; 0: never). Nothing is decided by them.
+  /// The PAM service of the last failure, as `serviceName` makes it; for people.
+  public var failureService: Bytes
   public var times: Times
+  /// In a store that several machines share: which charge is the last one; else empty.
+  public var attemptID: Bytes
 
+  /// Seconds since 1970 by the wall clock, 0: never.
   public struct Times: Equatable, Sendable {
+    // For people to read: nothing is decided by them.
     public var enrolled: UInt64 = 0
     public var success: UInt64 = 0
     public var failure: UInt64 = 0
+    /// From then on the passcode opens nothing. The wall clock may refuse, and never allows.
+    public var expiry: UInt64 = 0
 
     public init() {}
-
-    public init(enrolled: UInt64, success: UInt64, failure: UInt64) {
-      self.enrolled = enrolled
-      self.success = success
-      self.failure = failure
-    }
   }
 
   /// A record without a passcode, of the given generation.
@@ -40,9 +56,19 @@ public struct Record: Equatable, Sendable {
     self.uid = uid
     self.name = name
     state = .removed
-    suspended = false
+    disabled = false
+    enrolledBy = .unknown
+    unlockedBy = .nobody
+    mustChange = false
     ledger = .clear
+    failureService = []
     times = Times()
+    attemptID = []
+  }
+
+  /// Only an administrator had a hand in it: what `second_factor` asks for.
+  public var isAdministrators: Bool {
+    enrolledBy == .root && (unlockedBy == .root || unlockedBy == .nobody)
   }
 
   /// A name that a record can keep: 1 to 255 bytes, none of them a control character.
@@ -50,6 +76,38 @@ public struct Record: Equatable, Sendable {
     (1...255).contains(name.count) && name.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
   }
 
+  /// What is kept of a PAM service's name, which may come from anybody: its first 32 letters, digits and `-_.@+`.
+  public static func serviceName(_ name: some Collection<UInt8>) -> Bytes {
+    Bytes(name.lazy.filter(isServiceByte).prefix(longestService))
+  }
+
+  private static func isServiceByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: "+"): true
+    default: false
+    }
+  }
+
+  /// Bytes.
+  public static let longestService = 32
+  /// Bytes.
+  public static let attemptIDLength = 16
   /// The longest sealed credential that fits.
   public static let longestSealed = 256
+}
+
+extension Record.Proof {
+  /// As a record spells it.
+  public var name: String {
+    switch self {
+    case .unknown: "unknown"
+    case .nobody: "nobody"
+    case .root: "root"
+    case .password: "password"
+    case .passcode: "passcode"
+    }
+  }
 }

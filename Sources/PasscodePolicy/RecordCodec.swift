@@ -1,37 +1,55 @@
-/// The record file's format, version 1.
+/// The record file's format, version 2.
 ///
-///     offset 0     slot 0   4,096 bytes
-///     offset 4096  slot 1   4,096 bytes        the file is 8,192 bytes long, always
+///     offset 0     copy 0   4,096 bytes
+///     offset 4096  copy 1   4,096 bytes        the file is 8,192 bytes long, always
 ///
-/// Each slot is a whole record: lines of `name=value`, each ended by a newline, all of them present and in
-/// this order, then NUL bytes to the slot's end (a terminal doesn't show them):
+/// Each copy is a whole record: lines of `name=value`, each ended by a newline, all of them present and in
+/// this order, then NUL bytes to the copy's end (a terminal doesn't show them):
 ///
-///     passcode_record=1            the version
+///     passcode_record=2            the version
 ///     generation=12                decimal, as every number here: no sign, no leading zero
 ///     uid=1000
 ///     name=alice                   any bytes but control characters
 ///     state=enrolled               or removed
-///     suspended=no                 or yes
+///     disabled=no                  or yes
 ///     sealed=6f1c…                 hexadecimal; empty where removed
+///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
+///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since
+///     must_change=no               or yes: it opens nothing until it is changed
+///     expires_time=0               wall clock, seconds since 1970, from which it opens nothing; 0: never
 ///     failures=1                   the ledger: consecutive failures,
 ///     failed_boot=9f2e…            the last one's boot id (32 hexadecimal digits),
 ///     failed_at=123456             its CLOCK_BOOTTIME in milliseconds,
 ///     served=no                    and whether its delay was found over
+///     failure_service=sudo         the PAM service of the last failure: `Record.serviceName`; may be empty
 ///     enrolled_time=1767225600     wall clock, seconds since 1970, 0: never; for people, not for decisions
 ///     success_time=0
 ///     failure_time=0
+///     attempt_id=                  32 hexadecimal digits in a store that several machines share; empty here
 ///     checksum=51a0…               BLAKE2b-256 of every byte before this line, hexadecimal
 ///
-/// - A slot is valid only if it is byte for byte what `encode` makes of what it says. So every value MUST have
-///   one spelling, and the reader take no other: whoever adds a field keeps to that. Test: RecordCodecTests changes
+/// The longest record takes 1,700 bytes of its 4,096: there is room for later versions.
+///
+/// Version 1 had `suspended` for `disabled`, and neither the four lines from `enrolled_by` on, `failure_service` nor
+/// `attempt_id`. It is read, with `unknown` for both proofs, and the next write replaces both copies.
+///
+/// - A copy is valid only if it is byte for byte what its version's writer makes of what it says. So every value MUST
+///   have one spelling, and the reader take no other: whoever adds a field keeps to that. RecordCodecTests changes
 ///   every byte, and repairs the checksum; FuzzRecord.
-/// - The valid slot with the higher generation is the record. A write goes to the other slot, so a torn
-///   write leaves the record as it was.
+/// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
+///   write leaves the record as it was.                                                       RecordCodecTests
+/// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.
+///   No generation wraps.                                            RecordCodecTests, test_corruption.py
+/// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
+///   written over it.                                                RecordCodecTests, test_corruption.py
 public struct RecordCodec: Sendable {
-  public static let slotLength = 4_096
-  public static let slots = 2
-  public static let fileLength = slotLength * slots
+  public static let version: UInt64 = 2
+  public static let copyLength = 4_096
+  public static let copies = 2
+  public static let fileLength = copyLength * copies
   public static let checksumLength = 32
+  /// A higher one is damage: forty thousand writes a second reach it after millions of years.
+  public static let highestGeneration: UInt64 = 1 << 62
 
   private let checksum: @Sendable (ArraySlice<UInt8>) -> Bytes
   private let isZero: @Sendable (ArraySlice<UInt8>) -> Bool
@@ -47,100 +65,124 @@ public struct RecordCodec: Sendable {
     self.isZero = isZero
   }
 
-  /// One slot: exactly `slotLength` bytes.
+  /// One copy: exactly `copyLength` bytes, in the present version.
   ///
-  /// - Precondition: `Record.canKeep(name:)`, and a sealed credential of at most `Record.longestSealed`
-  ///   bytes; then it always fits.
+  /// - Precondition: `Record.canKeep(name:)`, a `Record.serviceName`, and a sealed credential of at most
+  ///   `Record.longestSealed` bytes; then it always fits.
   @inline(never)
   public func encode(_ record: Record) -> Bytes {
-    var text = fields(of: record)
+    var text = Bytes()
+    text.reserveCapacity(RecordCodec.copyLength)
+    text.append(record)
     text.append(line: "checksum", hexadecimal(checksum(text[...])))
-    return text + Bytes(repeating: 0, count: max(0, RecordCodec.slotLength - text.count))
+    return text + Bytes(repeating: 0, count: max(0, RecordCodec.copyLength - text.count))
   }
 
-  /// The record in one slot, or nil if there is any doubt.
+  /// The record in one copy, or nil if there is any doubt.
+  public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
+    decodeCopy(copy)?.record
+  }
+
+  private struct Copy {
+    let record: Record
+    let version: UInt64
+  }
+
   @inline(never)
-  public func decode(_ slot: ArraySlice<UInt8>) -> Record? {
-    guard slot.count == RecordCodec.slotLength else { return nil }
-    var reader = FieldReader(slot)
-    guard let record = reader.record(), record.isSound else { return nil }
-    // That is how we would spell it; whether we wrote it, the checksum says.
-    let sum = checksum(reader.before)
-    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum, isZero(reader.after)
+  private func decodeCopy(_ copy: ArraySlice<UInt8>) -> Copy? {
+    guard copy.count == RecordCodec.copyLength else { return nil }
+    var reader = RecordReader(copy)
+    guard let version = reader.number("passcode_record"), (1...RecordCodec.version).contains(version),
+      let record = reader.record(version), record.isSound
     else { return nil }
-    return record
+    // That is how we would spell it; whether we wrote it, the checksum says.
+    return isConfirmed(&reader) ? Copy(record: record, version: version) : nil
+  }
+
+  /// The checksum's line is next, it is right, and nothing follows it.
+  private func isConfirmed(_ reader: inout RecordReader) -> Bool {
+    let sum = checksum(reader.before)
+    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum else { return false }
+    return isZero(reader.after)
   }
 
   /// What a file holds.
   public struct Contents: Equatable, Sendable {
     public let record: Record
-    /// The slot that a next write goes to: the damaged or the older one.
-    public let nextSlot: Int
-    /// The other slot can't be read: the next write repairs it.
+    /// The copy that a next write goes to: the damaged or the older one.
+    public let nextCopy: Int
+    /// The other copy can't be read: the next write repairs it.
     public let damaged: Bool
+    /// A copy has an older version: the next write replaces both.
+    public let isOldVersion: Bool
 
-    public init(record: Record, nextSlot: Int, damaged: Bool) {
+    public init(record: Record, nextCopy: Int, damaged: Bool, isOldVersion: Bool = false) {
       self.record = record
-      self.nextSlot = nextSlot
+      self.nextCopy = nextCopy
       self.damaged = damaged
+      self.isOldVersion = isOldVersion
     }
   }
 
-  /// Chooses the valid slot with the higher generation; nil where neither is valid.
+  /// Chooses the valid copy with the higher generation; nil where neither is valid, or where no write of ours can
+  /// have left them like that.
   @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }
-    let first = decode(file[..<RecordCodec.slotLength])
-    let second = decode(file[RecordCodec.slotLength...])
+    let first = decodeCopy(file[..<RecordCodec.copyLength])
+    let second = decodeCopy(file[RecordCodec.copyLength...])
     switch (first, second) {
     case (nil, nil): return nil
-    case (let record?, nil): return Contents(record: record, nextSlot: 1, damaged: true)
-    case (nil, let record?): return Contents(record: record, nextSlot: 0, damaged: true)
+    case (let copy?, nil): return contents(copy, nextCopy: 1)
+    case (nil, let copy?): return contents(copy, nextCopy: 0)
     case (let one?, let two?):
-      return one.generation >= two.generation
-        ? Contents(record: one, nextSlot: 1, damaged: false)
-        : Contents(record: two, nextSlot: 0, damaged: false)
+      let isFirstNewer = one.record.generation > two.record.generation
+      return isFirstNewer ? contents(one, nextCopy: 1, beside: two) : contents(two, nextCopy: 0, beside: one)
     }
   }
 
-  /// The record of a file, as `read` chooses it, without decoding the other slot where that makes no difference.
+  private func contents(_ copy: Copy, nextCopy: Int, beside older: Copy? = nil) -> Contents? {
+    guard copy.record.generation <= RecordCodec.highestGeneration else { return nil }
+    if let older, older.record.generation + 1 != copy.record.generation { return nil }
+    let isOld =
+      copy.version < RecordCodec.version || (older?.version ?? RecordCodec.version) < RecordCodec.version
+    return Contents(record: copy.record, nextCopy: nextCopy, damaged: older == nil, isOldVersion: isOld)
+  }
+
+  /// The record of a file, as `read` chooses it, without decoding the other copy where that makes no difference.
   public func latest(_ file: Bytes) -> Record? {
     guard file.count == RecordCodec.fileLength else { return nil }
-    let first = file[..<RecordCodec.slotLength]
-    let second = file[RecordCodec.slotLength...]
-    let isSecondNewer = claimedGeneration(second) > claimedGeneration(first)
-    let (newer, older) = isSecondNewer ? (second, first) : (first, second)
-    return decode(newer) ?? decode(older)
+    let first = file[..<RecordCodec.copyLength]
+    let second = file[RecordCodec.copyLength...]
+    let (one, two) = (claimedGeneration(first), claimedGeneration(second))
+    let (newer, claimed) = two > one ? (second, one) : (first, two)
+    guard let record = decode(newer), record.generation <= RecordCodec.highestGeneration,
+      claimed + 1 == record.generation
+    else { return read(file)?.record }
+    return record
   }
 
-  /// What a slot that nobody verified says of itself.
+  /// What a copy that nobody verified says of itself; at most one above the highest.
   @inline(never)
-  private func claimedGeneration(_ slot: ArraySlice<UInt8>) -> UInt64 {
-    var reader = FieldReader(slot)
+  private func claimedGeneration(_ copy: ArraySlice<UInt8>) -> UInt64 {
+    var reader = RecordReader(copy)
     guard reader.number("passcode_record") != nil else { return 0 }
-    return reader.number("generation") ?? 0
+    return min(reader.number("generation") ?? 0, RecordCodec.highestGeneration + 1)
   }
 
-  private func fields(of record: Record) -> Bytes {
-    var text = Bytes()
-    text.reserveCapacity(RecordCodec.slotLength)
-    text.append(line: "passcode_record", 1)
-    text.append(line: "generation", record.generation)
-    text.append(line: "uid", UInt64(record.uid))
-    text.append(line: "name", record.name)
-    var sealed: Bytes?
-    if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
-    text.append(line: "state", Bytes(text: sealed == nil ? "removed" : "enrolled"))
-    text.append(line: "suspended", yesNo(record.suspended))
-    text.append(line: "sealed", sealed ?? [])
-    text.append(line: "failures", UInt64(record.ledger.failures))
-    text.append(line: "failed_boot", record.ledger.lastFailure.boot.hexadecimalText)
-    text.append(line: "failed_at", record.ledger.lastFailure.milliseconds)
-    text.append(line: "served", yesNo(record.ledger.served))
-    text.append(line: "enrolled_time", record.times.enrolled)
-    text.append(line: "success_time", record.times.success)
-    text.append(line: "failure_time", record.times.failure)
-    return text
+  /// The version of a copy that a later release of this program wrote; nil: there is none.
+  @inline(never)
+  public func laterVersion(_ file: Bytes) -> UInt64? {
+    guard file.count == RecordCodec.fileLength else { return nil }
+    return laterVersion(file[..<RecordCodec.copyLength]) ?? laterVersion(file[RecordCodec.copyLength...])
+  }
+
+  private func laterVersion(_ copy: ArraySlice<UInt8>) -> UInt64? {
+    var reader = RecordReader(copy)
+    guard let version = reader.number("passcode_record"), version > RecordCodec.version,
+      reader.skip(to: "checksum"), isConfirmed(&reader)
+    else { return nil }
+    return version
   }
 }
 
@@ -151,114 +193,5 @@ extension Record {
     case .enrolled(let sealed):
       Record.canKeep(name: name) && !sealed.isEmpty && sealed.count <= Record.longestSealed
     }
-  }
-}
-
-@inline(never)
-private func yesNo(_ flag: Bool) -> Bytes {
-  Bytes(text: flag ? "yes" : "no")
-}
-
-extension Bytes {
-  @inline(never)
-  fileprivate mutating func append(line name: String, _ value: Bytes) {
-    append(text: name)
-    append(UInt8(ascii: "="))
-    append(contentsOf: value)
-    append(UInt8(ascii: "\n"))
-  }
-
-  @inline(never)
-  fileprivate mutating func append(line name: String, _ value: UInt64) {
-    append(line: name, decimalDigits(value))
-  }
-}
-
-/// Reads the lines of a slot in their order.
-private struct FieldReader {
-  private let slot: ArraySlice<UInt8>
-  /// Where the next line starts.
-  private var position: Int
-
-  init(_ slot: ArraySlice<UInt8>) {
-    self.slot = slot
-    position = slot.startIndex
-  }
-
-  /// The lines that were read.
-  var before: ArraySlice<UInt8> { slot[..<position] }
-  /// What comes after them.
-  var after: ArraySlice<UInt8> { slot[position...] }
-
-  /// The value of the next line, if that line has this name.
-  @inline(never)
-  mutating func value(_ name: String) -> ArraySlice<UInt8>? {
-    guard let value = place(name) else { return nil }
-    position = value.upperBound + 1
-    return slot[value]
-  }
-
-  private func place(_ name: String) -> Range<Int>? {
-    let text = name.utf8.span
-    var end = position
-    for index in text.indices {
-      guard end < slot.endIndex, slot[end] == text[index] else { return nil }
-      end += 1
-    }
-    let start = end + 1
-    guard end < slot.endIndex, slot[end] == UInt8(ascii: "=") else { return nil }
-    while slot[end] != UInt8(ascii: "\n") {
-      end += 1
-      guard end < slot.endIndex else { return nil }
-    }
-    return start..<end
-  }
-
-  @inline(never)
-  mutating func number(_ name: String) -> UInt64? {
-    guard let digits = value(name) else { return nil }
-    return decimal(digits)
-  }
-
-  @inline(never)
-  mutating func flag(_ name: String) -> Bool? {
-    guard let word = value(name) else { return nil }
-    if word.spells("yes") { return true }
-    return word.spells("no") ? false : nil
-  }
-
-  mutating func record() -> Record? {
-    guard let version = number("passcode_record"), version == 1, let generation = number("generation"),
-      let uid = number("uid"), uid <= UInt64(UInt32.max), let name = value("name"),
-      let state = value("state"), let suspended = flag("suspended"), let sealed = value("sealed"),
-      let ledger = ledger(), let times = times()
-    else { return nil }
-    var record = Record(uid: UInt32(uid), name: Bytes(name), generation: generation)
-    if state.spells("enrolled") {
-      guard let credential = bytes(hexadecimal: sealed) else { return nil }
-      record.state = .enrolled(sealed: credential)
-    } else {
-      guard state.spells("removed"), sealed.isEmpty else { return nil }
-    }
-    record.suspended = suspended
-    record.ledger = ledger
-    record.times = times
-    return record
-  }
-
-  private mutating func ledger() -> Ledger? {
-    guard let failures = number("failures"), failures <= UInt64(UInt32.max),
-      let text = value("failed_boot"), let boot = BootID(hexadecimal: text),
-      let milliseconds = number("failed_at"), let served = flag("served")
-    else { return nil }
-    let lastFailure = Instant(boot: boot, milliseconds: milliseconds)
-    return Ledger(failures: UInt32(failures), lastFailure: lastFailure, served: served)
-  }
-
-  private mutating func times() -> Record.Times? {
-    guard let enrolled = number("enrolled_time"), let success = number("success_time"),
-      let failure = number("failure_time")
-    else { return nil }
-    return Record.Times(enrolled: enrolled, success: success, failure: failure)
   }
 }

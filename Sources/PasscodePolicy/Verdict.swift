@@ -1,14 +1,14 @@
 /// The one answer to a question about a passcode. Every door renders it; none decides again.
 public enum Verdict: Equatable, Sendable {
-  /// A completed match of a charged attempt. Made in exactly one line, in PasscodeVault.
-  case granted
+  /// A completed match of a charged attempt, and what failed before it. Made in exactly one line, in PasscodeVault.
+  case granted(FailedAttempts = .none)
   /// A completed mismatch, and what the ledger says after it; `failures` counts the row of them.
   case wrong(Standing, failures: UInt32)
   /// Too many failures; milliseconds until the next attempt is allowed.
   case locked(milliseconds: UInt64, failures: UInt32)
   /// The schedule came to `reset`: unlock it.
   case exhausted(failures: UInt32)
-  /// Suspended by an administrator.
+  /// Disabled by an administrator.
   case disabled
   case notEnrolled
   case notPermitted(NotPermitted)
@@ -16,7 +16,29 @@ public enum Verdict: Equatable, Sendable {
   case unavailable(Fault)
 }
 
+/// Wrong passcodes in a row, just before a right one: its owner should hear of those that somebody else typed.
+public struct FailedAttempts: Equatable, Sendable {
+  public let count: UInt32
+  /// When the last one was: seconds since 1970 by the wall clock; 0: not known.
+  public let time: UInt64
+  /// The PAM service of the last one, as `Record.serviceName` makes it; may be empty.
+  public let service: Bytes
+
+  public static let none = FailedAttempts(count: 0, time: 0, service: [])
+
+  public init(count: UInt32, time: UInt64, service: Bytes) {
+    self.count = count
+    self.time = time
+    self.service = service
+  }
+}
+
 extension Verdict {
+  public var isGranted: Bool {
+    if case .granted = self { return true }
+    return false
+  }
+
   /// The verdict as the log names it.
   public var event: String {
     switch self {
@@ -24,11 +46,12 @@ extension Verdict {
     case .wrong: "passcode wrong"
     case .locked: "passcode locked"
     case .exhausted: "passcode exhausted"
-    case .disabled: "passcode disabled"
+    case .disabled: "passcode is disabled"
     case .notEnrolled: "passcode not enrolled"
     case .notPermitted(.otherAccount): "passcode not permitted: another person's account"
     case .notPermitted(.remote): "passcode not permitted: remote login"
     case .notPermitted(.firstLogin): "passcode not permitted: before this boot's first login"
+    case .notPermitted(.notAdministrators): "passcode not permitted: an administrator must set it anew"
     case .unavailable: "passcode unavailable"
     }
   }
@@ -42,6 +65,9 @@ public enum NotPermitted: Equatable, Sendable {
   case remote
   /// Nobody has logged in to the account by other means since the machine started.
   case firstLogin
+  /// It is to be a second factor, and not only an administrator had a hand in it: with the password alone somebody
+  /// could have set or unlocked it.
+  case notAdministrators
 }
 
 /// Something that must be mended before passcodes work: what, where, and what to do.

@@ -5,19 +5,35 @@ public enum Words {
   /// The prompt where one field serves for both.
   public static var eitherPrompt: Text { "Passcode or password:" }
 
-  /// What a verdict tells the person; nil where there is nothing to say (granted), or where saying
-  /// something is the next module's part (not enrolled, not permitted, unavailable).
-  public static func notice(_ verdict: Verdict) -> Text? {
+  /// What a verdict tells the person; nil where there is nothing to say, or where saying something
+  /// is the next module's part (not enrolled, not permitted, unavailable).
+  ///
+  /// - Parameter when: tells a moment (seconds since 1970), such as "at 03:12".
+  public static func notice(_ verdict: Verdict, when: (UInt64) -> Bytes) -> Text? {
     switch verdict {
+    case .granted(let earlier): notice(earlier, when)
     case .wrong(.open(let left), _):
       left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, \(left) attempts left."
     case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _): locked(milliseconds)
     case .wrong(.exhausted, _), .exhausted:
       "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
-    case .disabled: "Passcode suspended by the administrator."
+    case .disabled: "Passcode disabled by the administrator."
     case .notPermitted(.firstLogin): "Log in with your password first."
-    case .granted, .notEnrolled, .notPermitted, .unavailable: nil
+    case .notPermitted(.notAdministrators):
+      "Your passcode can't be used here: an administrator must set it anew."
+    case .notEnrolled, .notPermitted, .unavailable: nil
     }
+  }
+
+  /// Fewer are somebody's own slips.
+  private static var fewestTold: UInt32 { 3 }
+
+  private static func notice(_ earlier: FailedAttempts, _ when: (UInt64) -> Bytes) -> Text? {
+    guard earlier.count >= fewestTold else { return nil }
+    var text: Text = "\(UInt64(earlier.count)) wrong passcodes since your last login"
+    if earlier.time > 0 { text += ", the last \(when(earlier.time))" }
+    if !earlier.service.isEmpty { text += ", by \(earlier.service)" }
+    return text + "."
   }
 
   private static func locked(_ milliseconds: UInt64) -> Text {

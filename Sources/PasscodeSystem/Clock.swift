@@ -33,14 +33,36 @@ public enum SystemClock {
     cs_sleep(timespec(tv_sec: 0, tv_nsec: microseconds * 1_000))
   }
 
-  /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z".
+  /// A wall-clock time for people, within a sentence: "at 03:12" of today, or "on 2026-01-31 at 03:12", in local time.
+  public static func localMoment(_ seconds: UInt64) -> [UInt8] {
+    let date = local(seconds, "%Y-%m-%d")
+    let time = literal("at ") + local(seconds, "%H:%M")
+    return date == local(wallSeconds(), "%Y-%m-%d") ? time : literal("on ") + date + literal(" ") + time
+  }
+
+  /// The corresponding C function is `localtime_r`.
+  private static func local(_ seconds: UInt64, _ format: StaticString) -> [UInt8] {
+    var parts = unsafe tm()
+    var time = time_t(clamping: seconds)
+    // SAFETY: localtime_r fills the parts it is given.
+    return unsafe localtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, format)
+  }
+
+  /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z". The corresponding C function is `gmtime_r`.
   public static func rfc3339(_ seconds: UInt64) -> [UInt8] {
     var parts = unsafe tm()
     var time = time_t(clamping: seconds)
+    // SAFETY: gmtime_r fills the parts it is given.
+    return unsafe gmtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, "%Y-%m-%dT%H:%M:%SZ")
+  }
+
+  /// Nothing where it would take 32 bytes or more. The corresponding C function is `strftime`.
+  private static func text(_ parts: inout tm, _ format: StaticString) -> [UInt8] {
     var text = [CChar](repeating: 0, count: 32)
-    // SAFETY: gmtime_r fills the parts it is given, strftime stays within the text's 32 bytes.
-    guard unsafe gmtime_r(&time, &parts) != nil else { return [] }
-    let length = unsafe strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+    let length = unsafe withCString(literal(format)) { format in
+      // SAFETY: strftime stays within the text's 32 bytes.
+      unsafe strftime(&text, text.count, format, &parts)
+    }
     return text.prefix(length).map { UInt8(bitPattern: $0) }
   }
 }

@@ -2,7 +2,7 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 // What changes a credential or its state. Whose right it is to ask is the door's question: each function
-// says who may. All write both slots, so that later damage can't bring back what was there before.
+// says who may. All write both copies, so that later damage can't bring back what was there before.
 //
 // Each takes a function that it calls when the act is done, before any signal can end the process: for the line in
 // the system's log.                                                            test_administration.py
@@ -12,10 +12,10 @@ extension Vault {
   /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
   ///
   /// - Precondition: the field holds an `Answer.passcode` of a configured length.
-  /// - Parameter mark: `Login.provenMark` of the old passcode's proof; if the credential is
-  ///   another one by now, it is a fault. nil: whatever is there.
+  /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
+  /// passcode an administrator's.
   public func enroll(
-    _ account: Account, _ secrets: inout Secrets, replacing mark: Bytes? = nil, then done: (() -> Void)? = nil
+    _ account: Account, _ secrets: inout Secrets, by authority: Authority, then done: (() -> Void)? = nil
   ) throws(Fault) {
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
@@ -32,8 +32,8 @@ extension Vault {
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try check(mark, record.current)
-      try enroll(account, &record, &secrets)
+      try check(authority, record.current)
+      try enroll(account, &record, &secrets, authority)
       done?()
     }
   }
@@ -44,9 +44,9 @@ extension Vault {
     return blake2b(sealed[...])
   }
 
-  /// - Throws: a fault unless the mark is the record's; nil: any is right.
-  private func check(_ mark: Bytes?, _ record: Record) throws(Fault) {
-    guard let mark, mark != self.mark(record) else { return }
+  /// - Throws: a fault unless the passcode that was proven is the record's.
+  private func check(_ authority: Authority, _ record: Record) throws(Fault) {
+    guard let mark = authority.provenMark, mark != self.mark(record) else { return }
     throw Fault(
       .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
   }
@@ -64,7 +64,7 @@ extension Vault {
   }
 
   private func enroll(
-    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets
+    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets, _ authority: Authority
   ) throws(Fault) {
     guard Credential.make(&secrets, policy.cost, sodium) != nil else {
       throw Fault(
@@ -72,41 +72,44 @@ extension Vault {
     }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))
-    enrolled.suspended = try isSuspended(record, account)
+    enrolled.disabled = try isDisabled(record, account)
+    enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
+    enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
     enrolled.times.enrolled = clock.wall()
     do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
   }
 
-  /// A suspension is the account's; it doesn't pass on to whoever gets its uid later.
-  private func isSuspended(_ record: borrowing LockedRecord, _ account: Account) throws(Fault) -> Bool {
-    guard record.current.suspended else { return false }
+  /// It is the account that is disabled, not the one that gets its uid later.
+  private func isDisabled(_ record: borrowing LockedRecord, _ account: Account) throws(Fault) -> Bool {
+    guard record.current.disabled else { return false }
     return try isSameAccount(record.current, account)
   }
 
   /// Forgets the passcode. Needs no key. For root, or a person's own store.
   ///
-  /// - Parameter mark: as for `enroll`.
   /// - Returns: whether there was one.
   public func remove(
-    _ account: Account, proven mark: Bytes? = nil, then done: (() -> Void)? = nil
+    _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool {
-    try carryOut(.removal(proven: mark), account, then: done) ?? false
+    try carryOut(.removal(by: authority), account, then: done) ?? false
   }
 
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there were failures to forget; nil if not enrolled.
-  public func unlock(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool? {
-    try carryOut(.unlocking, account, then: done)
+  public func unlock(
+    _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
+  ) throws(Fault) -> Bool? {
+    try carryOut(.unlocking(by: authority), account, then: done)
   }
 
-  /// Suspends the passcode, or ends that. Needs no key. For root, or a person's own store.
+  /// Disables the passcode, or enables it again. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether that changed anything; nil if there is no record.
-  public func suspend(
-    _ account: Account, _ suspended: Bool, then done: (() -> Void)? = nil
+  public func disable(
+    _ account: Account, _ disabled: Bool, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
-    try carryOut(.suspension(suspended), account, then: done)
+    try carryOut(.disabling(disabled), account, then: done)
   }
 }
 
@@ -114,10 +117,10 @@ extension Vault {
 
 extension Vault {
   private enum Act {
-    case removal(proven: Bytes?)
-    case unlocking
-    /// Its beginning, or its end.
-    case suspension(Bool)
+    case removal(by: Authority)
+    case unlocking(by: Authority)
+    /// Or, with false, enabling.
+    case disabling(Bool)
   }
 
   /// What an act makes of a record.
@@ -132,32 +135,34 @@ extension Vault {
   /// - Parameter before: nil where the record is damaged.
   private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
     switch act {
-    case .removal(let mark): return try decideRemoval(account, before, mark)
-    case .unlocking:
+    case .removal(let authority): return try decideRemoval(account, before, authority)
+    case .unlocking(let authority):
       guard var record = before else { throw corrupt(account) }
       guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
       guard record.ledger != .clear else { return .leave }
       record.ledger = .clear
+      record.unlockedBy = proof(authority) ?? record.unlockedBy
       return .write(record)
-    case .suspension(let suspended):
+    case .disabling(let disabled):
       guard var record = before else { throw corrupt(account) }
-      // Somebody else's from before the uid was given away: the suspension is today's account's.
+      // Somebody else's from before the uid was given away: today's account is meant.
       if try !isSameAccount(record, account) {
         record = Record(uid: account.uid, name: account.name, generation: 0)
       }
-      guard record.suspended != suspended else { return .leave }
-      record.suspended = suspended
+      guard record.disabled != disabled else { return .leave }
+      record.disabled = disabled
       return .write(record)
     }
   }
 
-  private func decideRemoval(_ account: Account, _ before: Record?, _ mark: Bytes?) throws(Fault) -> Decision
-  {
+  private func decideRemoval(
+    _ account: Account, _ before: Record?, _ authority: Authority
+  ) throws(Fault) -> Decision {
     guard let before else { return .write(Record(uid: account.uid, name: account.name, generation: 0)) }
-    try check(mark, before)
+    try check(authority, before)
     if before.state == .removed { return .leave }
     var removed = Record(uid: account.uid, name: before.name, generation: 0)
-    removed.suspended = before.suspended
+    removed.disabled = before.disabled
     return .write(removed)
   }
 
@@ -175,7 +180,7 @@ extension Vault {
       defer { _ = undisturbed }
       let decision = try decide(act, account, record.isCorrupt ? nil : record.current)
       do throws(Errno) {
-        // Also where nothing changes: an act that was cut off after its first slot is finished by repeating it.
+        // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
         if case .write(let replacement) = decision {
           try record.replace(replacement)
         } else {

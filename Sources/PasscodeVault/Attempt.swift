@@ -26,15 +26,18 @@ public import PasscodeSystem
 public struct Login: ~Copyable {
   private let vault: Vault
   private let account: Account
+  private let service: Bytes
   private let store: Store
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
 
+  /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
-  public init(_ vault: Vault, _ permit: Permit) throws(Fault) {
+  public init(_ vault: Vault, _ permit: Permit, service: Bytes) throws(Fault) {
     self.vault = vault
     account = permit.account
+    self.service = Record.serviceName(service)
     store = try Store.open(vault.configuration)
   }
 
@@ -106,14 +109,14 @@ public struct Login: ~Copyable {
     let undisturbed = SignalsBlocked()
     defer { _ = undisturbed }
     try reserve(credential.cost)
-    let lastFailure = record.current.times.failure
+    let before = record.current
     try charge(&record)
     guard let isMatch = credential.matches(&secrets) else {
       throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
     }
     guard isMatch else { return wrong(record.current.ledger) }
-    settle(credential, lastFailure, &record, &secrets)
-    return .granted
+    settle(credential, before, &record, &secrets)
+    return .granted(before.failedAttempts)
   }
 
   /// What stands between a locked record and an attempt.
@@ -128,12 +131,16 @@ public struct Login: ~Copyable {
     if record.isDamaged {
       vault.log(
         vault.note(
-          "one slot of a record is damaged; the other serves, and the next write repairs it", account))
+          "one copy of a record is damaged; the other serves, and the next write repairs it", account))
     }
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
     }
-    if record.current.suspended { return .refused(.disabled) }
+    if record.current.disabled { return .refused(.disabled) }
+    if vault.configuration.isSecondFactor, !record.current.isAdministrators {
+      return .refused(.notPermitted(.notAdministrators))
+    }
+    try checkTerms(record.current)
     let failures = record.current.ledger.failures
     let review = record.current.ledger.review(vault.policy.lockout, now: try vault.clock.now())
     if let correction = review.correction { try write(&record) { $0.ledger = correction } }
@@ -142,6 +149,14 @@ public struct Login: ~Copyable {
     case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
     case .exhausted: return .refused(.exhausted(failures: failures))
     }
+  }
+
+  /// Terms that a later release of this program set, and that this one can't keep.
+  private func checkTerms(_ record: Record) throws(Fault) {
+    guard record.mustChange || record.times.expiry > 0 else { return }
+    throw Fault(
+      .record, at: vault.recordPath(account.uid),
+      "it expires or must be changed: that takes a later version of pam_passcode")
   }
 
   private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential
@@ -170,6 +185,7 @@ public struct Login: ~Copyable {
     try write(&record) {
       $0.ledger = $0.ledger.charged(at: now)
       $0.times.failure = vault.clock.wall()
+      $0.failureService = service
     }
   }
 
@@ -186,13 +202,14 @@ public struct Login: ~Copyable {
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
   /// here, the verdict stays.
   private mutating func settle(
-    _ credential: Credential, _ lastFailure: UInt64, _ record: inout LockedRecord, _ secrets: inout Secrets
+    _ credential: Credential, _ before: Record, _ record: inout LockedRecord, _ secrets: inout Secrets
   ) {
     do throws(Errno) {
       // First the reset, at once; the new hash is a luxury.
       try record.update {
         $0.ledger = .clear
-        $0.times.failure = lastFailure
+        $0.times.failure = before.times.failure
+        $0.failureService = before.failureService
         $0.times.success = vault.clock.wall()
       }
       if credential.cost != vault.policy.cost { try rehash(&record, &secrets) }
@@ -205,6 +222,12 @@ public struct Login: ~Copyable {
   private func rehash(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Errno) {
     var rehashed = record.current
     if vault.reseal(&rehashed, &secrets) { try record.replace(rehashed) }
+  }
+}
+
+extension Record {
+  fileprivate var failedAttempts: FailedAttempts {
+    FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
   }
 }
 

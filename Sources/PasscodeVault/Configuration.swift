@@ -7,6 +7,8 @@ public final class Configuration: Sendable {
   public let access: Access
   /// It came from the usual file, not from one that was named.
   public let isUsual: Bool
+  /// For this module line the passcode is a second factor: one that only an administrator had a hand in.
+  public let isSecondFactor: Bool
 
   /// The folder it was read from, trustworthy with all above it; empty: it wasn't read from a file.
   private let folder: Bytes
@@ -14,39 +16,55 @@ public final class Configuration: Sendable {
   /// Read where no other file is named, and always by the helper.
   public static var usualPath: Bytes { Bytes(text: "/etc/security/passcode.conf") }
 
-  public init(options: Options, access: Access, isUsual: Bool = false, folder: Bytes = []) {
+  public init(
+    options: Options, access: Access, isUsual: Bool = false, isSecondFactor: Bool = false, folder: Bytes = []
+  ) {
     self.options = options
     self.access = access
     self.isUsual = isUsual
+    self.isSecondFactor = isSecondFactor
     self.folder = folder
   }
 
-  /// Reads the file, then the arguments of a module line, which override it.
+  /// Reads the file, then the options of a module line, which override it.
   ///
-  /// - Parameters:
-  ///   - path: another file than the usual one; it must then exist.
-  ///   - arguments: door options; empty for the tool.
-  public static func load(
-    path: Bytes?, arguments: [Bytes], _ process: ProcessIdentity
-  ) throws(Fault) -> Configuration {
-    let access = try Access.of(process, ownConfiguration: path != nil)
-    return try load(path: path, arguments: arguments, access: access)
+  /// - Parameter line: where it names a file, that must exist; the tool's has no options.
+  public static func load(_ line: ModuleLine, _ process: ProcessIdentity) throws(Fault) -> Configuration {
+    try load(line, access: Access.of(process, ownConfiguration: line.configuration != nil))
   }
 
-  private static func load(
-    path: Bytes?, arguments: [Bytes], access: Access
-  ) throws(Fault) -> Configuration {
+  private static func load(_ line: ModuleLine, access: Access) throws(Fault) -> Configuration {
+    let source = line.configuration ?? usualPath
     var parser = OptionParser()
-    let file = try read(path ?? usualPath, mustExist: path != nil, access)
+    let file = try read(source, mustExist: line.configuration != nil, access)
     do throws(OptionError) {
-      try parser.take(file: file[...], path: path ?? usualPath)
-      try parser.take(arguments: arguments)
+      try parser.take(file: file[...], path: source)
+      try parser.take(arguments: line.options)
     } catch {
       throw error.fault
     }
-    let source = path ?? usualPath
+    let options = try consistent(parser.options, line.isSecondFactor)
     let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
-    return Configuration(options: parser.options, access: access, isUsual: path == nil, folder: folder)
+    return Configuration(
+      options: options, access: access, isUsual: line.configuration == nil,
+      isSecondFactor: line.isSecondFactor, folder: folder)
+  }
+
+  /// What the options mean together.
+  ///
+  /// - Throws: a fault where the module line asks for a second factor and the file doesn't: whoever knows the password
+  ///   could set the passcode, and have both.
+  private static func consistent(_ options: Options, _ isSecondFactor: Bool) throws(Fault) -> Options {
+    guard options.policy.secondFactor else {
+      guard !isSecondFactor else {
+        throw Fault(
+          .configuration, "the module line says second_factor: set second_factor=yes in \(usualPath), too")
+      }
+      return options
+    }
+    var options = options
+    options.policy.selfEnroll = .no
+    return options
   }
 
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.
@@ -54,9 +72,10 @@ public final class Configuration: Sendable {
     Trust(access: access, subject: subject, known: folder)
   }
 
-  /// The usual file, for the helper: nothing that its caller says counts.
-  public static func loadForService() throws(Fault) -> Configuration {
-    try load(path: nil, arguments: [], access: .service)
+  /// The usual file, for the helper: nothing that its caller says counts, but that it asks for more.
+  public static func loadForService(isSecondFactor: Bool) throws(Fault) -> Configuration {
+    let line = ModuleLine(configuration: nil, isSecondFactor: isSecondFactor)
+    return try load(line, access: .service)
   }
 
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

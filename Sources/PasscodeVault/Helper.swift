@@ -20,21 +20,36 @@ public enum Helper {
     _ operation: HelperOperation, _ uid: UInt32, _ secrets: borrowing Secrets
   ) throws(Fault) -> HelperReply {
     var waiting: HelperProcess?
-    return try ask(operation, uid, wantsLogin: false, secrets, &waiting)
+    return try ask(Question(operation, uid), secrets, &waiting)
+  }
+
+  fileprivate struct Question {
+    let operation: HelperOperation
+    let uid: UInt32
+    var conditions = HelperRequest.Conditions()
+    /// As `Record.serviceName` makes it.
+    var service = Bytes()
+
+    init(_ operation: HelperOperation, _ uid: UInt32) {
+      self.operation = operation
+      self.uid = uid
+    }
   }
 
   /// - Parameter waiting: a helper that answered a look before; afterwards, one that waits for the attempt.
   fileprivate static func ask(
-    _ operation: HelperOperation, _ uid: UInt32, wantsLogin: Bool, _ secrets: borrowing Secrets,
-    _ waiting: inout HelperProcess?
+    _ question: Question, _ secrets: borrowing Secrets, _ waiting: inout HelperProcess?
   ) throws(Fault) -> HelperReply {
     // While a person types it may have ended: it doesn't wait for ever.
     if waiting?.isWaiting != true { waiting = try start() }
     guard let helper = waiting.take() else { throw senseless }
     let lengths = HelperRequest.Lengths(
       passcode: secrets.count(.code), new: secrets.count(.other), password: secrets.count(.line))
-    let request = HelperRequest(operation, uid: uid, wantsLogin: wantsLogin, lengths: lengths)
-    helper.send(request.head(), secrets, [.code, .other, .line], isLast: operation != .look)
+    let request = HelperRequest(
+      question.operation, uid: question.uid, question.conditions, lengths: lengths,
+      serviceLength: question.service.count)
+    helper.send(
+      request.head() + question.service, secrets, [.code, .other, .line], isLast: question.operation != .look)
     let answer: Bytes
     do throws(Errno) {
       answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience(lengths))
@@ -48,7 +63,7 @@ public enum Helper {
   }
 
   private static var pause: HelperProcess.Pause {
-    HelperProcess.Pause(length: HelperReply.textOffset, secondByte: HelperReply.Kind.open.rawValue)
+    HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
   /// Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
@@ -88,14 +103,16 @@ public enum Helper {
 /// `Login`'s questions, asked by way of the helper.
 public struct HelperLogin: ~Copyable {
   private let uid: UInt32
-  private let wantsLogin: Bool
+  private let conditions: HelperRequest.Conditions
+  private let service: Bytes
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
 
-  /// - Parameter wantsLogin: refuse, unless the account has logged in by other means since the machine started.
-  public init(_ permit: Permit, wantsLogin: Bool) {
+  /// - Parameter service: as for `Login`.
+  public init(_ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes) {
     uid = permit.account.uid
-    self.wantsLogin = wantsLogin
+    self.conditions = conditions
+    self.service = Record.serviceName(service)
   }
 
   /// As `Login.look`.
@@ -112,7 +129,10 @@ public struct HelperLogin: ~Copyable {
   @inline(never)
   private mutating func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
     do throws(Fault) {
-      let reply = try Helper.ask(operation, uid, wantsLogin: wantsLogin, secrets, &waiting)
+      var question = Helper.Question(operation, uid)
+      question.conditions = conditions
+      question.service = service
+      let reply = try Helper.ask(question, secrets, &waiting)
       if reply.kind == .open { return nil }
       guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
         throw Helper.senseless

@@ -4,16 +4,18 @@ internal import PasscodeSystem
 /// A record file, held exclusively: the only place that reads one in order to write it.
 ///
 /// MUST 2: what is decided from the record and what is then written happen under one lock.
-/// MUST 6: every write is synced before the next one; two slots in flight at once could both be torn.
+/// MUST 6: every write is synced before the next one; two copies in flight at once could both be torn.
 struct LockedRecord: ~Copyable {
   private let lock: FileLock
-  /// What the file says; an empty record where neither slot can be read.
+  /// What the file says; an empty record where no copy can be read.
   private(set) var current: Record
-  /// Neither slot can be read, or the record isn't this user's.
+  /// Neither copy can be read, or the record isn't this user's.
   private(set) var isCorrupt: Bool
-  /// One slot can't be read; the other serves, and the next write repairs it.
+  /// One copy can't be read; the other serves, and the next write repairs it.
   private(set) var isDamaged: Bool
-  private var nextSlot: Int
+  /// A copy is of an older version: the next write replaces both.
+  private var isOldVersion: Bool
+  private var nextCopy: Int
 
   /// How long to wait for whoever holds it.
   enum Patience: Equatable {
@@ -66,36 +68,45 @@ struct LockedRecord: ~Copyable {
       current = found.record
       isCorrupt = false
       isDamaged = found.damaged
-      nextSlot = found.nextSlot
+      isOldVersion = found.isOldVersion
+      nextCopy = found.nextCopy
     } else {
+      if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
       current = Record(uid: uid, name: [], generation: 0)
       isCorrupt = true
       isDamaged = true
-      nextSlot = 0
+      isOldVersion = false
+      nextCopy = 0
     }
     self.lock = lock
   }
 
-  /// Changes the record, in the slot that isn't in use; returns when it is on the device.
+  /// Changes the record, in the copy that isn't in use; returns when it is on the device.
   mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
-    change(&current)
-    current.generation &+= 1  // 2^64 writes don't happen
-    try lock.file.write(recordCodec.encode(current), at: nextSlot * RecordCodec.slotLength)
+    var next = current
+    change(&next)
+    try write(next)
+    // An older package would go on with the other copy, and its older count. If this fails, the next write does it.
+    if isOldVersion { isOldVersion = (try? write(current)) == nil }
+  }
+
+  private mutating func write(_ record: Record) throws(Errno) {
+    var next = record
+    next.generation = current.generation + 1  // there is room: RecordCodec.highestGeneration
+    try lock.file.write(recordCodec.encode(next), at: nextCopy * RecordCodec.copyLength)
     try lock.file.syncData()
-    nextSlot = 1 - nextSlot
+    current = next
+    nextCopy = 1 - nextCopy
     isDamaged = isCorrupt
     isCorrupt = false
   }
 
-  /// Writes both slots, one after the other: what was there before can't come back through later damage.
+  /// Writes both copies, one after the other: what was there before can't come back through later damage.
   mutating func replace(_ record: Record) throws(Errno) {
     if isCorrupt { try lock.file.setSize(RecordCodec.fileLength) }
-    let generation = current.generation
-    try update {
-      $0 = record
-      $0.generation = generation
-    }
-    try update { _ in }
+    try write(record)
+    try write(current)
+    isOldVersion = false
   }
 }
 

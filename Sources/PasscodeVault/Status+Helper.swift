@@ -13,6 +13,8 @@ extension HelperStatus {
     if case .locked(let left) = status.state { milliseconds = left }
     enrolledAt = status.enrolledAt ?? 0
     lastSuccess = status.lastSuccess ?? 0
+    lastFailure = status.lastFailure ?? 0
+    failureService = status.failureService
   }
 }
 
@@ -36,7 +38,8 @@ extension Status {
       account: account, isEnrolled: told.isEnrolled, length: told.length, state: State(told),
       failures: told.failures, lockedUntil: told.state == .locked ? until : nil,
       enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
-      lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess)
+      lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess,
+      lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService)
   }
 }
 

@@ -20,6 +20,9 @@ public struct Status: Equatable, Sendable {
   public let lockedUntil: UInt64?
   public let enrolledAt: UInt64?
   public let lastSuccess: UInt64?
+  public let lastFailure: UInt64?
+  /// The PAM service of the last failure; empty: not known.
+  public let failureService: Bytes
 }
 
 /// The machine key for as many records as are asked about; where there is none, lengths aren't told.
@@ -48,7 +51,7 @@ extension Vault {
     guard let reading = try read(store, account.uid) else { return Status(account, .ok) }
     guard let record = reading.record else { return Status(account, .corrupt) }
     guard record.state != .removed, try isSameAccount(record, account) else {
-      return Status(account, record.suspended && record.name == account.name ? .disabled : .ok)
+      return Status(account, record.disabled && record.name == account.name ? .disabled : .ok)
     }
     var lengths = LengthReader(self)
     return try status(account, record, &lengths)
@@ -88,7 +91,7 @@ extension Vault {
   }
 
   private func state(_ record: Record, _ standing: Standing) -> Status.State {
-    if record.suspended { return .disabled }
+    if record.disabled { return .disabled }
     switch standing {
     case .open: return .ok
     case .locked(let milliseconds): return .locked(milliseconds: milliseconds)
@@ -110,12 +113,17 @@ extension Vault {
   func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid) else { return nil }
     let size = try store.check(file, uid)
+    let content: Bytes
     do throws(Errno) {
-      let record = size == RecordCodec.fileLength ? recordCodec.latest(try file.read(size, at: 0)) : nil
-      return Reading(record: record?.uid == uid ? record : nil)
+      content = size == RecordCodec.fileLength ? try file.read(size, at: 0) : []
     } catch {
       throw store.fault(uid, Text(error.text))
     }
+    let record = recordCodec.latest(content)
+    if record == nil, let version = recordCodec.laterVersion(content) {
+      throw store.laterVersion(uid, version)
+    }
+    return Reading(record: record?.uid == uid ? record : nil)
   }
 }
 
@@ -177,6 +185,8 @@ extension Status {
     lockedUntil = nil
     enrolledAt = nil
     lastSuccess = nil
+    lastFailure = nil
+    failureService = []
   }
 
   fileprivate init(_ account: Account, _ record: Record, _ state: State, until: UInt64?, length: Int?) {
@@ -188,5 +198,7 @@ extension Status {
     lockedUntil = until
     enrolledAt = record.times.enrolled == 0 ? nil : record.times.enrolled
     lastSuccess = record.times.success == 0 ? nil : record.times.success
+    lastFailure = record.times.failure == 0 ? nil : record.times.failure
+    failureService = record.failureService
   }
 }

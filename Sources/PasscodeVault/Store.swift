@@ -146,6 +146,13 @@ struct Store: ~Copyable {
     Fault(.record, at: Text("\(path)/\(uid)").bytes, problem)
   }
 
+  @inline(never)
+  func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
+    fault(
+      uid,
+      "a later version of pam_passcode wrote it (format \(version)): upgrade this one; nothing was changed")
+  }
+
   private func name(_ uid: UInt32) -> Bytes {
     decimalDigits(UInt64(uid))
   }

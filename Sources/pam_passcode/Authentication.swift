@@ -53,7 +53,7 @@ struct Authentication {
     }
     let line: ModuleLine
     do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
-    return try Configuration.load(path: line.configuration, arguments: line.options, process)
+    return try Configuration.load(line, process)
   }
 
   /// Whose passcode, and whether it may be used by this caller from here.
@@ -89,9 +89,9 @@ struct Authentication {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       throw Fault(.memory, "no memory for a passcode")
     }
-    if configuration.access == .helper { return outcomeByHelper(permit, door, user, &secrets) }
+    if configuration.access == .helper { return outcomeByHelper(permit, configuration, user, &secrets) }
     let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
-    var login = try Login(vault, permit)
+    var login = try Login(vault, permit, service: pam.item(.service) ?? [])
     if let refusal = login.look(&secrets) { return .verdict(refusal) }
     if let result = ask(user, door, &secrets) { return .other(result) }
     return .verdict(login.attempt(&secrets))
@@ -99,9 +99,12 @@ struct Authentication {
 
   /// For hosts without root.
   private func outcomeByHelper(
-    _ permit: Permit, _ door: Options.Door, _ user: Bytes, _ secrets: inout Secrets
+    _ permit: Permit, _ configuration: Configuration, _ user: Bytes, _ secrets: inout Secrets
   ) -> Outcome {
-    var login = HelperLogin(permit, wantsLogin: door.firstLogin == .deny)
+    let door = configuration.options.door
+    let conditions = HelperRequest.Conditions(
+      wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
+    var login = HelperLogin(permit, conditions, service: pam.item(.service) ?? [])
     if let refusal = login.look(secrets) { return .verdict(refusal) }
     if let result = ask(user, door, &secrets) { return .other(result) }
     return .verdict(login.attempt(secrets))
@@ -148,7 +151,7 @@ struct Authentication {
   /// Renders a verdict: the log, the notice, the delay, the result.
   private func answer(_ verdict: Verdict, _ door: Options.Door, user: Bytes?) -> Result {
     if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
-    if !door.quiet, let notice = Words.notice(verdict) { pam.tell(notice) }
+    if !door.quiet, let notice = Words.notice(verdict, when: SystemClock.localMoment) { pam.tell(notice) }
     if case .wrong = verdict, door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
     return Result(verdict, nullok: door.nullok)
   }
@@ -172,9 +175,17 @@ struct Authentication {
       line.add("seconds_left", wholeSeconds(milliseconds))
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.text)
-    case .granted, .disabled, .notEnrolled, .notPermitted: break
+    case .granted(let earlier): add(earlier, to: &line)
+    case .disabled, .notEnrolled, .notPermitted: break
     }
     pam.log(isExpected(verdict) ? .notice : .error, line.text)
+  }
+
+  private func add(_ earlier: FailedAttempts, to line: inout LogLine) {
+    guard earlier.count > 0 else { return }
+    line.add("failures", UInt64(earlier.count))
+    if earlier.time > 0 { line.add("last_failure", SystemClock.rfc3339(earlier.time)) }
+    line.add("last_service", earlier.service)
   }
 
   private func isExpected(_ verdict: Verdict) -> Bool {

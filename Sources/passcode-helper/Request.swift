@@ -4,6 +4,8 @@ internal import PasscodeSystem
 /// A whole request, its secrets in guarded memory.
 struct Request: ~Copyable {
   let head: HelperRequest
+  /// The PAM service that asks; empty: it didn't say.
+  let service: Bytes
   /// Field `code`: the passcode to verify; `other`: a new one.
   var secrets: Secrets
   /// Field `line`: the account's password, apart, because libpam's conversation takes it.
@@ -12,6 +14,7 @@ struct Request: ~Copyable {
   /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.
   init?(_ sodium: Sodium) {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
+      let service = HelperService.receive(head.serviceLength), Record.serviceName(service) == service,
       var secrets = Secrets(sodium),
       secrets.receive(.code, count: head.lengths.passcode),
       secrets.receive(.other, count: head.lengths.new),
@@ -25,6 +28,7 @@ struct Request: ~Copyable {
     }
     guard head.operation == .look || !HelperService.hasMore() else { return nil }
     self.head = head
+    self.service = service
     self.secrets = secrets
   }
 

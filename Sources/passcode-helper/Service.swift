@@ -40,7 +40,8 @@ struct Service {
     guard let permit = Permit.check(account, caller, requester: nil) else {
       return HelperReply(.notPermitted)
     }
-    let configuration = try Configuration.loadForService()
+    let configuration = try Configuration.loadForService(
+      isSecondFactor: request.head.conditions.isSecondFactor)
     if let password = request.takePassword() {
       guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
       guard try PasswordProof(account).succeeds(password) else {
@@ -78,12 +79,12 @@ struct Service {
     _ permit: Permit, _ configuration: Configuration, _ request: inout Request
   ) throws(Fault) -> HelperReply {
     let vault = Vault(configuration, sodium) { SystemLog.notice($0) }
-    let deed = Deed(vault, permit)
+    let deed = Deed(vault, permit, service: request.service)
     let operation = request.head.operation
-    if !operation.row.isForSuspended, try vault.status(permit.account).state == .disabled {
+    if !operation.row.isForDisabled, try vault.status(permit.account).state == .disabled {
       return HelperReply(.disabled)
     }
-    if request.head.wantsLogin, !LoginMark(permit.account, .service).isSet {
+    if request.head.conditions.wantsLogin, !LoginMark(permit.account, .service).isSet {
       return HelperReply(.beforeLogin)
     }
     let reply = try deed.reply(to: operation, &request.secrets)

@@ -3,7 +3,7 @@ internal import PasscodeSystem
 
 /// What was done with somebody's passcode: in the words of the log, and of whoever did it.
 enum Act {
-  case enrolled, changed, removed, unlocked, suspended, enabled
+  case enrolled, changed, removed, unlocked, disabled, enabled
 
   /// As the log has it.
   var event: Text {
@@ -12,7 +12,7 @@ enum Act {
     case .changed: "passcode changed"
     case .removed: "passcode removed"
     case .unlocked: "passcode unlocked"
-    case .suspended: "passcode suspended"
+    case .disabled: "passcode disabled"
     case .enabled: "passcode enabled"
     }
   }
@@ -23,7 +23,7 @@ enum Act {
     case .changed: "changed"
     case .removed: "removed"
     case .unlocked: "unlocked"
-    case .suspended: "suspended"
+    case .disabled: "disabled"
     case .enabled: "enabled"
     }
   }
@@ -33,6 +33,12 @@ extension Session {
   /// Words about something that worked.
   func say(_ text: Text) {
     if !isQuiet { printLine(text) }
+  }
+
+  /// What somebody else may have tried, once the right passcode was typed.
+  func sayEarlierFailures(_ verdict: Verdict) {
+    guard verdict.isGranted, let notice = Words.notice(verdict, when: SystemClock.localMoment) else { return }
+    complain(notice)
   }
 
   func say(_ act: Act, _ account: Account, already: Bool = false) {

@@ -49,7 +49,7 @@ struct Command {
         run: runUnlock, runOwn: SelfService.unlock),
       Command(
         name: "disable", operand: .otherUser, options: [],
-        summary: "suspend a passcode without forgetting it",
+        summary: "disable a passcode without removing it",
         run: runDisable),
       Command(name: "enable", operand: .otherUser, options: [], summary: "end a suspension", run: runEnable),
       Command(

@@ -10,8 +10,8 @@ func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
   try Direct(session, orGone: true).remove()
 }
 func runUnlock(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).unlock() }
-func runDisable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).suspend(true) }
-func runEnable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).suspend(false) }
+func runDisable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).disable(true) }
+func runEnable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).disable(false) }
 func runStatus(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).status() }
 
 /// Of anybody's passcode: whether it may be tried is the attempt's question.
@@ -19,7 +19,7 @@ func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   var secrets = try newSecrets()
   let verdict = try verify("Passcode: ", try session.account(), session, vault, &secrets).verdict
-  if verdict == .granted { session.say("Right.") }
+  if verdict.isGranted { session.say("Right.") }
   return tell(verdict)
 }
 

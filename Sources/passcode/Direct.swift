@@ -29,7 +29,7 @@ final class Direct {
     var secrets = try newSecrets()
     let new = try NewPasscode(session, vault, account)
     try new.choose(&secrets)
-    try store(&secrets, replacing: nil, .enrolled)
+    try store(&secrets, by: .direct, .enrolled)
     return try new.announce(secrets)
   }
 
@@ -39,23 +39,22 @@ final class Direct {
     guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
       throw .notEnrolled(account)
     }
-    var mark: Bytes?
+    var authority = Authority.direct
     if !session.isForced {
-      let proof = try verify("Old passcode: ", account, session, vault, &secrets)
-      guard proof.verdict == .granted else { return tell(proof.verdict) }
-      mark = proof.mark
+      let (verdict, mark) = try verify("Old passcode: ", account, session, vault, &secrets)
+      guard verdict.isGranted, let mark else { return tell(verdict) }
+      authority = .passcode(mark)
       secrets.copy(.code, to: .old)
     }
     try NewPasscode(session, vault, account).choose(&secrets)
-    try store(&secrets, replacing: mark, .changed)
+    try store(&secrets, by: authority, .changed)
     session.say(.changed, account)
     return .done
   }
 
-  /// - Parameter mark: as in `Vault.enroll`.
-  private func store(_ secrets: inout Secrets, replacing mark: Bytes?, _ act: Act) throws(Failure) {
+  private func store(_ secrets: inout Secrets, by authority: Authority, _ act: Act) throws(Failure) {
     do throws(Fault) {
-      try vault.enroll(account, &secrets, replacing: mark, then: noting(act))
+      try vault.enroll(account, &secrets, by: authority, then: noting(act))
     } catch {
       throw Failure(error)
     }
@@ -68,7 +67,7 @@ final class Direct {
 
   func remove() throws(Failure) -> ExitStatus {
     let removed = try reporting { () throws(Fault) in
-      try vault.remove(account, then: noting(.removed))
+      try vault.remove(account, by: .direct, then: noting(.removed))
     }
     guard removed else { throw .notEnrolled(account) }
     session.say(.removed, account)
@@ -77,17 +76,17 @@ final class Direct {
 
   func unlock() throws(Failure) -> ExitStatus {
     let unlocked = try reporting { () throws(Fault) in
-      try vault.unlock(account, then: noting(.unlocked))
+      try vault.unlock(account, by: .direct, then: noting(.unlocked))
     }
     guard let unlocked else { throw .notEnrolled(account) }
     session.sayUnlocked(unlocked, account)
     return .done
   }
 
-  func suspend(_ suspended: Bool) throws(Failure) -> ExitStatus {
-    let act = suspended ? Act.suspended : .enabled
+  func disable(_ disabled: Bool) throws(Failure) -> ExitStatus {
+    let act = disabled ? Act.disabled : .enabled
     let changed = try reporting { () throws(Fault) in
-      try vault.suspend(account, suspended, then: noting(act))
+      try vault.disable(account, disabled, then: noting(act))
     }
     guard let changed else { throw .notEnrolled(account) }
     session.say(act, account, already: !changed)
@@ -109,10 +108,11 @@ func verify(
   guard let permit = Permit.check(account, session.process, requester: nil) else {
     return (.notPermitted(.otherAccount), nil)
   }
-  var login = try reporting { () throws(Fault) in try Login(vault, permit) }
+  var login = try reporting { () throws(Fault) in try Login(vault, permit, service: Bytes(text: "passcode")) }
   if let refusal = login.look(&secrets) { return (refusal, nil) }
   guard try session.asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
   let verdict = login.attempt(&secrets)
+  session.sayEarlierFailures(verdict)
   return (verdict, login.provenMark)
 }
 
@@ -121,7 +121,8 @@ func tell(_ verdict: Verdict) -> ExitStatus {
   let text: Text
   switch verdict {
   case .granted: return .done
-  case .wrong, .locked, .exhausted, .disabled: text = Words.notice(verdict) ?? ""
+  case .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators):
+    text = Words.notice(verdict, when: SystemClock.localMoment) ?? ""
   case .notEnrolled: text = "no passcode is set"
   case .notPermitted: text = "another person's passcode: only they themselves and root can try it"
   case .unavailable(let fault): text = Text(fault.text)

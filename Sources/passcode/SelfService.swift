@@ -46,7 +46,7 @@ final class SelfService {
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account) }
     var secrets = try newSecrets()
     let verdict = try verify("Old passcode: ", &secrets)
-    guard verdict == .granted else { return tell(verdict) }
+    guard verdict.isGranted else { return tell(verdict) }
     secrets.copy(.code, to: .old)
     try NewPasscode(session, vault(), account).choose(&secrets)
     let request = try makeRequest(secrets)
@@ -85,7 +85,7 @@ final class SelfService {
   func verify() throws(Failure) -> ExitStatus {
     var secrets = try newSecrets()
     let verdict = try verify("Passcode: ", &secrets)
-    if verdict == .granted { session.say("Right.") }
+    if verdict.isGranted { session.say("Right.") }
     return tell(verdict)
   }
 
@@ -105,7 +105,7 @@ final class SelfService {
   private func openStatus(needsPassword: Bool) throws(Failure) -> Status {
     let status = try status()
     if status.state == .disabled {
-      throw Failure(.locked, "suspended by the administrator; meanwhile you can only see its status")
+      throw Failure(.locked, "disabled by the administrator; you can only see its status")
     }
     if needsPassword, configuration.options.policy.selfEnroll == .no { throw closed }
     return status
@@ -116,12 +116,14 @@ final class SelfService {
     guard let permit = Permit.check(account, session.process, requester: nil) else {
       return .notPermitted(.otherAccount)
     }
-    var login = HelperLogin(permit, wantsLogin: false)
+    var login = HelperLogin(permit, HelperRequest.Conditions(), service: Bytes(text: "passcode"))
     if let refusal = login.look(secrets) { return refusal }
     guard try session.asker.askPasscode(question, &secrets) == .passcode else {
       throw .noAttempt
     }
-    return login.attempt(secrets)
+    let verdict = login.attempt(secrets)
+    session.sayEarlierFailures(verdict)
+    return verdict
   }
 
   private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply
@@ -147,9 +149,9 @@ final class SelfService {
     case .wrongPassword: return Failure(.wrong, "wrong password; nothing was changed")
     case .closed: return closed
     case .refused: return Failure(.refused, Text(reply.text))
-    case .disabled: return Failure(.locked, "suspended by the administrator")
+    case .disabled: return Failure(.locked, "disabled by the administrator")
     case .notEnrolled: return .notEnrolled(account)
-    case .notPermitted, .beforeLogin: return Failure(.notPermitted, "not permitted")
+    case .notPermitted, .notAdministrators, .beforeLogin: return Failure(.notPermitted, "not permitted")
     case .unavailable: return Failure(.unusable, Text(reply.text))
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open, .status, .done:
       return Failure(Helper.senseless)
@@ -157,7 +159,7 @@ final class SelfService {
   }
 
   private var closed: Failure {
-    Failure(.notPermitted, "the configuration (self_enroll=no) leaves that to root")
+    Failure(.notPermitted, "the configuration (self_enroll=no or second_factor) leaves that to root")
   }
 
   // MARK: Secrets

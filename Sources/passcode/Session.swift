@@ -57,7 +57,7 @@ struct Session {
 
   func configuration() throws(Failure) -> Configuration {
     try reporting { () throws(Fault) in
-      try Configuration.load(path: configurationPath, arguments: [], process)
+      try Configuration.load(ModuleLine(configuration: configurationPath), process)
     }
   }
 

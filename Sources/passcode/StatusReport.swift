@@ -17,7 +17,8 @@ extension Status {
     {"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
     "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
-    "last_success":\(jsonTime(lastSuccess))}
+    "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
+    "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text)}
 
     """
   }
@@ -71,7 +72,7 @@ extension Status {
     }
     guard isEnrolled else {
       return state == .disabled
-        ? "\(name): no passcode is set (and suspended)\n" : "\(name): no passcode is set\n"
+        ? "\(name): no passcode is set (and disabled)\n" : "\(name): no passcode is set\n"
     }
     var text: Text = "\(name): a passcode is set"
     if let length { text += ", \(length) digits" }
@@ -79,6 +80,10 @@ extension Status {
     text += "\n  state: \(stateWords)\n  failures since the last success: \(failures)\n"
     if let enrolledAt { text += "  set: \(SystemClock.rfc3339(enrolledAt))\n" }
     if let lastSuccess { text += "  last used: \(SystemClock.rfc3339(lastSuccess))\n" }
+    if let lastFailure {
+      text += "  last wrong passcode: \(SystemClock.localMoment(lastFailure))"
+      text += failureService.isEmpty ? "\n" : ", by \(failureService)\n"
+    }
     return text
   }
 
@@ -88,7 +93,7 @@ extension Status {
     case .ok: "ok"
     case .locked(let milliseconds): "locked, \(Words.remaining(milliseconds)) left"
     case .exhausted: "exhausted after too many failures: \"passcode unlock \(name)\" ends it"
-    case .disabled: "suspended: root ends it by \"passcode enable \(name)\""
+    case .disabled: "disabled: root ends it by \"passcode enable \(name)\""
     case .corrupt: "damaged"
     }
   }

@@ -84,10 +84,10 @@ struct TryDemo {
       return try play(login)
     case .unlock(let title):
       printLine("\(number). passcode unlock: \(title)")
-      return try reporting { () throws(Fault) in try bed.vault.unlock(account) } == true
+      return try reporting { () throws(Fault) in try bed.vault.unlock(account, by: .direct) } == true
     case .remove(let title):
       printLine("\(number). passcode remove: \(title)")
-      return try reporting { () throws(Fault) in try bed.vault.remove(account) }
+      return try reporting { () throws(Fault) in try bed.vault.remove(account, by: .direct) }
     }
   }
 

@@ -79,12 +79,12 @@ struct TryMenu {
   }
 
   private func unlock() throws(Failure) {
-    let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account) }
+    let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account, by: .direct) }
     printLine(done == true ? "    unlocked" : "    there was nothing to unlock")
   }
 
   private func remove() throws(Failure) {
-    let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account) }
+    let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account, by: .direct) }
     printLine(done ? "    removed" : "    there was none")
   }
 }

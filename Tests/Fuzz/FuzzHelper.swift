@@ -10,7 +10,7 @@ public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   if let reply = HelperReply(input) {
     precondition(reply.bytes == input, "decoded, and not what is encoded")
     if let verdict = reply.verdict {
-      _ = Words.notice(verdict)
+      _ = Words.notice(verdict) { _ in [] }
       precondition(HelperReply(verdict: verdict).verdict == verdict)
     }
     if let status = HelperStatus(reply) { precondition(HelperStatus(status.reply) == status) }

@@ -1,4 +1,4 @@
-// Any bytes as a slot: what decodes encodes to the same bytes. Any values as a record: what is encoded
+// Any bytes as a copy: what decodes encodes to the same bytes. Any values as a record: what is encoded
 // decodes to the same record. The checksum is a constant, so that the fuzzer gets past it (that it detects
 // every changed byte is RecordCodecTests' part).
 
@@ -9,17 +9,18 @@ private let codec = RecordCodec(
 @c(LLVMFuzzerTestOneInput)
 public func fuzzRecord(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
-  let padding = max(0, RecordCodec.slotLength - size)
-  let slot = Bytes(input.prefix(RecordCodec.slotLength)) + Bytes(repeating: 0, count: padding)
-  if let record = codec.decode(slot[...]) {
-    precondition(codec.encode(record) == slot, "decoded, and not what is encoded")
-    precondition(codec.read(slot + slot)?.record == record)
+  let padding = max(0, RecordCodec.copyLength - size)
+  let copy = Bytes(input.prefix(RecordCodec.copyLength)) + Bytes(repeating: 0, count: padding)
+  if let record = codec.decode(copy[...]) {
+    let isOld = copy.starts(with: Bytes(text: "passcode_record=1\n"))
+    precondition(isOld || codec.encode(record) == copy, "decoded, and not what is encoded")
+    precondition(codec.decode(codec.encode(record)[...]) == record)
   }
 
   let record = anyRecord(input)
   let encoded = codec.encode(record)
   precondition(codec.decode(encoded[...]) == record, "encoded, and not what is decoded")
-  for file in [slot + encoded, encoded + slot] {
+  for file in [copy + encoded, encoded + copy] {
     precondition(codec.latest(file) == codec.read(file)?.record, "the latest is another one")
   }
   return 0
@@ -34,10 +35,17 @@ private func anyRecord(_ input: Bytes) -> Record {
   var record = Record(
     uid: UInt32(truncatingIfNeeded: number(0)), name: name.isEmpty ? [0x61] : name, generation: number(1))
   if !input.isEmpty { record.state = .enrolled(sealed: Bytes(input.prefix(Record.longestSealed))) }
-  record.suspended = number(2) & 1 == 1
+  record.disabled = number(2) & 1 == 1
+  record.mustChange = number(2) & 4 == 4
+  record.enrolledBy = [.unknown, .root, .password, .passcode][Int(number(2) >> 4 & 3)]
+  record.unlockedBy = [.unknown, .root, .password, .nobody][Int(number(2) >> 6 & 3)]
+  record.failureService = Record.serviceName(input)
+  record.attemptID = Bytes(input.prefix(Record.attemptIDLength))
+  if record.attemptID.count < Record.attemptIDLength { record.attemptID = [] }
   let moment = Instant(boot: BootID(high: number(3), low: number(4)), milliseconds: number(5))
   record.ledger = Ledger(
     failures: UInt32(truncatingIfNeeded: number(6)), lastFailure: moment, served: number(2) & 2 == 2)
-  record.times = Record.Times(enrolled: number(7), success: number(8), failure: number(9))
+  (record.times.enrolled, record.times.success) = (number(7), number(8))
+  (record.times.failure, record.times.expiry) = (number(9), number(10))
   return record
 }

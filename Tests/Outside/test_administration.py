@@ -1,4 +1,4 @@
-"""Changing, suspending, listing and making up passcodes."""
+"""Changing, disabling, listing and making up passcodes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from test_terminal import Terminal
 from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE
 from test_tool import WRONG as WRONG_CODE
 
-SUSPENDED = "Passcode suspended by the administrator."
+DISABLED = "Passcode disabled by the administrator."
 
 
 # MARK: change
@@ -84,10 +84,10 @@ def test_root_changes_by_force_without_the_old_one(alice):
 # MARK: disable, enable
 
 
-def test_a_suspended_passcode_is_refused_unasked_and_not_forgotten(alice):
+def test_a_disabled_passcode_is_refused_unasked_and_not_forgotten(alice):
     alice.tool("disable", "alice", check=DONE)
     before = alice.record("alice")
-    assert refused_unasked(alice.authenticate("alice", RIGHT), "AUTH_ERR", SUSPENDED)
+    assert refused_unasked(alice.authenticate("alice", RIGHT), "AUTH_ERR", DISABLED)
     assert alice.record("alice") == before
     assert alice.status("alice")["state"] == "disabled"
     alice.tool("verify", "--stdin", "alice", stdin=f"{RIGHT}\n", check=LOCKED)
@@ -95,20 +95,20 @@ def test_a_suspended_passcode_is_refused_unasked_and_not_forgotten(alice):
     assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
 
 
-def test_suspending_while_somebody_types(alice):
-    def suspend_meanwhile(_):
+def test_disabling_while_somebody_types(alice):
+    def disable_meanwhile(_):
         alice.tool("disable", "alice", check=DONE)
         return RIGHT
 
-    outcome = alice.authenticate("alice", suspend_meanwhile)
-    assert outcome.result == "AUTH_ERR" and outcome.texts == [SUSPENDED]
+    outcome = alice.authenticate("alice", disable_meanwhile)
+    assert outcome.result == "AUTH_ERR" and outcome.texts == [DISABLED]
 
 
 def test_a_suspension_survives_remove_and_enroll(alice):
     alice.tool("disable", "alice", check=DONE)
     alice.tool("remove", "alice", check=DONE)
     alice.enroll("alice", RIGHT)
-    assert refused_unasked(alice.authenticate("alice", RIGHT), "AUTH_ERR", SUSPENDED)
+    assert refused_unasked(alice.authenticate("alice", RIGHT), "AUTH_ERR", DISABLED)
 
 
 def test_unlock_ends_no_suspension_and_enable_ends_no_lock(alice):
@@ -122,7 +122,7 @@ def test_unlock_ends_no_suspension_and_enable_ends_no_lock(alice):
 
 
 @pytest.mark.parametrize("command", ["disable", "enable"])
-def test_suspending_wants_a_name_and_a_record(alice, command):
+def test_disabling_wants_a_name_and_a_record(alice, command):
     alice.tool(command, check=USAGE)
     alice.tool(command, "bob", check=NOT_ENROLLED)
 
@@ -287,7 +287,7 @@ ACTS = {
     "change": (["change", "--stdin", "--force", "alice"], "8260\n", "passcode changed"),
     "remove": (["remove", "alice"], "", "passcode removed"),
     "unlock": (["unlock", "alice"], "", "passcode unlocked"),
-    "disable": (["disable", "alice"], "", "passcode suspended"),
+    "disable": (["disable", "alice"], "", "passcode disabled"),
     "enable": (["enable", "alice"], "", "passcode enabled"),
 }
 

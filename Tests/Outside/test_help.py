@@ -108,7 +108,7 @@ def exhaust(bed):
     fail(bed, 1)
 
 
-def suspend(bed):
+def disable(bed):
     bed.tool("disable", "alice", check=DONE)
 
 
@@ -137,7 +137,7 @@ STATUSES = [
     (LOCKED, lock, "verify --stdin alice", f"{RIGHT}\n"),
     (LOCKED, lock, "change --stdin alice", f"{RIGHT}\n8260\n"),
     (LOCKED, exhaust, "verify --stdin alice", f"{RIGHT}\n"),
-    (LOCKED, suspend, "verify --stdin alice", f"{RIGHT}\n"),
+    (LOCKED, disable, "verify --stdin alice", f"{RIGHT}\n"),
     (POLICY, as_it_is, "verify --stdin alice", "hunter2\n"),
     (POLICY, as_it_is, "enroll --stdin bob", "12345\n"),
     (POLICY, strict, "enroll --stdin bob", "1234\n"),

@@ -57,7 +57,7 @@ def test_not_enrolled(machine):
 def test_disabled(own):
     own.tool("disable", "alice", check=0)
     outcome = own.authenticate("alice", RIGHT, **ALICE)
-    assert refused_unasked(outcome, "AUTH_ERR", "Passcode suspended by the administrator.")
+    assert refused_unasked(outcome, "AUTH_ERR", "Passcode disabled by the administrator.")
 
 
 @pytest.mark.parametrize("name", ["bob", "root"])

@@ -108,10 +108,10 @@ def test_what_is_no_choice_is_nothing(enrolled, key):
     assert status == DONE and "passcode:" not in said and enrolled.record("alice") == before
 
 
-def test_a_suspended_person_has_no_choice(enrolled):
+def test_a_disabled_person_has_no_choice(enrolled):
     enrolled.tool("disable", "alice", check=DONE)
     status, said = Menu().ends()
-    assert status == DONE and "suspended" in said and "hoice" not in said
+    assert status == DONE and "disabled" in said and "hoice" not in said
     assert verifies(enrolled, RIGHT) == LOCKED
 
 

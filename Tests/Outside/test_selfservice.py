@@ -124,7 +124,7 @@ def test_the_helper_itself_closes_it(own):
         assert machines.ask(operation, "alice", user="alice", **how).kind == 7
 
 
-def test_a_suspended_person_has_the_status_only(own):
+def test_a_disabled_person_has_the_status_only(own):
     own.enroll("alice", RIGHT)
     own.tool("disable", "alice", check=DONE)
     before = own.record("alice")

@@ -16,7 +16,7 @@ CODE, WORD, EITHER = "Passcode: ", "Password: ", "Passcode or password: "
 PASSWORD, WRONG_PASSWORD, DIGITS = "correct horse", "battery staple", "918273"
 WITH_FALLBACK = ["lock-screen", "login", "sudo"]
 LOCKED = "Passcode locked (1 minute left to unlock)."
-SUSPENDED = "Passcode suspended by the administrator."
+DISABLED = "Passcode disabled by the administrator."
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -113,7 +113,7 @@ def exhaust(house):
     fail(house, 1)
 
 
-def suspend(house):
+def disable(house):
     house.tool("disable", "alice", check=0)
 
 
@@ -136,7 +136,7 @@ def misspell(house):
 OUT_OF_ORDER = [
     (lock, [LOCKED]),
     (exhaust, [BLOCKED]),
-    (suspend, [SUSPENDED]),
+    (disable, [DISABLED]),
     (forget, []),
     (lose_key, []),
     (damage, []),

@@ -12,17 +12,23 @@ struct HelperMessageTests {
     .unlock: [.init(password: 12)],
   ]
 
-  private static let requests = HelperOperation.allCases.flatMap { operation in
-    lengths[operation, default: []].map {
-      HelperRequest(operation, uid: .max - 1, wantsLogin: operation == .verify, lengths: $0)
-    }
-  }
+  private static let requests =
+    HelperOperation.allCases.flatMap { operation in
+      lengths[operation, default: []].map {
+        HelperRequest(operation, uid: .max - 1, lengths: $0)
+      }
+    } + [
+      HelperRequest(.verify, uid: 0, .init(wantsLogin: true), lengths: .init(passcode: 4), serviceLength: 32),
+      HelperRequest(.look, uid: 1, .init(isSecondFactor: true), lengths: .init(), serviceLength: 1),
+      HelperRequest(.look, uid: 1, .init(wantsLogin: true, isSecondFactor: true), lengths: .init()),
+    ]
 
   private static let verdicts: [Verdict] = [
-    .granted, .disabled, .notEnrolled, .exhausted(failures: 10),
+    .granted(), .granted(FailedAttempts(count: .max, time: .max, service: Bytes(text: "polkit-1"))),
+    .disabled, .notEnrolled, .exhausted(failures: 10),
     .wrong(.open(attemptsLeft: 2), failures: 1), .wrong(.exhausted, failures: .max),
     .wrong(.locked(milliseconds: 60_000), failures: 3), .locked(milliseconds: 1, failures: 3),
-    .notPermitted(.otherAccount), .notPermitted(.firstLogin),
+    .notPermitted(.otherAccount), .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
     .unavailable(Fault(.configuration, "/etc/security/passcode.conf:3: unknown option")),
     .unavailable(Fault(.helper, "/var/lib/passcode: no such directory")),
   ]
@@ -89,13 +95,22 @@ struct HelperMessageTests {
     for kind in UInt8.min...UInt8.max {
       var bytes = HelperReply(.granted).bytes
       bytes[1] = kind
-      #expect((HelperReply(bytes)?.verdict == .granted) == (kind == 1))
+      #expect((HelperReply(bytes)?.verdict?.isGranted ?? false) == (kind == 1))
     }
-    for index in 2..<HelperReply(.granted).bytes.count {
+    // Its two numbers are used; the others are not.
+    for index in 18..<HelperReply(.granted).bytes.count {
       var bytes = HelperReply(.granted).bytes
       bytes[index] = 1
       #expect(HelperReply(bytes) == nil)
     }
+  }
+
+  @Test(arguments: ["a b", "a\"", "é", "a\u{1b}[31m", String(repeating: "a", count: 33)])
+  func `a service's name is one, or the reply is none`(service: String) {
+    #expect(HelperReply(.granted, [3, 1], text: Bytes(text: service)).verdict == nil)
+    let status = HelperStatus(.ok, isEnrolled: true, length: 4, failures: 0, milliseconds: 0).reply
+    #expect(HelperStatus(status) != nil)
+    #expect(HelperStatus(HelperReply(.status, [8], text: Bytes(text: service))) == nil)
   }
 
   @Test func `no number of a reply is beyond what can be computed with`() {
@@ -107,7 +122,7 @@ struct HelperMessageTests {
 
   @Test func `a text is cut, and loses what could end a log line`() {
     let long = Fault(.store, Text(Bytes(repeating: 0x41, count: 5_000)))
-    #expect(HelperReply(fault: long).bytes.count == HelperReply.longest)
+    #expect(HelperReply(fault: long).text.count == HelperReply.longestText)
     #expect(text(HelperReply(.refused, text: Bytes(text: "a\nb\u{7f}c\0d")).text) == "abcd")
     #expect(HelperReply(HelperReply(.unavailable).bytes + [10]) == nil)
   }
@@ -118,6 +133,8 @@ struct HelperMessageTests {
         var status = HelperStatus(
           state, isEnrolled: length != nil, length: length, failures: 3, milliseconds: 59_999)
         status.enrolledAt = 1_767_225_600
+        status.lastFailure = 1_767_225_601
+        status.failureService = Bytes(text: "sudo")
         #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
       }
     }
@@ -129,6 +146,9 @@ struct HelperMessageTests {
 
 extension Verdict {
   fileprivate var hasText: Bool {
-    if case .unavailable = self { true } else { false }
+    switch self {
+    case .unavailable, .granted: true
+    default: false
+    }
   }
 }

@@ -15,10 +15,11 @@ struct HelperOperationTests {
   }
 
   @Test(arguments: HelperOperation.allCases)
-  func `what changes anything is proven by a secret, and closed to the suspended`(operation: HelperOperation)
-  {
+  func `what changes anything is proven by a secret, and closed to whoever is disabled`(
+    operation: HelperOperation
+  ) {
     let isQuestion = [.look, .verify, .status].contains(operation)
-    #expect(operation.row.isForSuspended == isQuestion)
+    #expect(operation.row.isForDisabled == isQuestion)
     #expect((operation.row.proof == .none) == [.look, .status].contains(operation))
   }
 

@@ -36,6 +36,7 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("either") { $0.door.either = true },
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
+    Flip("second_factor") { $0.policy.secondFactor = true },
     Flip("self_enroll=no") { $0.policy.selfEnroll = .no },
     Flip("first_login=deny") { $0.door.firstLogin = .deny },
     Flip("remote=allow") { $0.door.remote = .allow },

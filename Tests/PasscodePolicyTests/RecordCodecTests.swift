@@ -10,13 +10,16 @@ struct RecordCodecTests {
   ) -> Record {
     var record = Record(uid: largest ? .max : 1_000, name: Bytes(text: name), generation: generation)
     record.state = .enrolled(sealed: Bytes((0..<sealed).map { UInt8(truncatingIfNeeded: $0 * 37) }))
-    record.suspended = largest
+    record.disabled = largest
+    (record.enrolledBy, record.unlockedBy) = largest ? (.password, .passcode) : (.root, .nobody)
+    record.mustChange = largest
+    record.failureService = Bytes(text: largest ? String(repeating: "s", count: 32) : "sudo")
+    if largest { record.attemptID = Bytes(repeating: 0xab, count: Record.attemptIDLength) }
     let moment = Instant(boot: BootID(high: .max, low: 5), milliseconds: largest ? .max : 123_456)
     record.ledger = Ledger(failures: largest ? .max : 1, lastFailure: moment, served: largest)
-    record.times =
-      largest
-      ? .init(enrolled: .max, success: .max, failure: .max)
-      : .init(enrolled: 1_767_225_600, success: 0, failure: 7)
+    let last = largest ? UInt64.max : 0
+    (record.times.enrolled, record.times.success) = (largest ? .max : 1_767_225_600, last)
+    (record.times.failure, record.times.expiry) = (largest ? .max : 7, last)
     return record
   }
 
@@ -28,24 +31,31 @@ struct RecordCodecTests {
       name: String(repeating: "n", count: 255), generation: .max, sealed: Record.longestSealed, largest: true),
   ]
 
+  @Test func `the longest record leaves room for later versions`() {
+    let longest = codec.encode(Self.samples[Self.samples.count - 1]).prefix { $0 != 0 }
+    #expect(longest.count < 1_700)
+  }
+
   private func file(_ first: Record?, _ second: Record?) -> Bytes {
-    [first, second].flatMap { $0.map(codec.encode) ?? Bytes(repeating: 0, count: RecordCodec.slotLength) }
+    [first, second].flatMap { $0.map(codec.encode) ?? Bytes(repeating: 0, count: RecordCodec.copyLength) }
   }
 
   @Test(arguments: samples)
   func `what is written is read back`(record: Record) {
     let slot = codec.encode(record)
-    #expect(slot.count == RecordCodec.slotLength)
+    #expect(slot.count == RecordCodec.copyLength)
     #expect(codec.decode(slot[...]) == record)
   }
 
-  @Test func `a slot is lines that a person can read`() {
+  @Test func `a copy is lines that a person can read`() {
     let lines = text(codec.encode(Self.enrolled(sealed: 2)).prefix { $0 != 0 }).split(separator: "\n")
     #expect(
       lines.dropLast() == [
-        "passcode_record=1", "generation=12", "uid=1000", "name=alice", "state=enrolled", "suspended=no",
-        "sealed=0025", "failures=1", "failed_boot=ffffffffffffffff0000000000000005", "failed_at=123456",
-        "served=no", "enrolled_time=1767225600", "success_time=0", "failure_time=7",
+        "passcode_record=2", "generation=12", "uid=1000", "name=alice", "state=enrolled", "disabled=no",
+        "sealed=0025", "enrolled_by=root", "unlocked_by=nobody", "must_change=no", "expires_time=0",
+        "failures=1", "failed_boot=ffffffffffffffff0000000000000005", "failed_at=123456",
+        "served=no", "failure_service=sudo", "enrolled_time=1767225600", "success_time=0", "failure_time=7",
+        "attempt_id=",
       ])
     #expect(lines.last?.hasPrefix("checksum=") == true)
     #expect(lines.last?.utf8.count == 9 + 64)
@@ -74,20 +84,20 @@ struct RecordCodecTests {
     }
   }
 
-  @Test(arguments: Array(stride(from: 512, to: RecordCodec.slotLength, by: 512)), [0, 1])
+  @Test(arguments: Array(stride(from: 512, to: RecordCodec.copyLength, by: 512)), [0, 1])
   func `a torn write leaves the record as it was`(torn: Int, slot: Int) {
     let old = Self.enrolled(name: String(repeating: "o", count: 255), generation: 7, sealed: 256)
     let new = Self.enrolled(name: String(repeating: "n", count: 255), generation: 8, sealed: 256)
     let slots = [codec.encode(old), codec.encode(Self.enrolled(generation: 6))]
     let written = slot == 1 ? slots : slots.reversed()
     var after = written.flatMap { $0 }
-    let start = slot * RecordCodec.slotLength
+    let start = slot * RecordCodec.copyLength
     after.replaceSubrange(start..<start + torn, with: codec.encode(new).prefix(torn))
     let contents = codec.read(after)
     if torn >= codec.encode(new).prefix(while: { $0 != 0 }).count {  // all its text: the rest is NUL anyway
       #expect(contents?.record == new)
     } else {
-      #expect(contents == RecordCodec.Contents(record: old, nextSlot: slot, damaged: true))
+      #expect(contents == RecordCodec.Contents(record: old, nextCopy: slot, damaged: true))
     }
   }
 
@@ -95,33 +105,108 @@ struct RecordCodecTests {
   func `the higher generation wins and the other slot is written next`(newer: Int) {
     let (old, new) = (Self.enrolled(generation: 41), Self.enrolled(generation: 42))
     let contents = codec.read(newer == 0 ? file(new, old) : file(old, new))
-    #expect(contents == RecordCodec.Contents(record: new, nextSlot: 1 - newer, damaged: false))
+    #expect(contents == RecordCodec.Contents(record: new, nextCopy: 1 - newer, damaged: false))
   }
 
   @Test(arguments: [0, 1])
   func `one bad slot falls back to the other, which is kept`(bad: Int) {
     let record = Self.enrolled()
     let contents = codec.read(bad == 0 ? file(nil, record) : file(record, nil))
-    #expect(contents == RecordCodec.Contents(record: record, nextSlot: bad, damaged: true))
+    #expect(contents == RecordCodec.Contents(record: record, nextCopy: bad, damaged: true))
   }
 
   @Test func `the latest record is the one that is read`() {
     var damaged = codec.encode(Self.enrolled(generation: 99))
     damaged[200] ^= 1
-    let sound = [6, 7, .max].map { codec.encode(Self.enrolled(generation: $0)) }
-    let other = codec.encode(Self.enrolled(generation: 7, sealed: 5))
-    let slots = sound + [other, damaged, Bytes(repeating: 0, count: RecordCodec.slotLength)]
-    for first in slots {
-      for second in slots { #expect(codec.latest(first + second) == codec.read(first + second)?.record) }
+    let highest = RecordCodec.highestGeneration
+    let sound = [0, 1, 6, 7, 8, highest - 1, highest, highest + 1, .max].map {
+      codec.encode(Self.enrolled(generation: $0))
     }
-    #expect(codec.latest(slots[0]) == nil)
+    let other = codec.encode(Self.enrolled(generation: 7, sealed: 5))
+    let old = firstVersion(of: Self.enrolled(generation: 9))
+    let copies = sound + [other, old, damaged, Bytes(repeating: 0, count: RecordCodec.copyLength)]
+    for first in copies {
+      for second in copies { #expect(codec.latest(first + second) == codec.read(first + second)?.record) }
+    }
+    #expect(codec.latest(copies[0]) == nil)
+  }
+
+  @Test(arguments: [
+    (0, 1, true), (1, 0, true), (41, 42, true), (42, 41, true), (7, 7, false), (7, 9, false), (9, 7, false),
+    (12, UInt64.max, false), (UInt64.max, 0, false), (0, UInt64.max, false),
+    (UInt64.max - 1, UInt64.max, false),
+    (RecordCodec.highestGeneration - 1, RecordCodec.highestGeneration, true),
+    (RecordCodec.highestGeneration, RecordCodec.highestGeneration + 1, false),
+  ])
+  func `generations are neighbours, and leave room to count on`(first: UInt64, second: UInt64, isRead: Bool) {
+    let contents = codec.read(file(Self.enrolled(generation: first), Self.enrolled(generation: second)))
+    #expect((contents != nil) == isRead)
+    #expect(contents == nil || contents?.record.generation == max(first, second))
+  }
+
+  @Test func `a lone copy without room to count on is damage`() {
+    for generation in [RecordCodec.highestGeneration + 1, .max] {
+      #expect(codec.read(file(Self.enrolled(generation: generation), nil)) == nil)
+      #expect(codec.read(file(nil, Self.enrolled(generation: generation))) == nil)
+    }
+  }
+
+  // MARK: Other versions
+
+  /// As version 1 wrote it.
+  private func firstVersion(of record: Record) -> Bytes {
+    let newer = [
+      "enrolled_by", "unlocked_by", "must_change", "expires_time", "failure_service", "attempt_id",
+    ]
+    let lines = text(fields(record)).split(separator: "\n").filter { line in
+      !newer.contains { line.hasPrefix($0 + "=") }
+    }
+    let old = lines.map { $0 == "passcode_record=2" ? "passcode_record=1" : String($0) }
+      .map { $0.replacing("disabled=", with: "suspended=") + "\n" }.joined()
+    return slot(Bytes(text: old))
+  }
+
+  @Test(arguments: samples)
+  func `a record of version 1 is read, and what it didn't keep is unknown`(record: Record) {
+    var expected = record
+    (expected.enrolledBy, expected.unlockedBy) = (.unknown, .unknown)
+    (expected.mustChange, expected.times.expiry) = (false, 0)
+    (expected.failureService, expected.attemptID) = ([], [])
+    #expect(codec.decode(firstVersion(of: record)[...]) == expected)
+  }
+
+  @Test func `a file with a copy of version 1 says so`() {
+    let (old, new) = (
+      firstVersion(of: Self.enrolled(generation: 5)), codec.encode(Self.enrolled(generation: 6))
+    )
+    let newer = codec.encode(Self.enrolled(generation: 7))
+    for (file, isOld) in [(old + new, true), (new + old, true), (new + newer, false)] {
+      #expect(codec.read(file)?.isOldVersion == isOld)
+      #expect(codec.laterVersion(file) == nil)
+    }
+    #expect(codec.read(old + Bytes(repeating: 0, count: RecordCodec.copyLength))?.isOldVersion == true)
+  }
+
+  @Test(arguments: ["uid=1000\n", "anything=else\nmore=\n", ""])
+  func `a copy of a later version is told from damage`(lines: String) {
+    let later = slot(Bytes(text: "passcode_record=3\n" + lines))
+    let empty = Bytes(repeating: 0, count: RecordCodec.copyLength)
+    for file in [later + empty, empty + later, codec.encode(Self.enrolled()) + later, later + later] {
+      #expect(codec.laterVersion(file) == 3)
+    }
+    #expect(codec.read(later + later) == nil)
+    var changed = later
+    changed[20] ^= 1
+    #expect(codec.laterVersion(changed + empty) == nil)
+    #expect(codec.laterVersion(empty + empty) == nil)
+    #expect(codec.laterVersion(Bytes(later + [0])) == nil)
   }
 
   @Test func `two bad slots are no record`() {
     #expect(codec.read(file(nil, nil)) == nil)
     var changed = file(Self.enrolled(), Self.enrolled(generation: 13))
     changed[5] ^= 1
-    changed[RecordCodec.slotLength + 5] ^= 1
+    changed[RecordCodec.copyLength + 5] ^= 1
     #expect(codec.read(changed) == nil)
   }
 
@@ -154,23 +239,35 @@ struct RecordCodecTests {
   }
 
   private func padded(_ text: Bytes) -> Bytes {
-    text + Bytes(repeating: 0, count: RecordCodec.slotLength - text.count)
+    text + Bytes(repeating: 0, count: RecordCodec.copyLength - text.count)
   }
 
   @Test func `a forged slot that changes nothing is a record`() {
     #expect(codec.decode(forged("uid=1000", "uid=1000\n")[...]) == Self.enrolled())
   }
 
-  @Test(arguments: [
-    ("passcode_record=1", "passcode_record=2\n"), ("passcode_record=1", ""),
+  private static let boot = "failed_boot=ffffffffffffffff0000000000000005"
+
+  private static let long = String(repeating: "n", count: 256)
+
+  /// A line, and what stands in its place.
+  private static let wrongLines: [(String, String)] = [
+    ("passcode_record=2", "passcode_record=3\n"), ("passcode_record=2", "passcode_record=1\n"),
+    ("passcode_record=2", "passcode_record=0\n"), ("passcode_record=2", ""),
+    ("enrolled_by=root", "enrolled_by=nobody\n"), ("enrolled_by=root", "enrolled_by=Root\n"),
+    ("unlocked_by=nobody", "unlocked_by=\n"), ("must_change=no", "must_change=0\n"),
+    ("failure_service=sudo", "failure_service=su do\n"),
+    ("failure_service=sudo", "failure_service=\(long.prefix(33))\n"),
+    ("attempt_id=", "attempt_id=00\n"),
+    ("attempt_id=", "attempt_id=abababababababababababababababababab\n"),
     ("generation=12", "generation=012\n"),
     ("generation=12", "generation=18446744073709551616\n"), ("generation=12", "generation=-1\n"),
     ("uid=1000", "uid=4294967296\n"), ("uid=1000", "uid=1000\nuid=1000\n"), ("uid=1000", "uid=1000 \n"),
     ("name=alice", "name=\n"), ("name=alice", "name=a\u{1}b\n"), ("name=alice", "name=a\u{0}b\n"),
-    ("name=alice", "name=" + String(repeating: "n", count: 256) + "\n"),
+    ("name=alice", "name=\(long)\n"),
     ("state=enrolled", "state=removed\n"),
     ("state=enrolled", "state=\n"), ("state=enrolled", "state=Enrolled\n"),
-    ("suspended=no", "suspended=maybe\n"),
+    ("disabled=no", "disabled=maybe\n"), ("disabled=no", "suspended=no\n"),
     ("failures=1", "failures=4294967296\n"), ("failures=1", "failures=\n"), ("failed_at=123456", ""),
     ("served=no", "served=no\r\n"), ("success_time=0", "success_time=00\n"),
     ("failure_time=7", "failure_time=7\nmore=1\n"), ("uid=1000", "name=alice\nuid=1000\n"),
@@ -178,12 +275,12 @@ struct RecordCodecTests {
     (boot, "failed_boot=fffffffffffffffF0000000000000005\n"),
     (boot, "failed_boot=ffffffffffffffff000000000000000\n"),
     (boot, "failed_boot=ffffffffffffffff000000000000000500\n"),
-  ])
+  ]
+
+  @Test(arguments: wrongLines)
   func `a right checksum doesn't excuse a wrong line`(line: String, instead: String) {
     #expect(codec.decode(forged(line, instead, of: Self.enrolled(sealed: 2))[...]) == nil)
   }
-
-  private static let boot = "failed_boot=ffffffffffffffff0000000000000005"
 
   @Test(arguments: [
     ("state=removed", "state=\n"), ("state=removed", "state=Removed\n"),
@@ -227,7 +324,7 @@ struct RecordCodecTests {
     ]
     #expect(codec.decode(padded(whole)[...]) == Self.enrolled())
     for other in others { #expect(codec.decode(padded(other)[...]) == nil) }
-    let space = RecordCodec.slotLength - whole.count
+    let space = RecordCodec.copyLength - whole.count
     for rest in [[UInt8](repeating: 0xff, count: space), Bytes(repeating: 0, count: space - 1) + [1]] {
       #expect(codec.decode((whole + rest)[...]) == nil)
     }
@@ -235,7 +332,7 @@ struct RecordCodecTests {
 
   @Test func `a slot is read wherever it lies`() {
     let slot = codec.encode(Self.enrolled())
-    #expect(codec.decode((slot + slot)[RecordCodec.slotLength...]) == Self.enrolled())
+    #expect(codec.decode((slot + slot)[RecordCodec.copyLength...]) == Self.enrolled())
   }
 
   @Test(arguments: [0, Record.longestSealed + 1])

@@ -3,6 +3,10 @@ import Testing
 @testable import PasscodePolicy
 
 struct WordsTests {
+  private func when(_ seconds: UInt64) -> Bytes {
+    Bytes(text: seconds == 1_000 ? "at 03:12" : "?")
+  }
+
   @Test(
     arguments: [
       (.wrong(.open(attemptsLeft: 2), failures: 1), "Wrong passcode, 2 attempts left."),
@@ -18,23 +22,41 @@ struct WordsTests {
         .exhausted(failures: 10),
         "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
       ),
-      (.disabled, "Passcode suspended by the administrator."),
+      (.disabled, "Passcode disabled by the administrator."),
+      (
+        .notPermitted(.notAdministrators),
+        "Your passcode can't be used here: an administrator must set it anew."
+      ),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
-    #expect(Words.notice(verdict).map { text($0) } == words)
+    #expect(Words.notice(verdict, when: when).map { text($0) } == words)
   }
 
   @Test(arguments: [
-    Verdict.granted, .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
+    Verdict.granted(), .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
     .unavailable(Fault(.key, "no key")),
   ])
   func `what is another module's to say is not said`(verdict: Verdict) {
-    #expect(Words.notice(verdict) == nil)
+    #expect(Words.notice(verdict, when: when) == nil)
+  }
+
+  @Test(
+    arguments: [
+      (0, 1_000, "sudo", nil), (2, 1_000, "sudo", nil),
+      (3, 1_000, "sudo", "3 wrong passcodes since your last login, the last at 03:12, by sudo."),
+      (7, 1_000, "", "7 wrong passcodes since your last login, the last at 03:12."),
+      (7, 0, "", "7 wrong passcodes since your last login."),
+    ] as [(UInt32, UInt64, String, String?)])
+  func `who logs in hears of three failures or more`(
+    count: UInt32, time: UInt64, service: String, words: String?
+  ) {
+    let earlier = FailedAttempts(count: count, time: time, service: Bytes(text: service))
+    #expect(Words.notice(.granted(earlier), when: when).map { text($0) } == words)
   }
 
   @Test(arguments: [1, 60_000, 3_600_000, 2_592_000_000] as [UInt64])
   func `a lock notice contains the words that hyprlock looks for`(milliseconds: UInt64) throws {
-    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1)))
+    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1), when: when))
     #expect(text(notice).contains("left to unlock"))
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PasscodeVault
 
-/// Enrolling, removing, unlocking, suspending, and records that were damaged.
+/// Enrolling, removing, unlocking, disabling, and records that were damaged.
 struct RecordTests {
   @Test(arguments: [
     ([], true), ([0], true), ([1], false), ([0, 1], false), ([1, 0], false), ([1, 1], false),
@@ -48,7 +48,7 @@ struct RecordTests {
       }
       try bed.enroll("8264")
       #expect(try bed.status().failures == 0)
-      #expect(try bed.attempt("8264") == .granted)
+      #expect(try bed.attempt("8264").isGranted)
       guard case .wrong = try bed.attempt(TestBed.right) else {
         Issue.record("the old one still works")
         return
@@ -58,43 +58,43 @@ struct RecordTests {
 
   @Test func `a suspension survives removal and enrolment`() throws {
     let bed = try TestBed()
-    #expect(try bed.vault.suspend(bed.account, true) == true)
-    #expect(try bed.vault.remove(bed.account))
+    #expect(try bed.vault.disable(bed.account, true) == true)
+    #expect(try bed.vault.remove(bed.account, by: .direct))
     #expect(try bed.status().state == .disabled)
     try bed.enroll(TestBed.right)
     #expect(try bed.attempt(TestBed.right) == .disabled)
-    #expect(try bed.vault.suspend(bed.account, false) == true)
-    #expect(try bed.attempt(TestBed.right) == .granted)
+    #expect(try bed.vault.disable(bed.account, false) == true)
+    #expect(try bed.attempt(TestBed.right).isGranted)
   }
 
   @Test func `neither an unlock nor a success ends a suspension`() throws {
     let bed = try TestBed()
     try bed.fail(3)
-    #expect(try bed.vault.suspend(bed.account, true) == true)
-    #expect(try bed.vault.unlock(bed.account) == true)
+    #expect(try bed.vault.disable(bed.account, true) == true)
+    #expect(try bed.vault.unlock(bed.account, by: .direct) == true)
     #expect(try bed.attempt(TestBed.right) == .disabled)
   }
 
-  @Test func `a removal leaves the credential in neither slot`() throws {
+  @Test func `a removal leaves the credential in neither copy`() throws {
     let bed = try TestBed()
     guard case .enrolled(let sealed)? = try bed.contents()?.record.state else {
       Issue.record("not enrolled")
       return
     }
-    #expect(try bed.vault.remove(bed.account))
+    #expect(try bed.vault.remove(bed.account, by: .direct))
     let text = String(decoding: try bed.record(), as: UTF8.self)
     #expect(!text.contains(String(decoding: hexadecimal(sealed), as: UTF8.self)))
     #expect(text.components(separatedBy: "state=removed\n").count == 3)
     #expect(try bed.attempt(TestBed.right) == .notEnrolled)
-    #expect(try bed.vault.remove(bed.account) == false)
+    #expect(try bed.vault.remove(bed.account, by: .direct) == false)
   }
 
   @Test func `a change is refused where the passcode is another one by now`() throws {
     let bed = try TestBed()
     let mark = try bed.mark()
     try bed.enroll("8264")
-    #expect(throws: Fault.self) { try bed.enroll("9375", replacing: mark) }
-    #expect(try bed.attempt("8264") == .granted)
+    #expect(throws: Fault.self) { try bed.enroll("9375", by: .passcode(mark)) }
+    #expect(try bed.attempt("8264").isGranted)
   }
 
   @Test func `an attempt leaves the mark of a credential as it is`() throws {
@@ -113,25 +113,25 @@ struct RecordTests {
     #expect(throws: Fault.self) { try bed.vault.createKey() }
     try bed.damage(0, 1)  // may hold one
     #expect(throws: Fault.self) { try bed.vault.createKey() }
-    #expect(try bed.vault.remove(bed.account))  // needs no key
+    #expect(try bed.vault.remove(bed.account, by: .direct))  // needs no key
     try bed.vault.createKey()
   }
 
   // MARK: Damage
 
   @Test(arguments: [0, 1])
-  func `one damaged slot: the other serves, it is logged, and repaired at the next write`(slot: Int) throws {
+  func `one damaged copy: the other serves, it is logged, and repaired at the next write`(slot: Int) throws {
     let bed = try TestBed()
     try bed.damage(slot)
     #expect(try bed.look() == nil)
-    #expect(bed.logged.contains { $0.contains("slot") && $0.contains("damaged") })
+    #expect(bed.logged.contains { $0.contains("copy") && $0.contains("damaged") })
     #expect(try bed.contents()?.damaged == true)
     guard case .wrong = try bed.attempt("1593") else {
       Issue.record("not decided")
       return
     }
     #expect(try bed.contents()?.damaged == false)
-    #expect(try bed.attempt(TestBed.right) == .granted)
+    #expect(try bed.attempt(TestBed.right).isGranted)
   }
 
   @Test func `damage gives at most the last charge back`() throws {
@@ -143,16 +143,16 @@ struct RecordTests {
     }
   }
 
-  @Test(arguments: ["unlocked", "removed", "enrolled", "suspended"])
+  @Test(arguments: ["unlocked", "removed", "enrolled", "disabled"])
   func `damage brings nothing back that an administrator changed`(act: String) throws {
     for slot in [0, 1] {
       let bed = try TestBed()
       try bed.fail(3)
       switch act {
-      case "unlocked": _ = try bed.vault.unlock(bed.account)
-      case "removed": _ = try bed.vault.remove(bed.account)
+      case "unlocked": _ = try bed.vault.unlock(bed.account, by: .direct)
+      case "removed": _ = try bed.vault.remove(bed.account, by: .direct)
       case "enrolled": try bed.enroll("8264")
-      default: _ = try bed.vault.suspend(bed.account, true)
+      default: _ = try bed.vault.disable(bed.account, true)
       }
       let after = try bed.status()
       try bed.damage(slot)
@@ -160,7 +160,7 @@ struct RecordTests {
     }
   }
 
-  @Test func `two damaged slots are unavailable until root enrols or removes`() throws {
+  @Test func `two damaged copies are unavailable until root enrols or removes`() throws {
     let bed = try TestBed()
     try bed.fail(1)
     try bed.damage(0, 1)
@@ -173,11 +173,11 @@ struct RecordTests {
       #expect(fault.kind == .record)
     }
     #expect(try bed.status().state == .corrupt)
-    #expect(throws: Fault.self) { try bed.vault.unlock(bed.account) }
-    #expect(throws: Fault.self) { try bed.vault.suspend(bed.account, true) }
+    #expect(throws: Fault.self) { try bed.vault.unlock(bed.account, by: .direct) }
+    #expect(throws: Fault.self) { try bed.vault.disable(bed.account, true) }
     #expect(try bed.record() == before)
     try bed.enroll("8264")
-    #expect(try bed.attempt("8264") == .granted)
+    #expect(try bed.attempt("8264").isGranted)
   }
 
   @Test(arguments: [0, 1, 4_096, 8_191, 8_193])
@@ -190,6 +190,6 @@ struct RecordTests {
     #expect(try bed.status().state == .corrupt)
     try bed.enroll("8264")
     #expect(try bed.record().count == RecordCodec.fileLength)
-    #expect(try bed.attempt("8264") == .granted)
+    #expect(try bed.attempt("8264").isGranted)
   }
 }

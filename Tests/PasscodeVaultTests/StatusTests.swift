@@ -17,11 +17,13 @@ struct StatusTests {
       let found = Status(
         account: account, isEnrolled: length != nil, length: length, state: state, failures: 7,
         lockedUntil: nil,
-        enrolledAt: time, lastSuccess: time.map { $0 + 1 })
+        enrolledAt: time, lastSuccess: time.map { $0 + 1 }, lastFailure: time.map { $0 + 2 },
+        failureService: Bytes(text: time == nil ? "" : "sudo"))
       let told = Status(account, try #require(HelperStatus(HelperStatus(found).reply)))
       #expect(told.state == state && told.account == account)
       #expect(told.isEnrolled == found.isEnrolled && told.length == length && told.failures == 7)
       #expect(told.enrolledAt == time && told.lastSuccess == found.lastSuccess)
+      #expect(told.lastFailure == found.lastFailure && told.failureService == found.failureService)
       if case .locked = state { #expect(told.lockedUntil != nil) } else { #expect(told.lockedUntil == nil) }
     }
   }

@@ -17,6 +17,10 @@ final class TestBed {
   var now: UInt64 = 1_000_000
   /// Seconds since 1970.
   var wall: UInt64 = 1_767_225_600
+  /// Where people type.
+  var service = "sudo"
+  /// Asks for a second factor.
+  var isSecondFactor = false
   /// The kernel tells no time.
   var clockFails = false
   private(set) var logged: [String] = []
@@ -64,24 +68,57 @@ final class TestBed {
         return Instant(boot: boot, milliseconds: now)
       },
       wall: { [unowned self] in wall })
-    return Vault(Configuration(options: options, access: access), sodium, clock: clock) { [unowned self] in
+    let configuration = Configuration(options: options, access: access, isSecondFactor: isSecondFactor)
+    return Vault(configuration, sodium, clock: clock) { [unowned self] in
       logged.append(String(decoding: $0, as: UTF8.self))
     }
   }
 
   // MARK: What people do
 
-  func enroll(_ code: String, replacing mark: Bytes? = nil) throws {
+  func enroll(_ code: String, by authority: Authority = .direct) throws {
     var secrets = try secrets()
     fill(&secrets, code)
-    try vault.enroll(account, &secrets, replacing: mark)
+    try vault.enroll(account, &secrets, by: authority)
+  }
+
+  /// Comes to the passcode in the way that the words say; root is whoever reaches the store directly.
+  func come(_ way: String) throws {
+    let proof = try #require(vault.proof(.direct))
+    let isRemoved = way.hasPrefix("removed")
+    if isRemoved { try enroll("8264") }
+    if isRemoved { _ = try vault.remove(account, by: .password) }
+    try enroll(TestBed.right, by: way.hasPrefix("password") || isRemoved ? .password : .direct)
+    if way.contains("unlocked by") {
+      try fail(1)
+      _ = try vault.unlock(account, by: way.contains("by password") ? .password : .direct)
+    }
+    if way.contains("changed") { try enroll(TestBed.right, by: .passcode(try mark())) }
+    if way.contains("then enrolled") { try enroll(TestBed.right) }
+    if way == "before" { try change { ($0.enrolledBy, $0.unlockedBy) = (.unknown, .unknown) } }
+    // A person's own store has no root: what is direct there stands for it here.
+    if proof != .root {
+      try change { record in
+        if record.enrolledBy == proof && way != "before" { record.enrolledBy = .root }
+        if record.unlockedBy == proof && way != "before" { record.unlockedBy = .root }
+      }
+    }
+  }
+
+  /// Rewrites the record, as nobody's act.
+  func change(_ change: (inout Record) -> Void) throws {
+    let store = try Store.open(vault.configuration)
+    guard case .locked(var record) = try LockedRecord.acquire(store, account.uid, .none) else {
+      throw POSIXError(.EBUSY)
+    }
+    try record.update(change)
   }
 
   func attempt(_ code: String) throws -> Verdict {
     var secrets = try secrets()
     fill(&secrets, code)
     do {
-      var login = try Login(vault, try permit())
+      var login = try Login(vault, try permit(), service: Bytes(text: service))
       return login.attempt(&secrets)
     } catch let fault as Fault {
       return .unavailable(fault)
@@ -90,7 +127,7 @@ final class TestBed {
 
   func look() throws -> Verdict? {
     var secrets = try secrets()
-    var login = try Login(vault, try permit())
+    var login = try Login(vault, try permit(), service: Bytes(text: service))
     return login.look(&secrets)
   }
 
@@ -150,10 +187,10 @@ final class TestBed {
     try file.close()
   }
 
-  /// One byte of these slots changed.
-  func damage(_ slots: Int...) throws {
+  /// One byte of these copies changed.
+  func damage(_ copies: Int...) throws {
     var content = try record()
-    for slot in slots { content[slot * RecordCodec.slotLength + 40] ^= 1 }
+    for copy in copies { content[copy * RecordCodec.copyLength + 40] ^= 1 }
     try overwrite(content)
   }
 
