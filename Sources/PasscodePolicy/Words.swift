@@ -30,10 +30,10 @@ public enum Words {
 
   private static func notice(_ earlier: FailedAttempts, _ when: (UInt64) -> Bytes) -> Text? {
     guard earlier.count >= fewestTold else { return nil }
-    var text: Text = "\(UInt64(earlier.count)) wrong passcodes since your last login"
-    if earlier.time > 0 { text += ", the last \(when(earlier.time))" }
-    if !earlier.service.isEmpty { text += ", by \(earlier.service)" }
-    return text + "."
+    let count = UInt64(earlier.count)
+    guard earlier.time > 0 else { return "\(count) wrong passcodes since your last login." }
+    let program: Text = earlier.service.isEmpty ? "" : ", by \(earlier.service)"
+    return "\(count) wrong passcodes since your last login, the last \(when(earlier.time))\(program)."
   }
 
   private static func locked(_ milliseconds: UInt64) -> Text {

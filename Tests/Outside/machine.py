@@ -89,10 +89,11 @@ class Reply:
     text: bytes
 
 
-def request(operation, uid, *, passcode="", new="", password="", conditions=0):
+def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):
     """The bytes of a request (HelperMessage.swift)."""
+    conditions |= len(service) << 2
     head = struct.pack("<BBIBBH", 1, operation, uid, conditions, len(passcode) | len(new) << 4, len(password))
-    return head + (passcode + new + password).encode()
+    return head + (service + passcode + new + password).encode()
 
 
 def ask(operation, about, *, user, seconds=30, **secrets):
@@ -113,7 +114,12 @@ def converse(data, *, user, seconds=30, **how):
         except (BrokenPipeError, ConnectionResetError):
             answer = b""
         helper.wait(seconds)
-    return Reply(answer[1], struct.unpack("<5Q", answer[2:42]), answer[42:]) if answer else None
+    return reply(answer) if answer else None
+
+
+def reply(answer):
+    count = 6 if answer[1] == 17 else 5
+    return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
 
 
 def pam_run_switched(bed, first, second):

@@ -59,7 +59,7 @@ def test_the_manual_page_of_the_file_has_every_option():
 
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
     [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', source("PasscodeVault/Configuration.swift"))
-    assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, **table("door")}
+    assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, "second_factor": "no", **table("door")}
     assert f"\n| `conf` | `{usual}` | line only |" in README
 
 

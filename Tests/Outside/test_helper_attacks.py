@@ -65,7 +65,7 @@ def malformed():
         yield f"only {length} bytes", good[:length]
     yield "a byte more", good + b"\0"
     yield "two of them", good + good
-    for offset, value in [(0, 0), (0, 2), (1, 0), (1, 8), (6, 2), (6, 255), (7, 5), (7, 0x44), (8, 1), (9, 255)]:
+    for offset, value in [(0, 0), (0, 2), (1, 0), (1, 8), (6, 4), (6, 132), (6, 255), (7, 5), (7, 0x44), (8, 1), (9, 255)]:
         yield f"byte {offset} is {value}", good[:offset] + bytes([value]) + good[offset + 1 :]
     for code in (b"abcd", b"047\n", b"\0\0\0\0", b"04 1"):
         yield f"passcode {code!r}", good[:10] + code

@@ -1,0 +1,107 @@
+"""Records of other versions: older ones are read and written anew, later ones are refused and left as they are."""
+
+import pytest
+
+import host
+from bed import SLOT
+from scenario import RIGHT, WRONG, fail, replace_line, unavailable_uncharged, valid_slots
+from tally import attack
+
+UNUSABLE = 7
+NEW_LINES = (b"enrolled_by=", b"unlocked_by=", b"must_change=", b"expires_time=", b"failure_service=", b"attempt_id=")
+
+
+def first_version(body):
+    """The lines as version 1 had them."""
+    lines = [line for line in body.splitlines(keepends=True) if not line.startswith(NEW_LINES)]
+    return b"".join(lines).replace(b"passcode_record=2", b"passcode_record=1").replace(b"disabled=", b"suspended=")
+
+
+def versions(bed):
+    whole = bed.record("alice")
+    return [whole[start : start + 18].decode() for start in (0, SLOT)]
+
+
+@pytest.fixture
+def old(alice):
+    """Alice's record, with one failure, as an older package left it."""
+    fail(alice, 1)
+    alice.rewrite("alice", first_version)
+    assert versions(alice) == ["passcode_record=1\n"] * 2
+    return alice
+
+
+def test_an_old_record_serves_and_nothing_of_it_is_lost(old):
+    status = old.status("alice")
+    assert (status["enrolled"], status["length"], status["failures"]) == (True, 4, 1)
+    assert status["enrolled_at"] is not None and status["last_failure_service"] is None
+    assert host.results(old, RIGHT) == ["SUCCESS"]
+
+
+@pytest.mark.parametrize("act", ["right", "wrong", "change", "disable", "unlock"])
+def test_the_next_write_replaces_both_copies(old, act):
+    """So that an older package doesn't go on with the other copy, and its older count."""
+    if act in ("right", "wrong"):
+        host.results(old, RIGHT if act == "right" else WRONG[1])
+    elif act == "change":
+        old.tool("change", "--stdin", "--force", "alice", stdin="8260\n", check=0)
+    else:
+        old.tool(act, "alice", check=0)
+    assert versions(old) == ["passcode_record=2\n"] * 2
+    assert valid_slots(old.record("alice")) == [0, 1]
+    assert old.failures("alice") == {"wrong": 2, "disable": 1}.get(act, 0)
+
+
+def test_a_disabled_old_record_stays_disabled(old):
+    old.rewrite("alice", lambda body: replace_line(body, b"suspended", b"suspended=yes\n"))
+    assert old.status("alice")["state"] == "disabled"
+    old.tool("enable", "alice", check=0)
+    assert host.results(old, RIGHT) == ["SUCCESS"]
+
+
+def test_a_record_of_a_later_version_is_refused_by_all_and_left_as_it_is(alice):
+    """As after a downgrade: once the later package is back, everything is as it was."""
+    before = alice.record("alice")
+    alice.rewrite("alice", lambda body: replace_line(body, b"passcode_record", b"passcode_record=3\n"))
+    later = alice.record("alice")
+    unavailable_uncharged(alice)
+    assert any("later version" in line.message for line in alice.log())
+    for command in (["remove"], ["unlock"], ["disable"], ["enroll", "--stdin"], ["status"]):
+        answer = alice.tool(*command, "alice", stdin="8260\n", check=UNUSABLE)
+        assert "later version of pam_passcode" in answer.errors and "upgrade" in answer.errors, command
+    assert "alice" in alice.tool("list", check=0).output
+    assert alice.record("alice") == later
+    alice.record_file("alice").write_bytes(before)
+    assert host.results(alice, RIGHT) == ["SUCCESS"]
+
+
+# MARK: Generations
+
+
+def forge_generation(bed, generation):
+    """One copy, otherwise as it is, claims to be that new: what a single forged write can do."""
+    whole = bed.record("alice")
+    done = []
+
+    def change(body):
+        done.append(body)
+        newer = b"generation=%d\n" % generation
+        return replace_line(body, b"generation", newer) if len(done) == 1 else body
+
+    bed.rewrite("alice", change)
+    assert bed.record("alice") != whole
+
+
+@pytest.mark.parametrize("generation", [2**64 - 1, 2**64 - 2, 2**62, 2**62 + 1, 1000, 0])
+def test_one_forged_generation_switches_no_counting_off(alice, generation):
+    forge_generation(alice, generation)
+    with attack("one copy of a record with a forged generation") as row:
+        results = [host.results(alice, code)[0] for code in (*WRONG * 2, RIGHT)]
+        row.run(len(results))
+        verified = [result for result in results if result != "AUTHINFO_UNAVAIL"]
+        row.breach("beyond", generation, len(verified))
+    said = alice.tool("status", "alice", check=UNUSABLE)
+    assert "damaged" in said.output + said.errors
+    # The ways out are those of any damage.
+    alice.enroll("alice", "8260")
+    assert host.results(alice, "8260") == ["SUCCESS"]
