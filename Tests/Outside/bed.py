@@ -209,6 +209,7 @@ def wait_for(condition, seconds=20):
 class Line:
     facility: int
     severity: int
+    time: str  # as the sender wrote it: in its own time zone
     message: str
 
 
@@ -226,7 +227,7 @@ class Journal:
         while True:
             text = self._socket.recv(65536).decode(errors="backslashreplace")
             priority, header, message = re.match(r"<(\d+)>(.*?): (.*)", text, re.DOTALL).groups()
-            self._lines.append(Line(int(priority) // 8, int(priority) % 8, message))
+            self._lines.append(Line(int(priority) // 8, int(priority) % 8, header[:15], message))
 
     def lines(self):
         """All lines that were sent before now."""

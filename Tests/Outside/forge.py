@@ -1,4 +1,5 @@
-"""Enrols many accounts without hashing for each: one credential, sealed anew for each of them.
+"""What somebody who has the machine key can do with a store: open credentials, and seal them anew, for the same
+account or for many others without hashing for each.
 
 The plain form and the associated data are drawn in Sources/PasscodeVault/Credential.swift.
 """
@@ -10,9 +11,11 @@ import pwd
 import re
 
 from bed import SLOT
+from scenario import replace_line
 
 _sodium = ctypes.CDLL("libsodium.so.23")
 _NONCE, _TAG = 24, 16
+HASH = slice(29, 61)  # where it is in a credential
 
 
 def _associated(uid, name):
@@ -36,6 +39,21 @@ def _seal(call, data, uid, name, nonce, key):
     return out.raw[: length.value]
 
 
+def credential(bed, user):
+    """The user's credential, opened."""
+    [sealed] = set(re.findall(rb"^sealed=(\w+)$", bed.record(user), re.MULTILINE))
+    sealed = bytes.fromhex(sealed.decode())
+    uid = pwd.getpwnam(user).pw_uid
+    return _seal("decrypt", sealed[_NONCE:], uid, user, sealed[:_NONCE], bed.key.read_bytes())
+
+
+def reseal(bed, user, plain, key):
+    """Puts this credential, sealed under this key, into both copies of the user's record."""
+    nonce, uid = os.urandom(_NONCE), pwd.getpwnam(user).pw_uid
+    sealed = (nonce + _seal("encrypt", plain, uid, user, nonce, key)).hex().encode()
+    bed.rewrite(user, lambda body: replace_line(body, b"sealed", b"sealed=" + sealed + b"\n"))
+
+
 def enroll_like(bed, source, users):
     """Gives all these users the passcode of the source, at its cost."""
     enroll_numbers_like(bed, source, [(pwd.getpwnam(user).pw_uid, user) for user in users])
@@ -43,10 +61,7 @@ def enroll_like(bed, source, users):
 
 def enroll_numbers_like(bed, source, people):
     """The same for pairs of a uid and a name, whether or not there are such accounts."""
-    key, own, whole = bed.key.read_bytes(), pwd.getpwnam(source), bed.record(source)
-    [sealed] = set(re.findall(rb"^sealed=(\w+)$", whole, re.MULTILINE))
-    sealed = bytes.fromhex(sealed.decode())
-    plain = _seal("decrypt", sealed[_NONCE:], own.pw_uid, source, sealed[:_NONCE], key)
+    key, whole, plain = bed.key.read_bytes(), bed.record(source), credential(bed, source)
     pattern = rb"(.*\nuid=)\d+(\nname=).*(\nstate=.*\nsealed=)\w+(\n.*)checksum=\w+\n\0*"
     slots = [re.fullmatch(pattern, whole[start : start + SLOT], re.DOTALL).groups() for start in (0, SLOT)]
     like = bed.record_file(source).stat()

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import forge
 import host
 from bed import SLOT, uid
 from scenario import RIGHT, WRONG, fail, unavailable_uncharged, valid_slots
@@ -179,3 +180,17 @@ def test_first_enrolments_at_once_make_one_record(keyed):
                 opened += host.results(keyed, code) == ["SUCCESS"]
             row.breach("lost", opened, opened != 1)
     assert [path.name for path in keyed.store.iterdir() if path.name.isdigit()] == [str(uid("alice"))]
+
+
+def test_every_byte_of_the_hash_counts(alice):
+    """A credential, sealed as it must be, whose hash is another one by one bit: the right passcode is wrong."""
+    plain, key, whole = forge.credential(alice, "alice"), alice.key.read_bytes(), alice.record("alice")
+    with attack("corruption: one bit of the hash") as row:
+        for index in range(*forge.HASH.indices(len(plain))):
+            forged = bytearray(plain)
+            forged[index] ^= 1
+            forge.reseal(alice, "alice", bytes(forged), key)
+            row.run()
+            row.breach("beyond", index, host.results(alice, RIGHT) != ["AUTH_ERR"])
+            overwritten(alice, whole)
+    assert row.runs == 32 and host.results(alice, RIGHT) == ["SUCCESS"]

@@ -49,3 +49,18 @@ def test_hardly_any_memory_is_no_crash(alice, kibibytes):
         "OPEN_ERR",
     )
     assert alice.failures("alice") == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_during_the_hash_waits_until_the_attempt_is_settled(bed, number):
+    """A program's time limit, or the end of a session, doesn't leave a right passcode charged."""
+    bed.configure(memlimit="64M", opslimit="16")
+    bed.enroll("alice", RIGHT)
+    before = bed.record("alice")
+    running = bed.start("alice", RIGHT)
+    wait_for(lambda: bed.record("alice") != before)
+    charged = bed.record("alice")
+    running.kill(number)
+    assert running.wait().killed_by == number
+    assert bed.record("alice") != charged, "the signal came before the attempt was settled, and ended it"
+    assert bed.failures("alice") == 0

@@ -1,12 +1,13 @@
 """Killed at every system call, and every system call failing: never a refund, a lost enrolment, half a record."""
 
+import re
 import shutil
 
 import pytest
 
 import every_call
 import host
-from bed import MEMORY
+from bed import MEMORY, SLOT
 from every_call import ACTS, LOCKED, NOTHING, Bench, points, share
 from scenario import RIGHT
 from tally import attack
@@ -214,3 +215,28 @@ def test_locked_stays_locked_whatever_fails(make_bed):
 
     with attack("every system call fails: right code while locked") as row:
         share(cases, benches, work)
+
+
+def alone(bench, copy):
+    """What alice's record says where only this one of its two copies can be read."""
+    whole = bench.bed.record("alice")
+    damaged = bytearray(whole)
+    damaged[(1 - copy) * SLOT + 100] ^= 1
+    bench.bed.record_file("alice").write_bytes(damaged)
+    said = bench.says()
+    bench.bed.record_file("alice").write_bytes(whole)
+    return said
+
+
+@pytest.mark.parametrize("name", ["remove", "unlock", "disable"])
+def test_repeating_finishes_what_was_cut_off_between_the_two_copies(make_bed, name):
+    """There is nothing to do by then, says the newer copy; but the older one would bring back what was before."""
+    bench, act = Bench(make_bed()), ACTS[name]
+    [after] = act.after
+    [credential] = set(re.findall(rb"^sealed=(\w+)$", bench.begin(act), re.MULTILINE))
+    run = bench.run(act, "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=1")
+    assert run.status == -9 and bench.says() == after
+    assert [alone(bench, copy) == after for copy in (0, 1)].count(True) == 1, "cut off between the two"
+    bench.run(act)
+    assert [alone(bench, copy) for copy in (0, 1)] == [after, after]
+    assert (credential in bench.bed.record("alice")) == after["enrolled"]

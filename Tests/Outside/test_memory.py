@@ -1,11 +1,13 @@
 """What was typed is nowhere afterwards: not in the memory of the program that asked, nor in its /proc, nor in the log."""
 
 import contextlib
+import os
 import pathlib
 import subprocess
 
 import pytest
 
+import forge
 import host
 import machine as machines
 import pam
@@ -108,9 +110,34 @@ def test_the_search_finds_what_is_left(machine):
         wait_for(lambda: found(process.pid, SIX[0].encode()))
 
 
-def test_between_look_and_attempt_the_helper_has_no_key(machine):
+def sealed_secrets(bed):
+    """The machine key, and the hash of alice's passcode that it protects."""
+    return bed.key.read_bytes(), forge.credential(bed, "alice")[forge.HASH]
+
+
+def test_while_a_program_of_roots_prompts_it_has_neither_key_nor_credential(alice):
+    """It looked at the record before, and opened the credential; a person may take their time."""
+    (asked, ask), (answered, answer) = os.pipe(), os.pipe()
+
+    def slowly(_):
+        os.write(ask, b"?")
+        os.read(answered, 1)
+        return RIGHT
+
+    running = alice.start("alice", slowly)  # a copy of this process, which hasn't read the key yet
+    try:
+        assert os.read(asked, 1) == b"?"
+        assert not found(running.child, *sealed_secrets(alice))
+    finally:
+        os.write(answer, b".")
+        assert running.wait().result == "SUCCESS"
+        for number in (asked, ask, answered, answer):
+            os.close(number)
+
+
+def test_between_look_and_attempt_the_helper_has_neither_key_nor_credential(machine):
     machine.enroll("alice", RIGHT)
     helper, ours = look()
-    assert not found(helper.pid, machine.key.read_bytes())
+    assert not found(helper.pid, *sealed_secrets(machine))
     ours.close()
     assert helper.wait(5) == 0

@@ -3,10 +3,12 @@
 import os
 import shutil
 import socket
+import subprocess
 
 import pytest
 
-from bed import SERVICE, become, uid
+import host
+from bed import SERVICE, become, person, uid
 from pam import FAILS, NO_ANSWERS, NULL
 from scenario import PROMPT, RIGHT, WRONG, asked_once, fail, refused_unasked
 
@@ -199,6 +201,28 @@ def test_borrowed_privilege_cannot_name_a_configuration(make_bed):
     bed.enroll("carol", RIGHT)
     outcome = bed.authenticate("alice", RIGHT, prepare=become("alice", "carol", "carol"))
     assert refused_unasked(outcome, "SERVICE_ERR")
+
+
+@pytest.mark.parametrize("saved", ["root", "carol"])
+def test_privilege_that_is_laid_aside_cannot_name_one_either(make_bed, saved):
+    """Real and effective uid are alice's, but the process can become somebody else again."""
+    bed = make_bed(owner="alice")
+    bed.enroll("alice", RIGHT)
+    outcome = bed.authenticate("alice", RIGHT, prepare=become("alice", "alice", saved))
+    assert refused_unasked(outcome, "SERVICE_ERR")
+
+
+@pytest.mark.parametrize("mode, result", [(0o755, "SUCCESS"), (0o2755, "SERVICE_ERR")], ids=["0755", "2755"])
+def test_a_setgid_program_cannot_name_one_either(make_bed, mode, result):
+    """All its uids are alice's: only the kernel knows that it has more than she has (AT_SECURE)."""
+    bed = make_bed(owner="alice")
+    bed.enroll("alice", RIGHT)
+    program, *arguments = host.one(bed, RIGHT)
+    copy = shutil.copy(program, f"{program}-{mode:o}")
+    shutil.chown(copy, "root", "bob")
+    os.chmod(copy, mode)
+    done = subprocess.run([copy, *arguments], capture_output=True, timeout=30, **person("alice"))
+    assert host.named(done.stdout) == [result]
 
 
 def test_a_name_asked_for_by_libpam(alice):

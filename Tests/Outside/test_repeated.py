@@ -1,14 +1,16 @@
 """The same wrong passcode again: it doesn't count again, and nothing can be learned or gained from that."""
 
 import contextlib
+import os
 import shutil
 import subprocess
 
 import pytest
 
+import forge
 import host
-from bed import MEMORY, become
-from scenario import RIGHT, WRONG, fail
+from bed import MEMORY, become, uid
+from scenario import RIGHT, WRONG, fail, overwrite
 from tally import attack
 from test_clock import later
 
@@ -151,6 +153,33 @@ def test_a_damaged_memory_only_counts(usual, content):
             data = bytearray(path.read_bytes())
             data[len(data) // 2] ^= 1
             path.write_bytes(bytes(data) if content is None else content)
+    usual.authenticate("alice", WRONG[0])
+    assert usual.failures("alice") == 2
+    assert usual.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink], ids=["another name", "a symbolic link"])
+def test_the_memory_is_no_way_to_write_into_another_file(usual, link):
+    """Whoever may write under /run/passcode could have root write over what only root can write."""
+    victim = MEMORY.with_name("victim")
+    victim.write_bytes(b"root's own\n" * 100)
+    MEMORY.mkdir()
+    link(victim, MEMORY / str(uid("alice")))
+    try:
+        for failures in (1, 2):
+            usual.authenticate("alice", WRONG[0])
+            assert usual.failures("alice") == failures, "remembered somewhere"
+        assert victim.read_bytes() == b"root's own\n" * 100
+    finally:
+        victim.unlink()
+
+
+def test_without_the_machine_key_the_memory_cannot_be_searched(usual):
+    """Everything is as it was but the key: the same code, for the same credential, isn't what is remembered."""
+    usual.authenticate("alice", WRONG[0])
+    plain, key = forge.credential(usual, "alice"), os.urandom(32)
+    forge.reseal(usual, "alice", plain, key)
+    overwrite(usual.key, key)
     usual.authenticate("alice", WRONG[0])
     assert usual.failures("alice") == 2
     assert usual.authenticate("alice", RIGHT).result == "SUCCESS"

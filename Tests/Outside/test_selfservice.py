@@ -5,14 +5,17 @@ import subprocess
 
 import pytest
 
+import forge
 import machine as machines
 from bed import TOOL, become
 from machine import PROOF
 from scenario import RIGHT, WRONG, fail, refused_unasked
+from test_helper_attacks import CHANGE, DONE_IT, ENROLL
 from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE
 from test_tool import WRONG as WRONG_CODE
 
 PASSWORD, NEW = "correct horse", "8305"
+REFUSED = 21  # the reply to a passcode that may not be chosen
 ALICE = {"prepare": become("alice")}
 
 
@@ -168,6 +171,28 @@ def test_a_weak_one(own):
     assert reply.kind == 21 and b"backwards" in reply.text
     own.configure(weak="allow")
     alone(own, "change", RIGHT, "1234", check=DONE)
+
+
+@pytest.mark.parametrize(
+    "code, reason", [("619407", b"administrator's list"), ("4629", b"room"), ("5746", b"phone")]
+)
+def test_the_helper_itself_knows_what_is_weak_on_this_machine_only(own, code, reason):
+    """Asked directly, by whoever writes another tool."""
+    codes = own.folder / "codes"
+    codes.write_text("619407\n")
+    own.enroll("alice", RIGHT)
+    own.configure(weak="refuse", weak_list=codes)
+    machines.sh("usermod", "-c", "Alice,4629,0171-8305-7462,,", "alice")
+    own.typed.add("830562")
+    try:
+        for operation, proof in ((ENROLL, {"password": PASSWORD}), (CHANGE, {"passcode": RIGHT})):
+            before = forge.credential(own, "alice")
+            reply = machines.ask(operation, "alice", user="alice", new=code, **proof)
+            assert reply.kind == REFUSED and reason in reply.text, reply
+            assert forge.credential(own, "alice") == before
+        assert machines.ask(CHANGE, "alice", user="alice", passcode=RIGHT, new="830562").kind == DONE_IT
+    finally:
+        machines.sh("usermod", "-c", "", "alice")
 
 
 def test_a_generated_one(own):

@@ -115,3 +115,24 @@ def test_a_new_record_is_whole_and_synced_before_it_has_a_name(keyed):
         r"^(pwrite64|fsync|fdatasync|linkat|flock|rename\w*|unlink\w*)\(", trace.read_text(), re.MULTILINE
     )
     assert names == ["pwrite64", "fsync", "linkat", "fsync", "flock", *["pwrite64", "fdatasync"] * 2, "flock"]
+
+
+def test_a_key_is_whole_and_synced_before_it_has_a_name(bed):
+    """And so is every other file that is made with it: after a power loss it is the key, or there is none."""
+    trace = bed.folder / "trace"
+    calls = "openat,pwrite64,fsync,linkat,ftruncate,fallocate"
+    bed.tool("key", "init", before=["strace", "-o", str(trace), "-e", f"trace={calls}"], check=0)
+    history, made = {}, {}  # of each open file: what was done to it
+    for name, rest, result in re.findall(r"^(\w+)\((.*)\) += (\d+)", trace.read_text(), re.MULTILINE):
+        if name == "openat":
+            history[result] = ["nameless"] if "O_TMPFILE" in rest else []
+        elif name == "linkat":
+            file, folder, path = re.fullmatch(r'.*"/proc/self/fd/(\d+)", (\d+), "(.*)", \S+', rest).groups()
+            history[folder].clear()
+            made[path] = (history[file], history[folder])
+        else:
+            history[rest.split(",")[0]].append(name)
+    assert bed.key.name in made
+    for path, (file, folder) in made.items():
+        assert file == ["nameless", "pwrite64", "fsync"], path
+        assert folder[:1] == ["fsync"], path

@@ -119,6 +119,22 @@ def test_neither_where_a_folder_above_is_not(alice, part, harm, generation):
     is_refused(alice, part, culprit)
 
 
+@pytest.mark.parametrize("part", ["key", "store"])
+def test_a_folder_is_not_trusted_for_its_name_s_likeness_to_the_configurations(alice, part):
+    """`…/folder-of-conf` was found trustworthy when the configuration was read; that says nothing of `…/folder`."""
+    folders = alice.folder / "folder", alice.folder / "folder-of-conf"
+    for folder in folders:
+        folder.mkdir()
+    path = folders[0] / part
+    getattr(alice, part).rename(path)
+    alice.configuration = folders[1] / "passcode.conf"
+    alice.configure(**{"key_file" if part == "key" else "store": path})
+    alice.service()
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS", "before anything is wrong"
+    world_writable(folders[0])
+    is_refused(alice, part, folders[0])
+
+
 # MARK: What can't be read
 
 

@@ -132,6 +132,18 @@ def test_a_made_up_passcode_is_never_weak(strict):
     assert [json.loads(line)["weak"] for line in answer.output.splitlines()] == [False] * len(made)
 
 
+def test_made_up_passcodes_have_every_digit_in_every_place(strict):
+    """300 of them: of the codes that aren't weak, each digit has at least 9.8% of each place, so chance leaves one of
+    10 out of one of 6 places in 60 × 0.902^300 = 2e-12 of all runs."""
+    made = [
+        strict.tool("enroll", "--generate", "--length", "6", "alice", check=DONE).output.strip()
+        for _ in range(300)
+    ]
+    strict.typed |= set(made)
+    for place, digits in enumerate(zip(*made, strict=True)):
+        assert set(digits) == set("0123456789"), f"place {place}"
+
+
 def test_check_weak_judges_every_line(bed):
     lines = ["1234", "8305", "abc", "", "12345", 'a"b\\', "x" * 5000, "830562"]
     answer = bed.tool("check-weak", "--json", stdin="\n".join(lines), check=DONE)
