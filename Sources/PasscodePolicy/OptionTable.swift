@@ -150,11 +150,11 @@ extension Options.Policy {
   }
 
   private mutating func setMaxParallel(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let places = value.spells("auto") ? 0 : number(value, in: 1...UInt64(Options.Policy.mostParallel))
+    guard let slots = value.spells("auto") ? 0 : number(value, in: 1...UInt64(Options.Policy.mostParallel))
     else {
       return false
     }
-    maxParallel = places
+    maxParallel = slots
     return true
   }
 

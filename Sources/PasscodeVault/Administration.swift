@@ -25,15 +25,17 @@ extension Vault {
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
-    switch try LockedRecord.acquire(store, account.uid, .full) {
+    switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
     case .missing: throw Fault(.store, "the record vanished while it was made: try again")
     case .busy: throw busy(account)
     case .locked(var record):
+      try check(authority, record.current)
+      let slot = try takeHashingSlot(store, account)
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try check(authority, record.current)
       try enroll(account, &record, &secrets, authority)
+      withExtendedLifetime(slot) {}
       done?()
     }
   }
@@ -172,7 +174,7 @@ extension Vault {
   /// - Returns: whether it was replaced; nil where there is no record, or nobody enrolled.
   private func carryOut(_ act: Act, _ account: Account, then done: (() -> Void)?) throws(Fault) -> Bool? {
     let store = try Store.open(configuration)
-    switch try LockedRecord.acquire(store, account.uid, .full) {
+    switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
@@ -216,7 +218,7 @@ extension Vault {
         .key, at: policy.keyFile,
         "\(enrolled) enrolled passcode(s) need the old key: restore it from a backup, or remove them first")
     }
-    try Places.make(try Store.open(configuration))
+    try HashingSlots.make(try Store.open(configuration))
     if isStoreNew, (try? checkKey()) != nil { return false }
     try MachineKey(configuration: configuration).create(sodium)
     return true

@@ -2,7 +2,7 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 // The attempt protocol. MUST, and what shows it:
-//  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, place, memory, charge, hash,
+//  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, hashing slot, memory, charge, hash,
 //     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
 //     unavailable and stays charged; only a completed mismatch is wrong.       test_module.py, test_crash.py
 //  1  Only for one's own account or by real root: `Permit`.                     test_module.py
@@ -19,7 +19,8 @@ public import PasscodeSystem
 //     time makes necessary (10).                                                test_module.py
 // 10  Time: see Ledger.                                                         LedgerTests, test_clock.py
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
-// 12  Every wait ends, and hashing is bounded on the machine: `Wait`, `Places`. test_places.py
+// 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
+//     `HashingSlots`.                                                           test_hashing_slots.py
 
 /// One login: what is open from the look before the prompt to the attempt after it. Nothing is locked in
 /// between, and no secret is kept.
@@ -68,7 +69,7 @@ public struct Login: ~Copyable {
   /// - Precondition: the field holds an `Answer.passcode`.
   public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
     do throws(Fault) {
-      switch try LockedRecord.acquire(store, account.uid, .full) {
+      switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
       case .missing: return .notEnrolled
       case .busy: throw vault.busy(account)
       case .locked(var record): return try attempt(&record, &secrets)
@@ -89,10 +90,10 @@ public struct Login: ~Copyable {
       if try last?.isRepeated(at: vault.clock.now()) ?? false {
         return .wrong(standing, failures: record.current.ledger.failures)
       }
-      let place = try Places.take(store, vault.policy.places) { vault.log(vault.note($0, account)) }
+      let slot = try vault.takeHashingSlot(store, account)
       let verdict = try attemptUndisturbed(credential, &record, &secrets)
       if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
-      return withExtendedLifetime(place) { verdict }
+      return withExtendedLifetime(slot) { verdict }
     }
   }
 

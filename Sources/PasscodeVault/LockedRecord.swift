@@ -18,10 +18,10 @@ struct LockedRecord: ~Copyable {
   private var nextCopy: Int
 
   /// How long to wait for whoever holds it.
-  enum Patience: Equatable {
+  enum Patience {
     case none
     /// Until nothing has moved for 10 s; 120 s at most (MUST 12).
-    case full
+    case full(Clock)
   }
 
   enum Outcome: ~Copyable {
@@ -34,7 +34,8 @@ struct LockedRecord: ~Copyable {
   static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome
   {
     guard var file = try store.open(uid) else { return .missing }
-    var wait = Wait(stuckAfter: Wait.forRecord)
+    var wait: Wait?
+    if case .full(let clock) = patience { wait = Wait(.forRecord, clock) }
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
@@ -43,16 +44,15 @@ struct LockedRecord: ~Copyable {
       case .failed(let error):
         throw store.fault(uid, Text(error.text))
       case .busy(let open):
-        if patience == .none { return .busy }
-        guard case .again = wait.pause({ movement(open, store) }) else { return .busy }
+        guard case .again? = wait?.pause({ movement(open, store) }) else { return .busy }
         file = open
       }
     }
   }
 
-  /// A write, or, while the record's holder waits for a place, a place that was taken.
+  /// A write, or, while the record's holder waits for a hashing slot, a slot that was taken.
   private static func movement(_ file: borrowing Descriptor, _ store: borrowing Store) -> Bytes {
-    ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + Places.movement(store)
+    ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + HashingSlots.movement(store)
   }
 
   private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault)

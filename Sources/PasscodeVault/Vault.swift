@@ -30,10 +30,20 @@ public struct Clock {
   let now: () throws(Fault) -> Instant
   /// Seconds since 1970, for people.
   let wall: () -> UInt64
+  /// How long something has been waited for; nil: no such clock.
+  let milliseconds: () -> UInt64?
+  /// Milliseconds to sleep, less than 1,000.
+  let sleep: (Int) -> Void
 
-  public init(now: @escaping () throws(Fault) -> Instant, wall: @escaping () -> UInt64) {
+  public init(
+    now: @escaping () throws(Fault) -> Instant, wall: @escaping () -> UInt64,
+    milliseconds: @escaping () -> UInt64? = { SystemClock.bootMilliseconds() },
+    sleep: @escaping (Int) -> Void = { SystemClock.sleep(microseconds: $0 * 1_000) }
+  ) {
     self.now = now
     self.wall = wall
+    self.milliseconds = milliseconds
+    self.sleep = sleep
   }
 
   /// The kernel's.

@@ -1,35 +1,42 @@
 internal import PasscodePolicy
-internal import PasscodeSystem
 
-/// Waits for something that others hold, for as long as anything moves.
+/// Waits for something that others hold, for as long as anything moves.            WaitTests
 struct Wait {
   enum Outcome {
     /// Try again.
     case again
-    /// Nothing has moved for long: whoever holds it is stopped or frozen.
+    /// Nothing has moved for long: the process that holds it is stopped or frozen.
     case stuck
-    /// 120 s, with movement.
+    /// As long as any wait may take, with movement.
     case tooLong
   }
 
-  /// Milliseconds without movement, for a record.
-  static let forRecord: UInt64 = 10_000
-  /// For a place: less, so that whoever waits for a record still sees its holder give up waiting and go on.
-  static let forPlace: UInt64 = 9_000
+  /// In milliseconds.
+  struct Limits {
+    let withoutMovement: UInt64
+    let longest: UInt64
 
-  private static let longest: UInt64 = 120_000
+    static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000) }
+    /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.
+    static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }
+  }
+
   private static let lookEvery: UInt64 = 250
   private static let longestPause = 40
 
-  private let stuckAfter: UInt64
+  /// Milliseconds since the first pause began.
+  private(set) var elapsed: UInt64 = 0
+  private let limits: Limits
+  private let clock: Clock
   private var started: UInt64?
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
   private var pauseMilliseconds = 1
 
-  init(stuckAfter: UInt64) {
-    self.stuckAfter = stuckAfter
+  init(_ limits: Limits, _ clock: Clock) {
+    self.limits = limits
+    self.clock = clock
   }
 
   /// Sleeps a little, longer each time.
@@ -37,17 +44,19 @@ struct Wait {
   /// - Parameter movement: what changes when something moves.
   @inline(never)
   mutating func pause(_ movement: () -> Bytes) -> Outcome {
-    guard let now = SystemClock.bootMilliseconds() else { return .stuck }
+    guard let now = clock.milliseconds() else { return .stuck }
+    let start = started ?? now
     if started == nil || now - lastLook >= Wait.lookEvery {
       lastLook = now
       let current = movement()
       if started == nil || current != seen { lastMove = now }
       seen = current
-      started = started ?? now
+      started = start
     }
-    if now - lastMove >= stuckAfter { return .stuck }
-    if let started, now - started >= Wait.longest { return .tooLong }
-    SystemClock.sleep(microseconds: pauseMilliseconds * 1_000)
+    elapsed = now - start
+    if now - lastMove >= limits.withoutMovement { return .stuck }
+    if elapsed >= limits.longest { return .tooLong }
+    clock.sleep(pauseMilliseconds)
     pauseMilliseconds = min(pauseMilliseconds * 2, Wait.longestPause)
     return .again
   }

@@ -13,7 +13,7 @@ internal import PasscodeVault
 //  3  It has opened nothing of the store and holds no lock before it is `_passcode` wholly; from then on its
 //     caller can't signal, trace or read it.                                         test_helper_attacks.py
 //  4  A step that fails is a refusal.                                             test_helper_inheritance.py
-//  5  One reply to a request, given after record and place are released; the exit status says nothing, and is
+//  5  One reply to a request, given after record and hashing slot are released; the exit status says nothing, and is
 //     0 only after a reply.                                                           test_helper_attacks.py
 //  6  A password is proven by the service file /etc/pam.d/passcode and nothing else, before the store is
 //     opened.                                                                         test_selfservice.py

@@ -1,4 +1,4 @@
-// A login program for the attacks, in four moods:
+// A login program for the attacks, in five moods:
 //
 //   host one SERVICE FOLDER USER CODE…    one pam_authenticate a code, on one handle; prints the results.
 //                                         For strace, getppid marks where a call begins and ends, and getsid
@@ -6,17 +6,20 @@
 //   host crowd SERVICE FOLDER             reads lines "USER CODE WAVE". Opens every prompt first, each in a
 //                                         process of its own, then lets one wave after the other answer, all
 //                                         of a wave at once.
+//   host threads SERVICE FOLDER           the same, each prompt in a thread of this one process.
 //   host typed SERVICE FOLDER USER        one pam_authenticate for each line of its standard input, which is the
 //                                         answer to every prompt of it; prints the result. It keeps no copy, and
 //                                         calls pam_end at the end of the input.
 //   host bare COUNT PROCESSES OPS BYTES   libsodium alone: so many hashes in so many processes; prints seconds.
 //
 // It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
-// libsodium's and libcrypt's in the search for symbols, count, and call them.
+// libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
+// is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <security/pam_appl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,7 +50,7 @@ static struct shared {
 } *shared;
 
 static int barriers[WAVES][2];
-static struct login *own;  // in a crowd's child
+static _Thread_local struct login *own;  // in a crowd's child, or thread
 static char **codes;       // in moods `one` and `typed`
 static int forgets;        // in mood `typed`
 
@@ -63,6 +66,13 @@ static void *real(const char *library, const char *name) {
   return function;
 }
 
+static void linger(void) {
+  char byte;
+  close(1), close(2);
+  while (read(0, &byte, 1) > 0) {}
+  _exit(0);
+}
+
 int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *code, unsigned long long codeLength,
                   const unsigned char *salt, unsigned long long operations, size_t memory, int algorithm) {
   static __typeof__(&crypto_pwhash) libsodium;
@@ -72,6 +82,7 @@ int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *
   if (!forgets && number < MOST_LOGINS && codeLength < sizeof *shared->verified) memcpy(shared->verified[number], code, codeLength);
   int together = atomic_fetch_add(&shared->hashing, 1) + 1, most = atomic_load(&shared->mostHashing);
   while (together > most && !atomic_compare_exchange_weak(&shared->mostHashing, &most, together)) {}
+  if (getenv("FORKS") && fork() == 0) linger();
   int result = libsodium(out, outLength, code, codeLength, salt, operations, memory, algorithm);
   atomic_fetch_sub(&shared->hashing, 1);
   return result;
@@ -103,6 +114,8 @@ static int read_line(char *line, size_t size) {
     }
   return 0;
 }
+
+static const char *crowdService, *crowdFolder;
 
 static const char *answer(void) {
   if (!own) return *codes ? *codes : "";
@@ -172,14 +185,29 @@ static int typed(char **arguments) {
   return 0;
 }
 
-static void login(const char *service, const char *folder) {
-  for (int wave = 0; wave < WAVES; wave++) close(barriers[wave][1]);
-  pam_handle_t *handle = start(service, folder, own->user);
+static void login(void) {
+  pam_handle_t *handle = start(crowdService, crowdFolder, own->user);
   own->result = pam_authenticate(handle, 0);
   own->seconds = now() - shared->waveStart[own->wave];
   atomic_store(&own->done, 1);
   pam_end(handle, 0);
+}
+
+static void login_process(struct login *who) {
+  pid_t process = fork();
+  who->process = process;
+  if (process != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (int wave = 0; wave < WAVES; wave++) close(barriers[wave][1]);
+  own = who;
+  login();
   _exit(0);
+}
+
+static void *login_thread(void *who) {
+  own = who;
+  login();
+  return NULL;
 }
 
 static void bad_input(void) {
@@ -223,8 +251,9 @@ static void reap(void) {
       if (shared->logins[index].process == process) atomic_store(&shared->logins[index].done, 1);
 }
 
-static int crowd(char **arguments) {
+static int crowd(char **arguments, int threaded) {
   int count = 0;
+  crowdService = arguments[0], crowdFolder = arguments[1];
   for (struct login *login = shared->logins; count < MOST_LOGINS; login++, count++) {
     int read = scanf("%63s %31s %d", login->user, login->code, &login->wave);
     if (read == EOF) break;
@@ -234,13 +263,9 @@ static int crowd(char **arguments) {
   for (int wave = 0; wave < WAVES; wave++)
     if (pipe(barriers[wave]) != 0) abort();
   for (int index = 0; index < count; index++) {
-    pid_t process = fork();
-    if (process == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      own = &shared->logins[index];
-      login(arguments[0], arguments[1]);
-    }
-    shared->logins[index].process = process;
+    pthread_t thread;
+    if (!threaded) login_process(&shared->logins[index]);
+    else if (pthread_create(&thread, NULL, login_thread, &shared->logins[index]) != 0) abort();
   }
   while (!all_wait(count)) reap(), usleep(1000);
   int measures = getenv("MEASURE_MEMORY") != NULL;
@@ -289,8 +314,9 @@ int main(int count, char **arguments) {
   if (shared == MAP_FAILED) return 2;
   if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);
   if (count == 5 && strcmp(arguments[1], "typed") == 0) return typed(arguments + 2);
-  if (count == 4 && strcmp(arguments[1], "crowd") == 0) return crowd(arguments + 2);
+  if (count == 4 && strcmp(arguments[1], "crowd") == 0) return crowd(arguments + 2, 0);
+  if (count == 4 && strcmp(arguments[1], "threads") == 0) return crowd(arguments + 2, 1);
   if (count == 6 && strcmp(arguments[1], "bare") == 0) return bare(arguments + 2);
-  fprintf(stderr, "usage: host one|typed|crowd|bare …\n");
+  fprintf(stderr, "usage: host one|crowd|threads|typed|bare …\n");
   return 2;
 }

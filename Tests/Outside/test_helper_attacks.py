@@ -104,7 +104,7 @@ def test_a_request_in_pieces(own):
     assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
 
 
-def test_it_replies_after_it_gave_record_and_place_back(own):
+def test_it_replies_after_it_gave_record_and_slot_back(own):
     files = own.record_file("alice"), machines.STORE / "places"
     for code in (RIGHT, WRONG[0], RIGHT) * 5:
         helper, ours = pieces(request(VERIFY, uid("alice"), passcode=code), 0)

@@ -383,8 +383,8 @@ def hashing(bed, group, code):
 
 
 def test_a_frozen_helper_costs_others_one_pause(own, group):
-    """An ordinary person can freeze it, at any moment; here in the middle of the hash, with record and place. Their own
-    passcode waits until somebody thaws it or root ends it; others wait for the place, once, and go on."""
+    """An ordinary person can freeze it, at any moment; here in the middle of the hash, with record and slot. Their own
+    passcode waits until somebody thaws it or root ends it; others wait for 2 s, and take an overflow slot."""
     host, helper = hashing(own, group, RIGHT)
     group.freeze(helper)
     start = time.monotonic()

@@ -23,6 +23,8 @@ final class TestBed {
   var isSecondFactor = false
   /// The kernel tells no time.
   var clockFails = false
+  /// What others do while this one sleeps.
+  var meanwhile: () -> Void = {}
   private(set) var logged: [String] = []
 
   private let sodium: Sodium
@@ -67,7 +69,12 @@ final class TestBed {
         if clockFails { throw Fault(.clock, "no time") }
         return Instant(boot: boot, milliseconds: now)
       },
-      wall: { [unowned self] in wall })
+      wall: { [unowned self] in wall },
+      milliseconds: { [unowned self] in clockFails ? nil : now },
+      sleep: { [unowned self] in
+        now += UInt64($0)
+        meanwhile()
+      })
     let configuration = Configuration(options: options, access: access, isSecondFactor: isSecondFactor)
     return Vault(configuration, sodium, clock: clock) { [unowned self] in
       logged.append(String(decoding: $0, as: UTF8.self))

@@ -1,0 +1,127 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// The right to run one Argon2 now, for logins, enrolments and changes alike: 500 logins at once don't take
+/// 500 × memlimit.
+///
+/// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
+/// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
+/// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
+///
+///     <store>/places     128 bytes; their values mean nothing
+///       0 …  63          locked: this hashing slot is taken
+///      64 … 127          locked: this overflow slot is taken
+///
+/// The file keeps its old name, and one of 64 bytes from an older version serves as it is: bytes beyond the end can
+/// be locked, too. The locks are open-file-description locks: threads exclude each other, and a process that dies
+/// gives its slot back. Taking a slot touches the file, so that those who wait see that something moves.
+///
+/// MUST 12 of the attempt protocol (tests: test_hashing_slots.py, HashingSlotsTests):
+/// - Every hash MUST be under a slot, and no more than twice `max_parallel` at once.
+/// - The record's lock MUST be taken first, then the slot, always.
+/// - Waiting MUST end: when no slot was taken for 9 s (all holders are stuck: hashing goes on without a slot, and
+///   that is logged), or after 120 s of movement (`unavailable`, uncharged).
+enum HashingSlots {
+  /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
+  static let overflowAfter: UInt64 = 2_000
+  private static let firstOverflow = Options.Policy.mostParallel
+
+  private static var name: Bytes { Bytes(text: "places") }
+
+  private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
+
+  /// A held slot, given back when it goes.
+  struct Held: ~Copyable {
+    private let range: RangeLock?
+
+    fileprivate init(_ range: consuming RangeLock?) {
+      self.range = range
+    }
+  }
+
+  /// Makes the file where there is none: with the store, while there is room on the disk.
+  static func make(_ store: borrowing Store) throws(Fault) {
+    _ = try store.openShared(name, content: nothing)
+  }
+
+  /// Tells one moment from another: a slot was taken in between.
+  static func movement(_ store: borrowing Store) -> Bytes {
+    guard let file = try? store.open(name) else { return [] }
+    return movement(file)
+  }
+
+  private static func movement(_ file: borrowing Descriptor) -> Bytes {
+    decimalDigits((try? file.status().modified) ?? 0)
+  }
+
+  /// Waits for one of `count` slots, or of as many overflow slots.
+  ///
+  /// - Precondition: the record's lock is held.
+  /// - Parameter log: is told when there is none, and hashing goes on without.
+  static func take(
+    _ store: borrowing Store, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+  ) throws(Fault) -> Held {
+    let file: Descriptor
+    do throws(Fault) {
+      file = try store.openShared(name, content: nothing)
+    } catch {
+      // Nobody is kept out by that: not even a full disk stops a right passcode (MUST 8).
+      log("hashing without a slot: \(error.text)")
+      return Held(nil)
+    }
+    return try wait(file, count, clock, log)
+  }
+
+  private static func wait(
+    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+  ) throws(Fault) -> Held {
+    var wait = Wait(.forSlot, clock)
+    while true {
+      if let slot = lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
+        // If that fails, nothing is lost but patience: those who wait give up sooner.
+        try? file.touch()
+        return Held(RangeLock(file, at: slot, count: 1))
+      }
+      switch wait.pause({ movement(file) }) {
+      case .again: continue
+      case .stuck:
+        log("all hashing slots are held by processes that don't move: hashing without a slot")
+        return Held(nil)
+      case .tooLong:
+        throw Fault(.busy, "too many passcodes are being hashed: no hashing slot became free for 2 minutes")
+      }
+    }
+  }
+
+  private static func lock(_ file: borrowing Descriptor, _ count: Int, orOverflow: Bool) -> Int? {
+    for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) { return slot }
+    guard orOverflow else { return nil }
+    for slot in firstOverflow..<firstOverflow + count where RangeLock.tryLock(file, at: slot, count: 1) {
+      return slot
+    }
+    return nil
+  }
+}
+
+extension Vault {
+  /// Waits for the right to hash, which ends with the value that this returns.
+  ///
+  /// - Precondition: the account's record is locked.
+  func takeHashingSlot(_ store: borrowing Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
+    try HashingSlots.take(store, policy.hashingSlots, clock) { log(note($0, account)) }
+  }
+}
+
+extension Options.Policy {
+  /// How many may hash at once; as many again when those who wait have waited for 2 s.
+  var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
+
+  /// As configured; or one for each processor, at least 2, and no more than a quarter of the memory holds.
+  ///
+  /// - Returns: 1 to `mostParallel`.
+  func hashingSlots(processors: Int, memory: UInt64) -> Int {
+    if maxParallel > 0 { return min(Int(clamping: maxParallel), Options.Policy.mostParallel) }
+    let fitting = Int(clamping: memory / 4 / max(cost.memory, 1))
+    return max(1, min(max(2, processors), fitting, Options.Policy.mostParallel))
+  }
+}

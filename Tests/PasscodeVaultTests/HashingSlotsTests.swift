@@ -1,0 +1,161 @@
+import Foundation
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+/// Hashing slots, all taken within this one process, as threads of one login program do; time passes by sleeping only.
+struct HashingSlotsTests {
+  private static let gigabyte: UInt64 = 1 << 30
+
+  /// Processors, memory in GiB, memlimit in MiB, max_parallel; how many slots that makes.
+  private static let machines: [(UInt64, UInt64, UInt64, UInt64, Int)] = [
+    (1, 8, 64, 0, 2), (2, 8, 64, 0, 2), (4, 8, 64, 0, 4), (100, 64, 64, 0, 64),
+    // A quarter of the memory holds one hash, or none, or three.
+    (1, 1, 256, 0, 1), (8, 1, 256, 0, 1), (8, 1, 512, 0, 1), (8, 3, 256, 0, 3), (1, 2, 256, 0, 2),
+    // As configured, whatever the machine is.
+    (1, 8, 64, 1, 1), (8, 1, 512, 5, 5), (1, 1, 512, 64, 64),
+  ]
+
+  @Test(arguments: machines)
+  func `how many slots a machine has`(
+    processors: UInt64, memory: UInt64, memlimit: UInt64, configured: UInt64, slots: Int
+  ) {
+    var policy = Options().policy
+    policy.cost = Options.Cost(operations: 3, memory: memlimit << 20)
+    policy.maxParallel = configured
+    #expect(
+      policy.hashingSlots(processors: Int(processors), memory: memory * HashingSlotsTests.gigabyte) == slots)
+  }
+
+  @Test(arguments: [1, 2, 64])
+  func `a slot is taken at once, and an overflow slot after 2 s of waiting`(count: Int) throws {
+    let bed = try TestBed(enrolled: false)
+    let held = Slots(bed)
+    for _ in 0..<count { #expect(try held.take(of: count) == 0) }
+    for _ in 0..<count { #expect((2_000..<2_100).contains(try held.take(of: count))) }
+    #expect(bed.logged.isEmpty)
+  }
+
+  @Test func `an overflow slot may be taken after 2 s even while others take slots`() throws {
+    let bed = try TestBed(enrolled: false)
+    bed.meanwhile = { touch(bed) }
+    let held = Slots(bed)
+    _ = try held.take(of: 1)
+    #expect((2_000..<2_100).contains(try held.take(of: 1)))
+  }
+
+  @Test func `a slot that is given back is the next one's`() throws {
+    let bed = try TestBed(enrolled: false)
+    let held = Slots(bed)
+    _ = try held.take(of: 1)
+    held.giveBack()
+    #expect(try held.take(of: 1) == 0)
+    bed.meanwhile = { held.giveBack() }
+    #expect(try held.take(of: 1) < 10)
+  }
+
+  @Test func `all slots are stuck: after 9 s hashing goes on without one, and that is logged`() throws {
+    let bed = try TestBed(enrolled: false)
+    let held = Slots(bed)
+    for _ in 0..<4 { _ = try held.take(of: 2) }
+    #expect((9_000..<9_100).contains(try held.take(of: 2)))
+    #expect(bed.logged.count == 1 && bed.logged[0].contains("hashing without a slot"))
+  }
+
+  @Test func `slots move and none becomes free: after 2 minutes it is a refusal`() throws {
+    let bed = try TestBed(enrolled: false)
+    let held = Slots(bed)
+    for _ in 0..<4 { _ = try held.take(of: 2) }
+    bed.meanwhile = { touch(bed) }
+    let start = bed.now
+    #expect(throws: Fault.self) { try held.take(of: 2) }
+    #expect((120_000..<120_100).contains(bed.now - start))
+  }
+
+  @Test(arguments: [0, 1, 64])
+  func `a file of another length serves as well`(length: Int) throws {
+    let bed = try TestBed(enrolled: false)
+    try #require(truncate(file(bed), length) == 0)
+    let held = Slots(bed)
+    for _ in 0..<64 { #expect(try held.take(of: 64) == 0) }
+    #expect((2_000..<2_100).contains(try held.take(of: 64)))
+    #expect(bed.logged.isEmpty)
+  }
+
+  // MARK: Waiting for a record
+
+  @Test func `a record that nobody lets go is busy after 10 s`() throws {
+    let bed = try TestBed()
+    let (verdict, waited) = try attemptWhileLocked(bed)
+    #expect(isBusy(verdict) && (10_000..<10_100).contains(waited))
+  }
+
+  @Test func `who waits for a record waits on while slots are taken, for 2 minutes`() throws {
+    let bed = try TestBed()
+    bed.meanwhile = { touch(bed) }
+    let (verdict, waited) = try attemptWhileLocked(bed)
+    #expect(isBusy(verdict) && (120_000..<120_100).contains(waited))
+  }
+
+  /// What an attempt says, and the milliseconds it took, while somebody else holds the record.
+  private func attemptWhileLocked(_ bed: TestBed) throws -> (Verdict, UInt64) {
+    let before = try bed.record()
+    let file = open(bed.folder.path + "/store/\(bed.account.uid)", O_RDWR)
+    defer { close(file) }
+    try #require(flock(file, LOCK_EX | LOCK_NB) == 0)
+    let start = bed.now
+    let verdict = try bed.attempt(TestBed.right)
+    #expect(try bed.record() == before)
+    return (verdict, bed.now - start)
+  }
+
+  private func isBusy(_ verdict: Verdict) -> Bool {
+    guard case .unavailable(let fault) = verdict else { return false }
+    return fault.kind == .busy
+  }
+}
+
+private func file(_ bed: TestBed) -> String { bed.folder.path + "/store/places" }
+
+/// As whoever takes a slot does; each time another moment.
+private func touch(_ bed: TestBed) {
+  let moment = timespec(tv_sec: Int(bed.now), tv_nsec: 0)
+  #expect(unsafe utimensat(AT_FDCWD, file(bed), [moment, moment], 0) == 0)
+}
+
+/// Those that are held. An array can't hold what can't be copied: a chain of boxes does.
+private final class Slots {
+  private let bed: TestBed
+  private var last: Link?
+
+  init(_ bed: TestBed) {
+    self.bed = bed
+  }
+
+  /// Takes one more.
+  ///
+  /// - Returns: milliseconds of waiting.
+  func take(of count: Int) throws -> UInt64 {
+    let (vault, start) = (bed.vault, bed.now)
+    let store = try Store.open(vault.configuration)
+    last = Link(
+      try HashingSlots.take(store, count, vault.clock) { vault.log($0.bytes) }, before: last)
+    return bed.now - start
+  }
+
+  func giveBack() {
+    last = last?.before
+  }
+}
+
+private final class Link {
+  let before: Link?
+  private let slot: HashingSlots.Held
+
+  init(_ slot: consuming HashingSlots.Held, before: Link?) {
+    self.slot = slot
+    self.before = before
+  }
+}

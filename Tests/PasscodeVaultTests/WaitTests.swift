@@ -1,0 +1,79 @@
+import PasscodePolicy
+import Testing
+
+@testable import PasscodeVault
+
+/// The limits of waiting, by a clock that only sleeping moves: the real ones pass in no time.
+struct WaitTests {
+  /// Which wait, in milliseconds; its end where nothing moves, and where something does.
+  private static let waits: [(limits: Wait.Limits, stuck: UInt64, tooLong: UInt64)] = [
+    (.forRecord, 10_000, 120_000),
+    (.forSlot, 9_000, 120_000),
+    (Wait.Limits(withoutMovement: 300, longest: 1_000), 300, 1_000),
+  ]
+
+  @Test(arguments: waits)
+  func `a wait ends when nothing has moved`(limits: Wait.Limits, stuck: UInt64, _: UInt64) {
+    let (outcome, elapsed) = waited(limits) { _ in 0 }
+    #expect(outcome == .stuck)
+    #expect((stuck..<stuck + 50).contains(elapsed))
+  }
+
+  @Test(arguments: waits)
+  func `a wait ends when it takes too long, whatever moves`(limits: Wait.Limits, _: UInt64, tooLong: UInt64) {
+    let (outcome, elapsed) = waited(limits) { $0 }
+    #expect(outcome == .tooLong)
+    #expect((tooLong..<tooLong + 50).contains(elapsed))
+  }
+
+  @Test func `nothing moves any more: the wait goes on from the last movement`() {
+    let (outcome, elapsed) = waited(.forRecord) { min($0, 30_000) }
+    #expect(outcome == .stuck)
+    // It looks four times a second.
+    #expect((40_000..<40_400).contains(elapsed))
+  }
+
+  @Test func `whoever waits sees its time, and sleeps a little longer each time`() {
+    var now: UInt64 = 7
+    var sleeps: [Int] = []
+    var wait = Wait(
+      .forSlot,
+      Clock(
+        now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
+        milliseconds: { now },
+        sleep: {
+          sleeps.append($0)
+          now += UInt64($0)
+        }))
+    #expect(wait.elapsed == 0)
+    while now < 207 { _ = wait.pause { [] } }
+    #expect(sleeps == [1, 2, 4, 8, 16, 32, 40, 40, 40, 40])
+    #expect(wait.elapsed == UInt64(sleeps.dropLast().reduce(0, +)))
+  }
+
+  @Test func `without a clock nobody waits`() {
+    var wait = Wait(
+      .forSlot,
+      Clock(
+        now: { () throws(Fault) in throw Fault(.clock, "no time") }, wall: { 0 }, milliseconds: { nil },
+        sleep: { _ in Issue.record("slept") }))
+    #expect(wait.pause { [] } == .stuck)
+  }
+
+  /// Waits to the end; `movement` says what there is to see after so many milliseconds.
+  private func waited(_ limits: Wait.Limits, _ movement: @escaping (UInt64) -> UInt64) -> (
+    Wait.Outcome, UInt64
+  ) {
+    let start: UInt64 = 5_000_000
+    var now = start
+    var wait = Wait(
+      limits,
+      Clock(
+        now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
+        milliseconds: { now }, sleep: { now += UInt64($0) }))
+    while true {
+      let outcome = wait.pause { decimalDigits(movement(now - start)) }
+      if outcome != .again { return (outcome, now - start) }
+    }
+  }
+}
