@@ -43,7 +43,7 @@ extension HelperReply {
     case .notPermitted: return .notPermitted(.otherAccount)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return .unavailable(Fault(first == 1 ? .configuration : .helper, Text(text)))
-    case .open, .status, .done, .wrongPassword, .closed, .refused: return nil
+    case .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused: return nil
     }
   }
 }

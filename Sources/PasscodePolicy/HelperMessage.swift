@@ -11,8 +11,8 @@
 ///     offset 8    password      2 bytes   its length: 0 to 512
 ///     offset 10   the passcode, the new passcode, the password
 ///
-/// A reply is this, then the end of the stream; but for `open`: after that an attempt on the same account may follow,
-/// and its reply:
+/// A reply is this, then the end of the stream. Only after `open` the helper waits: an attempt on the same account may
+/// follow, and its reply:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    kind          1 byte    HelperReply.Kind
@@ -108,7 +108,7 @@ public struct HelperReply: Equatable, Sendable {
     case unavailable = 11
 
     // Other answers.
-    /// To `look`: nothing speaks against asking for a passcode.
+    /// To `look`: nothing speaks against asking for a passcode. The helper waits for the attempt.
     case open = 16
     /// Numbers: `HelperStatus`.
     case status = 17
@@ -119,6 +119,8 @@ public struct HelperReply: Equatable, Sendable {
     case closed = 20
     /// Text: why the new passcode is refused.
     case refused = 21
+    /// As `open`, but the helper ends: the attempt needs another one.
+    case openWithoutWaiting = 22
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -127,7 +129,7 @@ public struct HelperReply: Equatable, Sendable {
       case .wrongAndExhausted, .exhausted, .unavailable, .done: 1
       case .status: HelperReply.numbers
       case .granted, .disabled, .notEnrolled, .notPermitted, .beforeLogin,
-        .open, .wrongPassword, .closed, .refused:
+        .open, .openWithoutWaiting, .wrongPassword, .closed, .refused:
         0
       }
     }

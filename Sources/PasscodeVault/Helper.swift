@@ -108,12 +108,12 @@ public struct HelperLogin: ~Copyable {
     verdict(.verify, secrets) ?? .unavailable(Helper.senseless)
   }
 
-  /// nil: the reply was `open`, which is no answer but to a look; and `granted` is none to a look.
+  /// nil: the prompt may come, which is no answer but to a look; and `granted` is none to a look.
   @inline(never)
   private mutating func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
     do throws(Fault) {
       let reply = try Helper.ask(operation, uid, wantsLogin: wantsLogin, secrets, &waiting)
-      if reply.kind == .open { return nil }
+      if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
       guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
         throw Helper.senseless
       }
