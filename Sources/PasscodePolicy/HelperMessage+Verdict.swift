@@ -46,7 +46,7 @@ extension HelperReply {
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return .unavailable(Fault(first == 1 ? .configuration : .helper, Text(text)))
-    case .granted, .open, .status, .done, .wrongPassword, .closed, .refused: return nil
+    case .granted, .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused: return nil
     }
   }
 

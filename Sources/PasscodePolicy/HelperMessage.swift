@@ -12,8 +12,8 @@
 ///     offset 8    password      2 bytes   its length: 0 to 512
 ///     offset 10   the PAM service's name (`Record.serviceName`), the passcode, the new passcode, the password
 ///
-/// A reply is this, then the end of the stream; but for `open`: after that an attempt on the same account may follow,
-/// and its reply:
+/// A reply is this, then the end of the stream. Only after `open` the helper waits: an attempt on the same account may
+/// follow, and its reply:
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    kind          1 byte    HelperReply.Kind
@@ -138,7 +138,7 @@ public struct HelperReply: Equatable, Sendable {
     case notAdministrators = 12
 
     // Other answers.
-    /// To `look`: nothing speaks against asking for a passcode.
+    /// To `look`: nothing speaks against asking for a passcode. The helper waits for the attempt.
     case open = 16
     /// Numbers and text: `HelperStatus`.
     case status = 17
@@ -149,6 +149,8 @@ public struct HelperReply: Equatable, Sendable {
     case closed = 20
     /// Text: why the new passcode is refused.
     case refused = 21
+    /// As `open`, but the helper ends: the attempt needs another one.
+    case openWithoutWaiting = 22
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -156,8 +158,8 @@ public struct HelperReply: Equatable, Sendable {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
       case .wrongAndExhausted, .exhausted, .unavailable, .done: 1
       case .status: 6
-      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .wrongPassword,
-        .closed, .refused:
+      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting,
+        .wrongPassword, .closed, .refused:
         0
       }
     }
@@ -169,7 +171,8 @@ public struct HelperReply: Equatable, Sendable {
       switch self {
       case .granted, .unavailable, .refused, .status: true
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .notEnrolled,
-        .notPermitted, .notAdministrators, .beforeLogin, .open, .done, .wrongPassword, .closed:
+        .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done, .wrongPassword,
+        .closed:
         false
       }
     }

@@ -89,21 +89,26 @@ public struct Descriptor: ~Copyable {
     return got == count
   }
 
-  /// Writes them all over what is there. The corresponding C function is `pwrite`.
+  /// Writes them all over what is there. Where they are cut (by a limit of file sizes, say), what was written becomes
+  /// NULs: nobody reads the beginning with the rest of what was there before. The corresponding C function is `pwrite`.
   public func write(_ bytes: [UInt8], at offset: Int) throws(Errno) {
     var done = 0
-    while done < bytes.count {
-      let start = done
-      let written = try retrying {
-        // SAFETY: start < bytes.count.
-        unsafe bytes.withUnsafeBytes { buffer in
-          unsafe pwrite(
-            raw, buffer.baseAddress.map { unsafe $0 + start }, bytes.count - start, offset + start)
-        }
-      }
-      if written == 0 { throw Errno(EIO) }
-      done += written
+    do throws(Errno) {
+      while done < bytes.count { done += try writeSome(bytes[done...], at: offset + done) }
+    } catch {
+      if done > 0 { _ = try? writeSome([UInt8](repeating: 0, count: done)[...], at: offset) }
+      throw error
     }
+  }
+
+  /// - Returns: how many, at least one.
+  private func writeSome(_ bytes: ArraySlice<UInt8>, at offset: Int) throws(Errno) -> Int {
+    let written = try retrying {
+      // SAFETY: it reads the slice's own bytes.
+      unsafe bytes.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, offset) }
+    }
+    if written == 0 { throw Errno(EIO) }
+    return written
   }
 
   /// Returns when what was written is on the device. The corresponding C function is `fdatasync`.

@@ -125,7 +125,7 @@ public struct HelperLogin: ~Copyable {
     verdict(.verify, secrets) ?? .unavailable(Helper.senseless)
   }
 
-  /// nil: the reply was `open`, which is no answer but to a look; and `granted` is none to a look.
+  /// nil: the prompt may come, which is no answer but to a look; and `granted` is none to a look.
   @inline(never)
   private mutating func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
     do throws(Fault) {
@@ -133,7 +133,7 @@ public struct HelperLogin: ~Copyable {
       question.conditions = conditions
       question.service = service
       let reply = try Helper.ask(question, secrets, &waiting)
-      if reply.kind == .open { return nil }
+      if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
       guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
         throw Helper.senseless
       }

@@ -3,11 +3,13 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// From a request to its reply: who asks, what proves it, becoming `_passcode`, the deed.
-struct Service {
+struct Service: ~Copyable {
   private let caller: ProcessIdentity
   private let sodium: Sodium
   /// The account of the look before; by then this process is `_passcode`.
   private var looked: UInt32?
+  /// From the reply to a look to the end of the process.
+  private var slot: WaitingSlot?
 
   /// - Parameter caller: whose process this was when it started.
   init(_ caller: ProcessIdentity, _ sodium: Sodium) {
@@ -23,11 +25,18 @@ struct Service {
   mutating func answer(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
-      return try answer(&request)
+      let reply = try answer(&request)
+      return reply.kind == .open && !mayWait() ? HelperReply(.openWithoutWaiting) : reply
     } catch {
       log(LogLine("passcode unavailable"), cause: error.text)
       return HelperReply(fault: error)
     }
+  }
+
+  /// Asked before the reply: a caller that was told of a waiting helper sends its attempt there.
+  private mutating func mayWait() -> Bool {
+    slot = WaitingSlot.take(for: caller.real)
+    return slot != nil
   }
 
   private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {

@@ -153,7 +153,8 @@ final class SelfService {
     case .notEnrolled: return .notEnrolled(account)
     case .notPermitted, .notAdministrators, .beforeLogin: return Failure(.notPermitted, "not permitted")
     case .unavailable: return Failure(.unusable, Text(reply.text))
-    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open, .status, .done:
+    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open,
+      .openWithoutWaiting, .status, .done:
       return Failure(Helper.senseless)
     }
   }
