@@ -29,9 +29,8 @@ struct PAMStack: Sendable {
     if name.spells("pam_passcode.so") { return .passcode(arguments) }
     if name.spells("pam_permit.so") { return .permit }
     if name.spells("pam_deny.so") { return .deny }
-    let ofPasswords = ["pam_unix.so", "pam_sss.so", "pam_ldap.so", "pam_krb5.so", "pam_winbind.so"]
-    for other in ofPasswords where name.spells(other) { return .password }
-    return .other
+    let ofPasswords = Bytes(text: "pam_unix.so pam_sss.so pam_ldap.so pam_krb5.so pam_winbind.so")
+    return ofPasswords[...].words().contains { $0.elementsEqual(name) } ? .password : .other
   }
 
   /// Whether the password alone opens it no more than this passcode alone, and both together do.

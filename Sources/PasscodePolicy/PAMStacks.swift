@@ -54,6 +54,11 @@ public struct PAMStacks: Sendable {
     files.first { $0.path == path }?.content
   }
 
+  /// What is known of a file that wasn't added.
+  private var unread: Content {
+    files.count < PAMStacks.most ? .missing : .unreadable("not read: there are too many files")
+  }
+
   // MARK: - The stack of a service
 
   /// Why it isn't known what a service does.
@@ -73,7 +78,7 @@ public struct PAMStacks: Sendable {
     of name: Bytes, to stack: inout PAMStack, level: Int, depth: Int
   ) throws(Unknown) -> Bool {
     for path in PAMStacks.paths(name) {
-      switch content(path) ?? .missing {
+      switch content(path) ?? unread {
       case .missing: continue
       case .unreadable(let why): throw Unknown(text: "\(printable(path)): \(why)")
       case .found(let file):

@@ -218,6 +218,15 @@ struct PAMStacksTests {
     #expect(report(files).unknown.isEmpty == false)
   }
 
+  @Test func `what an unread file of too many says is not guessed`() {
+    var stacks = PAMStacks()
+    for number in 0..<1_000 { stacks.add(Bytes(text: "/etc/pam.d/common-\(number)"), .missing) }
+    stacks.add(Bytes(text: "/etc/pam.d/a"), .found(PAMFile(Bytes(text: "@include /etc/b"))))
+    #expect(stacks.wanted() == nil)
+    #expect(
+      stacks.report(Options()).unknown.map { text($0) } == ["/etc/b: not read: there are too many files"])
+  }
+
   @Test func `a file that can't be read hides no other, and is named once`() {
     var stacks = PAMStacks()
     stacks.add(Bytes(text: "/etc/pam.d/a"), .unreadable("Permission denied"))
