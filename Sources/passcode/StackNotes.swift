@@ -9,7 +9,7 @@ extension Session {
   func stackNotes() -> Text {
     guard let report = stackReport() else { return "" }
     var text: Text = ""
-    for why in report.unknown { text += "Not known: \(why)\n" }
+    for why in report.unknown { text += "Not checked: \(why)\n" }
     text += report.groups.isEmpty ? report.nobodyAsks : wrapped(report.whoAsks)
     for finding in report.findings { text += "\(finding)\n" }
     return text

@@ -1,6 +1,7 @@
 """What `passcode status` tells of the system's PAM service files, and `enroll` of their absence."""
 
 import pathlib
+import shutil
 
 import pytest
 
@@ -8,6 +9,7 @@ import machine as machines
 from bed import MODULE
 from scenario import RIGHT
 from test_selfservice import PASSWORD, alone
+from test_stacks import EXAMPLES
 from test_tool import DONE, NOT_ENROLLED
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
@@ -83,6 +85,15 @@ def test_what_is_wrong_is_told_with_its_place(system, user):
     assert f'{ETC}/sudo:1: "store=/x" belongs in the configuration file\n' in text
 
 
+def test_the_example_stacks_are_in_order(system):
+    """But for the one of two factors, as long as it doesn't say so."""
+    for file in EXAMPLES.iterdir():
+        shutil.copy2(file, ETC)
+    first, *rest = told(system).splitlines()
+    assert first == "Asked for by: " + "; ".join(sorted(file.name for file in EXAMPLES.iterdir())) + "."
+    assert [line for line in rest if line.startswith("/") and not line.startswith(f"{ETC}/second-factor:")] == []
+
+
 def test_the_configuration_counts_for_the_lines(system):
     (ETC / "login").write_text("auth [success=done auth_err=die default=ignore] pam_passcode.so\n")
     assert "auth_err=die" in told(system)
@@ -98,10 +109,10 @@ def test_a_file_that_cannot_be_read_is_named(system):
     (ETC / "dangling").symlink_to("nowhere")
     lines = told(system, "alice").splitlines()
     assert sorted(lines[:2]) == [
-        f"Not known: {ETC}/closed: Permission denied", f"Not known: {ETC}/large: larger than 64 KiB",
+        f"Not checked: {ETC}/closed: Permission denied", f"Not checked: {ETC}/large: larger than 64 KiB",
     ]  # fmt: skip
     assert lines[2:] == ["None of the other PAM services asks for the passcode."]
-    assert told(system) == f"Not known: {ETC}/large: larger than 64 KiB\nAsked for by: closed.\n"
+    assert told(system) == f"Not checked: {ETC}/large: larger than 64 KiB\nAsked for by: closed.\n"
 
 
 def test_enrolment_tells_how_to_be_asked_at_all(system):
@@ -131,5 +142,5 @@ def test_nothing_is_told_to_programs_nor_of_another_store(system, keyed):
 def test_a_folder_that_cannot_be_read_is_named(system):
     VENDOR.chmod(0o700)
     assert told(system) == NOBODY
-    lines = [f"Not known: {VENDOR}: Permission denied", "None of the other PAM services asks for the passcode."]
+    lines = [f"Not checked: {VENDOR}: Permission denied", "None of the other PAM services asks for the passcode."]
     assert told(system, "alice").splitlines() == lines
