@@ -166,6 +166,6 @@ extension ArraySlice<UInt8> {
   }
 }
 
-private func isBlank(_ byte: UInt8) -> Bool {
+func isBlank(_ byte: UInt8) -> Bool {
   byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }

@@ -14,11 +14,13 @@ public struct Descriptor: ~Copyable {
 
   public enum Access: Sendable {
     case read, readWrite, directory
+    /// Through a symbolic link at the end of the path, too: for what is only looked at, and decides nothing.
+    case readLinked
     /// A new file; one that is there already is an error.
     case create(mode: UInt32)
   }
 
-  /// Opens an absolute path; never a symbolic link, never for a child process.
+  /// Opens an absolute path; never a symbolic link (but by `readLinked`), never for a child process.
   ///
   /// Whether its directories can be trusted is the caller's question. The corresponding C function is `open`.
   public static func open(_ path: [UInt8], _ access: Access) throws(Errno) -> Descriptor {
@@ -37,7 +39,7 @@ public struct Descriptor: ~Copyable {
     let flags: Int32
     var mode: UInt32 = 0
     switch access {
-    case .read: flags = O_RDONLY | O_NOCTTY | O_NONBLOCK  // a FIFO must not hold us up
+    case .read, .readLinked: flags = O_RDONLY | O_NOCTTY | O_NONBLOCK  // a FIFO must not hold us up
     case .readWrite: flags = O_RDWR | O_NOCTTY | O_NONBLOCK
     case .directory: flags = O_RDONLY | O_DIRECTORY
     case .create(let permissions):
@@ -45,8 +47,9 @@ public struct Descriptor: ~Copyable {
       mode = permissions
     }
     let terminated = path + [0]
+    let following: Int32 = if case .readLinked = access { 0 } else { O_NOFOLLOW }
     let file = try retrying {
-      unsafe cs_openat(directory, terminated, flags | O_NOFOLLOW, mode)
+      unsafe cs_openat(directory, terminated, flags | following, mode)
     }
     return Descriptor(adopting: file)
   }

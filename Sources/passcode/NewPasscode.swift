@@ -34,12 +34,14 @@ struct NewPasscode {
   func announce(_ secrets: borrowing Secrets) throws(Failure) -> ExitStatus {
     guard session.generates else {
       session.say(.enrolled, account)
+      session.hintAtStacks()
       return .done
     }
     let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
     guard Stream.output.write("\(digits)\n") else {
       throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
     }
+    session.hintAtStacks()
     return .done
   }
 

@@ -4,7 +4,8 @@ internal import PasscodeVault
 
 /// Prints one account's status; the exit status says whether there is a passcode.
 func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {
-  guard Stream.output.write(session.wantsJSON ? status.json : status.words(store)) else { throw .unwritable }
+  let text = session.wantsJSON ? status.json : status.words(store) + session.stackNotes()
+  guard Stream.output.write(text) else { throw .unwritable }
   if status.state == .corrupt { return .unusable }
   return status.isEnrolled ? .done : .notEnrolled
 }

@@ -1,0 +1,78 @@
+/// What a line's control says of two results: the module let the person in, or it didn't (PAM_AUTH_ERR).
+public struct PAMControl: Equatable, Sendable {
+  public enum Action: Equatable, Sendable {
+    case ok, done, bad, die, ignore, reset
+    /// Over so many lines.
+    case jump(Int)
+  }
+
+  public let success: Action
+  public let failure: Action
+  /// Not by a word or a default: `auth_err=die` is written there.
+  public let diesOnFailure: Bool
+
+  /// - Parameter text: `required`, or what stands in brackets: `success=1 default=ignore`. What libpam doesn't
+  ///   understand is bad for it, whatever the result.
+  init(_ text: Bytes) {
+    let word = lowercased(text)
+    if word.spells("required") {
+      self.init(.ok, .bad)
+    } else if word.spells("requisite") {
+      self.init(.ok, .die)
+    } else if word.spells("optional") {
+      self.init(.ok, .ignore)
+    } else if word.spells("sufficient") {
+      self.init(.done, .ignore)
+    } else {
+      self = PAMControl(values: text) ?? PAMControl(.bad, .bad)
+    }
+  }
+
+  init(_ success: Action, _ failure: Action, diesOnFailure: Bool = false) {
+    self.success = success
+    self.failure = failure
+    self.diesOnFailure = diesOnFailure
+  }
+
+  private init?(values text: Bytes) {
+    var success: Action?
+    var failure: Action?
+    var diesOnFailure = false
+    var rest = text[...].trimmed()
+    while !rest.isEmpty {
+      let name = PAMControl.takeWord(&rest)
+      guard rest.first == UInt8(ascii: "=") else { return nil }
+      rest = rest.dropFirst().trimmed()
+      guard let action = PAMControl.action(PAMControl.takeWord(&rest)) else { return nil }
+      if name.spells("success") {
+        success = action
+      } else if name.spells("auth_err") {
+        failure = action
+        diesOnFailure = action == .die
+      } else if name.spells("default") {
+        // For what wasn't named before it.
+        success = success ?? action
+        failure = failure ?? action
+      }
+    }
+    self.init(success ?? .bad, failure ?? .bad, diesOnFailure: diesOnFailure)
+  }
+
+  /// Takes what stands before a blank or `=`, and the blanks behind it.
+  private static func takeWord(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let word = rest.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
+    rest = rest[word.endIndex...].trimmed()
+    return word
+  }
+
+  private static func action(_ word: ArraySlice<UInt8>) -> Action? {
+    if word.spells("ok") { return .ok }
+    if word.spells("done") { return .done }
+    if word.spells("bad") { return .bad }
+    if word.spells("die") { return .die }
+    if word.spells("ignore") { return .ignore }
+    if word.spells("reset") { return .reset }
+    guard let lines = decimal(word), (1...1_000).contains(lines) else { return nil }
+    return .jump(Int(lines))
+  }
+}

@@ -1,0 +1,124 @@
+/// A PAM service file, as libpam reads it: pam.conf(5), and Debian's `@include NAME`.
+///
+///   [-]TYPE CONTROL MODULE [ARGUMENT ...]     TYPE: auth, account, session or password, in any case
+///   [-]TYPE include|substack NAME             the lines of that type of another file
+///   @include NAME                             all lines of another file
+///
+/// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty.
+/// `[...]` is one word, in which `\]` stands for `]`.
+public struct PAMFile: Sendable {
+  /// Bytes; a larger one isn't read.
+  public static let largest = 65_536
+
+  public let lines: [PAMLine]
+
+  /// - Precondition: at most `largest` bytes.
+  public init(_ content: Bytes) {
+    var lines: [PAMLine] = []
+    // What the lines before have begun, and where that was.
+    var begun = Bytes()
+    var first = 0
+    var number = 0
+    for line in content[...].parts(between: UInt8(ascii: "\n")) {
+      number += 1
+      let text = line.prefix { $0 != UInt8(ascii: "#") }
+      let isCommented = text.count < line.count
+      let part = text.trimmed()
+      if part.isEmpty { continue }
+      if begun.isEmpty { first = number }
+      let goesOn = part.last == UInt8(ascii: "\\") && !isCommented
+      begun += goesOn ? part.dropLast() + [UInt8(ascii: " ")] : part
+      if goesOn { continue }
+      lines.append(PAMLine(begun, number: first))
+      begun = []
+    }
+    if !begun.isEmpty { lines.append(PAMLine(begun, number: first)) }
+    self.lines = lines
+  }
+}
+
+/// One line, with those that it goes on in.
+public struct PAMLine: Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    case auth, account, session, password
+    /// `@include`
+    case every
+  }
+
+  public enum Rule: Equatable, Sendable {
+    case include(Bytes, isSubstack: Bool)
+    case module(Bytes, PAMControl, arguments: [Bytes])
+    /// libpam can't make sense of it, and refuses when it comes to it.
+    case broken
+  }
+
+  public let kind: Kind
+  public let rule: Rule
+  /// Where it begins, from 1.
+  public let number: Int
+
+  init(_ text: Bytes, number: Int) {
+    self.number = number
+    var words = PAMWords(text)
+    let first = lowercased(words.next() ?? [])
+    guard !first.spells("@include") else {
+      kind = .every
+      rule = words.next().map { .include($0, isSubstack: false) } ?? .broken
+      return
+    }
+    let isQuiet = first.first == UInt8(ascii: "-")
+    let kind = PAMLine.kind(isQuiet ? first.dropFirst() : first[...])
+    // As libpam has it: what has no type stands among the most important ones.
+    self.kind = kind ?? .auth
+    rule = kind == nil ? .broken : PAMLine.rule(&words)
+  }
+
+  private static func kind(_ word: ArraySlice<UInt8>) -> Kind? {
+    if word.spells("auth") { return .auth }
+    if word.spells("account") { return .account }
+    if word.spells("session") { return .session }
+    return word.spells("password") ? .password : nil
+  }
+
+  private static func rule(_ words: inout PAMWords) -> Rule {
+    guard let control = words.next(), let name = words.next() else { return .broken }
+    let word = lowercased(control)
+    if word.spells("include") { return .include(name, isSubstack: false) }
+    if word.spells("substack") { return .include(name, isSubstack: true) }
+    var arguments: [Bytes] = []
+    while let argument = words.next() { arguments.append(argument) }
+    return .module(name, PAMControl(control), arguments: arguments)
+  }
+}
+
+/// The words of a line.
+private struct PAMWords {
+  private let text: Bytes
+  private var index = 0
+
+  init(_ text: Bytes) {
+    self.text = text
+  }
+
+  /// nil: there are no more.
+  mutating func next() -> Bytes? {
+    while index < text.count, isBlank(text[index]) { index += 1 }
+    guard index < text.count else { return nil }
+    let isBracketed = text[index] == UInt8(ascii: "[")
+    if isBracketed { index += 1 }
+    var word = Bytes()
+    while index < text.count, !(isBracketed ? text[index] == UInt8(ascii: "]") : isBlank(text[index])) {
+      if isBracketed, text[index...].begins(with: "\\]") { index += 1 }
+      word.append(text[index])
+      index += 1
+    }
+    index += 1
+    return word
+  }
+}
+
+/// ASCII letters only.
+@inline(never)
+func lowercased(_ text: Bytes) -> Bytes {
+  text.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+}

@@ -1,0 +1,205 @@
+/// All PAM service files of a system: which services ask for the passcode, and what is wrong with the lines that do.
+///
+/// It reads nothing itself: whoever has it adds the files of both folders, and then those that it wants.
+public struct PAMStacks: Sendable {
+  /// A name in the first hides the same name in the second.
+  public static var folders: [Bytes] { [Bytes(text: "/etc/pam.d"), Bytes(text: "/usr/lib/pam.d")] }
+
+  /// As many files within files as libpam reads.
+  static let deepest = 16
+  /// Lines of one service; and files.
+  private static let most = 1_000
+
+  /// What came of reading a file.
+  public enum Content: Sendable {
+    case found(PAMFile)
+    case missing
+    case unreadable(Text)
+  }
+
+  private var files: [(path: Bytes, content: Content)] = []
+
+  public init() {}
+
+  public mutating func add(_ path: Bytes, _ content: Content) {
+    files.append((path, content))
+  }
+
+  /// A file that is included and wasn't added yet; nil: there is none.
+  public func wanted() -> Bytes? {
+    guard files.count < PAMStacks.most else { return nil }
+    for file in files {
+      guard case .found(let found) = file.content else { continue }
+      for line in found.lines {
+        guard case .include(let name, _) = line.rule else { continue }
+        for path in PAMStacks.paths(name) {
+          guard let known = content(path) else { return path }
+          if case .missing = known { continue }
+          break
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Where libpam looks for a name.
+  @inline(never)
+  private static func paths(_ name: Bytes) -> [Bytes] {
+    if name.first == UInt8(ascii: "/") { return [name] }
+    return folders.map { Text("\($0)/\(name)").bytes }
+  }
+
+  @inline(never)
+  private func content(_ path: Bytes) -> Content? {
+    files.first { $0.path == path }?.content
+  }
+
+  /// What is known of a file that wasn't added.
+  private var unread: Content {
+    files.count < PAMStacks.most ? .missing : .unreadable("not read: there are too many files")
+  }
+
+  // MARK: - The stack of a service
+
+  /// Why it isn't known what a service does.
+  private struct Unknown: Error {
+    let text: Text
+  }
+
+  @inline(never)
+  private func stack(of service: Bytes) throws(Unknown) -> PAMStack {
+    var stack = PAMStack()
+    _ = try addLines(of: service, to: &stack, level: 0, depth: 0)
+    return stack
+  }
+
+  /// - Returns: false if there is no such file.
+  private func addLines(
+    of name: Bytes, to stack: inout PAMStack, level: Int, depth: Int
+  ) throws(Unknown) -> Bool {
+    for path in PAMStacks.paths(name) {
+      switch content(path) ?? unread {
+      case .missing: continue
+      case .unreadable(let why): throw Unknown(text: "\(printable(path)): \(why)")
+      case .found(let file):
+        guard depth < PAMStacks.deepest else {
+          throw Unknown(text: "\(printable(path)): included in itself, or too deep for libpam")
+        }
+        for line in file.lines where line.kind == .auth || line.kind == .every {
+          try add(line, of: path, to: &stack, level: level, depth: depth)
+        }
+        return true
+      }
+    }
+    return false
+  }
+
+  private func add(
+    _ line: PAMLine, of path: Bytes, to stack: inout PAMStack, level: Int, depth: Int
+  ) throws(Unknown) {
+    stack.linesRead += 1
+    guard stack.linesRead <= PAMStacks.most else {
+      throw Unknown(text: "\(printable(path)): more than \(PAMStacks.most) lines with those that it includes")
+    }
+    // Of what libpam doesn't understand, or doesn't find.
+    var entry = PAMStack.Entry(
+      role: .deny, control: PAMControl(.bad, .bad), path: path, line: line.number, level: level)
+    switch line.rule {
+    case .broken: break
+    case .module(let module, let control, let arguments):
+      entry = PAMStack.Entry(
+        role: PAMStack.role(module, arguments), control: control, path: path, line: line.number, level: level)
+    case .include(let name, let isSubstack):
+      if isSubstack {
+        stack.entries.append(
+          PAMStack.Entry(role: .other, control: entry.control, path: path, line: line.number, level: level))
+      }
+      if try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) { return }
+    }
+    stack.entries.append(entry)
+  }
+}
+
+// MARK: - What is to be told
+
+/// Which services ask for the passcode, and what is wrong with it.
+public struct PAMReport: Sendable {
+  /// Services, by the file that holds the line: their own, or one that they include.
+  public struct Group: Equatable, Sendable {
+    public let path: Bytes
+    public internal(set) var services: [Bytes]
+  }
+
+  public internal(set) var groups: [Group] = []
+  /// `FILE:LINE: ...`; each once.
+  public internal(set) var findings: [Text] = []
+  /// `FILE: why it can't be read`: whether it asks for the passcode isn't known.
+  public internal(set) var unknown: [Text] = []
+}
+
+extension PAMStacks {
+  /// - Parameter options: those of the configuration, which the lines override.
+  public func report(_ options: Options) -> PAMReport {
+    var report = PAMReport()
+    for file in files {
+      if case .unreadable(let why) = file.content { report.unknown.append("\(printable(file.path)): \(why)") }
+    }
+    for service in services() {
+      do throws(Unknown) {
+        report.add(service, try stack(of: service), options)
+      } catch {
+        report.tellUnknown(error.text)
+      }
+    }
+    return report
+  }
+
+  /// The names of both folders, in ascending order, but for copies that editors and dpkg leave, and for what is
+  /// there to be included only.
+  @inline(never)
+  private func services() -> [Bytes] {
+    var names: [Bytes] = []
+    for file in files {
+      let name = Bytes(fileName(file.path))
+      guard PAMStacks.paths(name).contains(file.path), PAMStacks.isService(name) else { continue }
+      let place = names.firstIndex { !$0.lexicographicallyPrecedes(name) } ?? names.count
+      if place == names.count || names[place] != name { names.insert(name, at: place) }
+    }
+    return names
+  }
+
+  private static func isService(_ name: Bytes) -> Bool {
+    if name.isEmpty || name[...].begins(with: ".") || name[...].begins(with: "common-") { return false }
+    var rest = name[...]
+    while !rest.isEmpty, !rest.begins(with: ".dpkg-") { rest = rest.dropFirst() }
+    if !rest.isEmpty || name.last == UInt8(ascii: "~") { return false }
+    return !name.suffix(4).spells(".bak") && !name.suffix(8).spells(".pam-old")
+  }
+}
+
+extension PAMReport {
+  fileprivate mutating func tellUnknown(_ text: Text) {
+    if !unknown.contains(text) { unknown.append(text) }
+  }
+
+  @inline(never)
+  fileprivate mutating func add(_ service: Bytes, _ stack: PAMStack, _ options: Options) {
+    var isFirst = true
+    for index in stack.entries.indices {
+      let entry = stack.entries[index]
+      guard case .passcode(let arguments) = entry.role else { continue }
+      if isFirst { addService(service, entry.path) }
+      isFirst = false
+      let line = PAMPasscodeLine(entry, arguments, isSecond: stack.needsBoth(passcodeAt: index))
+      for finding in line.findings(options) where !findings.contains(finding) { findings.append(finding) }
+    }
+  }
+
+  private mutating func addService(_ service: Bytes, _ path: Bytes) {
+    if let index = groups.firstIndex(where: { $0.path == path }) {
+      groups[index].services.append(service)
+    } else {
+      groups.append(Group(path: path, services: [service]))
+    }
+  }
+}

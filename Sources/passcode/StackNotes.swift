@@ -1,0 +1,110 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// What the system's PAM service files have to do with passcodes: told, and nothing is decided by it.
+
+extension Session {
+  /// For the end of `status`: who asks for the passcode, and what is wrong there.
+  func stackNotes() -> Text {
+    guard let report = stackReport() else { return "" }
+    var text: Text = ""
+    for why in report.unknown { text += "Not checked: \(why)\n" }
+    text += report.groups.isEmpty ? report.nobodyAsks : wrapped(report.whoAsks)
+    for finding in report.findings { text += "\(finding)\n" }
+    return text
+  }
+
+  /// After enrolment: how to be asked for it at all.
+  func hintAtStacks() {
+    guard !isQuiet, let report = stackReport(), report.groups.isEmpty else { return }
+    // --generate prints the passcode, and nothing else, on standard output.
+    (generates ? Stream.error : .output).write(report.nobodyAsks)
+  }
+
+  /// nil: with a store of one's own, or to try, the system's services are no matter.
+  private func stackReport() -> PAMReport? {
+    guard configurationPath == nil, !isTrial, let configuration = try? configuration() else { return nil }
+    return readStacks().report(configuration.options)
+  }
+}
+
+extension PAMReport {
+  /// One that couldn't be read may ask.
+  fileprivate var nobodyAsks: Text {
+    guard unknown.isEmpty else { return "None of the other PAM services asks for the passcode.\n" }
+    return """
+      No PAM service asks for the passcode.
+      To enable it for all services, run as root: pam-auth-update --enable passcode
+
+      """
+  }
+
+  /// `Asked for by: login, su (common-auth); swaylock.`
+  fileprivate var whoAsks: Text {
+    var text: Text = "Asked for by: "
+    var isFirst = true
+    for group in groups {
+      if !isFirst { text += "; " }
+      isFirst = false
+      text += group.words
+    }
+    return text + "."
+  }
+}
+
+extension PAMReport.Group {
+  fileprivate var words: Text {
+    var text: Text = ""
+    for service in services { text += "\(text.bytes.isEmpty ? "" : ", " as Text)\(printable(service))" }
+    let file = Bytes(path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
+    return services == [file] ? text : "\(text) (\(printable(file)))"
+  }
+}
+
+/// In lines of at most 80 bytes, if its words aren't longer; all but the first are indented.
+private func wrapped(_ text: Text) -> Text {
+  var lines: Text = ""
+  var width = 0
+  for word in text.bytes[...].words() {
+    let isTooWide = width + 1 + word.count > 80
+    if width > 0 { lines += isTooWide ? "\n  " : " " }
+    width = width == 0 ? word.count : isTooWide ? 2 + word.count : width + 1 + word.count
+    lines += Text(Bytes(word))
+  }
+  return lines + "\n"
+}
+
+// MARK: - Reading
+
+private func readStacks() -> PAMStacks {
+  var stacks = PAMStacks()
+  for folder in PAMStacks.folders { read(folder, into: &stacks) }
+  while let path = stacks.wanted() { stacks.add(path, read(path) ?? .missing) }
+  return stacks
+}
+
+private func read(_ folder: Bytes, into stacks: inout PAMStacks) {
+  do throws(Errno) {
+    // The dot: the folder may be a symbolic link.
+    for name in try Descriptor.open(Text("\(folder)/.").bytes, .directory).names() {
+      let path = Text("\(folder)/\(name)").bytes
+      if let content = read(path) { stacks.add(path, content) }
+    }
+  } catch {
+    if error != .noEntry { stacks.add(folder, .unreadable(Text(error.text))) }
+  }
+}
+
+/// nil: a folder, which is no service.
+@inline(never)
+private func read(_ path: Bytes) -> PAMStacks.Content? {
+  do throws(Errno) {
+    let file = try Descriptor.open(path, .readLinked)
+    if try file.status().kind == .directory { return nil }
+    let content = try file.read(PAMFile.largest + 1, at: 0)
+    return content.count > PAMFile.largest ? .unreadable("larger than 64 KiB") : .found(PAMFile(content))
+  } catch {
+    return error == .noEntry ? .missing : .unreadable(Text(error.text))
+  }
+}

@@ -1,0 +1,25 @@
+// Any bytes as PAM service files that include each other: each is read, what it wants is bounded, and all that is
+// told is lines of printable text.
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzzStacks(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+  let input = Bytes(UnsafeBufferPointer(start: data, count: size))
+  var stacks = PAMStacks()
+  var name = UInt8(ascii: "a")
+  // Files are separated by zeros, and named a, b, c...
+  for content in input[...].parts(between: 0).prefix(20) {
+    let file = PAMFile(Bytes(content))
+    precondition(file.lines.allSatisfy { $0.number > 0 }, "a line without a place")
+    stacks.add(Text("\(PAMStacks.folders[Int(name) % 2])/\([name])").bytes, .found(file))
+    name += 1
+  }
+  while let path = stacks.wanted() { stacks.add(path, .missing) }
+
+  let report = stacks.report(Options())
+  for text in report.findings + report.unknown {
+    precondition(text.bytes.allSatisfy { (0x20...0x7e).contains($0) || $0 == 0x0a })
+    precondition(text.bytes.count < 1_024)
+  }
+  for group in report.groups { precondition(!group.services.isEmpty && !group.path.isEmpty) }
+  return 0
+}
