@@ -5,6 +5,7 @@ internal import PasscodeSystem
 ///
 /// MUST 2: what is decided from the record and what is then written happen under one lock.
 /// MUST 6: every write is synced before the next one; two copies in flight at once could both be torn.
+/// Tests: test_parallel.py, test_syscalls.py.
 struct LockedRecord: ~Copyable {
   private let lock: FileLock
   /// What the file says; an empty record where no copy can be read.
