@@ -158,7 +158,8 @@ public struct HelperReply: Equatable, Sendable {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
       case .wrongAndExhausted, .exhausted, .unavailable, .done: 1
       case .status: 6
-      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting,
+      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open,
+        .openWithoutWaiting,
         .wrongPassword, .closed, .refused:
         0
       }

@@ -5,6 +5,7 @@ internal import PasscodeSystem
 ///
 /// MUST 2: what is decided from the record and what is then written happen under one lock.
 /// MUST 6: every write is synced before the next one; two copies in flight at once could both be torn.
+/// Tests: test_parallel.py, test_syscalls.py.
 ///
 /// A write that was cut MUST NOT count: one that lost only its padding would be valid, so `Descriptor.write` spoils it.
 /// One that failed otherwise (at its sync, or killed) may count.                                    test_disk.py

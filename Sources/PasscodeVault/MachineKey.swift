@@ -6,6 +6,7 @@ internal import PasscodeSystem
 ///
 /// It MUST be made only by `create`, which an administrator or the installer asks for; never by an
 /// enrolment or an attempt: a new key beside old records would lock everybody out.
+/// Tests: test_tool.py, `test_an_enrolment_makes_no_key`; RecordTests.
 struct MachineKey {
   let configuration: Configuration
 

@@ -6,6 +6,7 @@ internal import PasscodeVault
 /// What the system's other services accept (a finger, a key, this very passcode) is no proof here.
 ///
 /// MUST be run while the real uid is still the caller's: pam_unix's own helper answers only for that.
+/// Tests: test_selfservice.py.
 struct PasswordProof {
   private let account: Account
 

@@ -1,4 +1,4 @@
-"""What is written about the programs is what they do: README, manual pages, sample file and picture."""
+"""What is written about the programs is what they do: the contract, manual pages, sample file and picture."""
 
 import json
 import os
@@ -12,7 +12,14 @@ from bed import BUILD
 from test_tool import DONE
 
 TREE = pathlib.Path(__file__).parents[2]
-README = (TREE / "README.md").read_text()
+DOCUMENTS = {
+    name: (TREE / name).read_text()
+    for name in (
+        "README.md", "Sources/README.md", "Tests/README.md", "Tests/weak/README.md", ".github/SECURITY.md",
+        ".github/CONTRIBUTING.md",
+    )
+}  # fmt: skip
+CONTRACT = DOCUMENTS["Sources/README.md"]
 SAMPLE = (TREE / "debian/passcode.conf").read_text()
 PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "debian/man").iterdir()}
 TOOL_PAGE, FILE_PAGE, MODULE_PAGE = (
@@ -60,7 +67,7 @@ def test_the_manual_page_of_the_file_has_every_option():
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
     [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', source("PasscodeVault/Configuration.swift"))
     assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, "second_factor": "no", **table("door")}
-    assert f"\n| `conf` | `{usual}` | line only |" in README
+    assert f"\n| `conf` | `{usual}` | line only |" in CONTRACT
 
 
 def test_the_sample_file_has_every_option_commented_out():
@@ -70,8 +77,8 @@ def test_the_sample_file_has_every_option_commented_out():
     assert all(line.startswith("#") for line in SAMPLE.splitlines() if line)
 
 
-def test_the_readme_has_every_option():
-    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (file|line) \|", README, re.MULTILINE)
+def test_the_contract_has_every_option():
+    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (file|line) \|", CONTRACT, re.MULTILINE)
     for kind, where in (("policy", "file"), ("door", "line")):
         assert {name: value for name, value, place in rows if place == where} == table(kind)
 
@@ -117,9 +124,9 @@ def test_the_manual_page_of_the_tool_has_every_command_and_option(bed):
     assert pages == told
 
 
-def test_the_readme_has_every_command(bed):
+def test_the_contract_has_every_command(bed):
     told, _ = commands(bed)
-    text = README.replace("\\|", "|")
+    text = CONTRACT.replace("\\|", "|")
     rows = re.findall(r"^\| (`passcode .*?`) \| ", text, re.MULTILINE)
     assert {usage for row in rows for usage in re.findall("`(.*?)`", row)} == set(told)
 
@@ -127,7 +134,7 @@ def test_the_readme_has_every_command(bed):
 def test_every_exit_status_is_documented():
     statuses = set(re.findall(r"^  case \w+ = (\d)$", source("passcode/ExitStatus.swift"), re.MULTILINE))
     assert statuses and set(items(section(TOOL_PAGE, "EXIT STATUS"))) == statuses
-    listed = re.search(r"^Exit status: .*?\n\n", README, re.DOTALL | re.MULTILINE)[0]
+    listed = re.search(r"^Exit status: .*?\n\n", CONTRACT, re.DOTALL | re.MULTILINE)[0]
     assert set(re.findall(r"(\d) \w", listed)) == statuses
 
 
@@ -182,18 +189,54 @@ def test_a_manual_page_is_without_faults(page):
     assert done.stderr == ""
 
 
-def test_everything_that_the_readme_names_is_there():
-    named = re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(
-        r"`((?:Sources|Tests|debian|pam\.d)/[\w./-]+)", README
+def links(name):
+    """(path, anchor) of each link of a document to the tree."""
+    found = re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", DOCUMENTS[name])
+    return [(os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name, anchor) for path, anchor in found]
+
+
+def anchors(text):
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_everything_that_a_document_names_is_there(name):
+    named = [path for path, _ in links(name)] + re.findall(
+        r"`((?:Sources|Tests|debian|pam\.d)/[\w./-]+)", DOCUMENTS[name]
     )
-    assert len(named) > 30
+    assert named
     assert [path for path in named if not (TREE / path).exists()] == []
 
 
-def test_every_link_within_the_readme_leads_somewhere():
-    titles = re.findall(r"^## (.*)$", README, re.MULTILINE)
-    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
-    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_to_a_title_leads_somewhere(name):
+    to_titles = [(path, anchor) for path, anchor in links(name) if anchor]
+    assert [link for link in to_titles if link[1] not in anchors((TREE / link[0]).read_text())] == []
+
+
+def test_every_document_is_named_in_the_readme():
+    assert set(DOCUMENTS) - {"README.md"} <= {path for path, _ in links("README.md")}
+
+
+def test_every_test_that_a_document_names_is_there():
+    tests = TREE / "Tests"
+    files = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]
+    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/*.swift")}
+    for path in files:
+        there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
+    named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", "".join(DOCUMENTS.values())))
+    assert len(named) > 50
+    assert named - there - {"PasscodePolicyTests", "PasscodeVaultTests"} == set()
+
+
+def test_the_readme_fits_three_pages():
+    assert DOCUMENTS["README.md"].count("\n") <= 150
+
+
+def test_the_licence_is_the_one_that_the_package_names():
+    assert (TREE / "LICENSE").read_bytes() == pathlib.Path("/usr/share/common-licenses/Apache-2.0").read_bytes()
+    assert "/usr/share/common-licenses/Apache-2.0" in (TREE / "debian/copyright").read_text()
 
 
 def test_the_picture_is_what_the_demo_prints():
