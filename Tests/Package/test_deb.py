@@ -54,10 +54,12 @@ def test_hardening(content):
     folder.mkdir()
     for program in PROGRAMS:
         sh("cp", content / program, folder)
-        said = output("hardening-check", "--nocfprotection", content / program)
-        for line in ("Position Independent Executable: yes", "Stack protected: yes", "Fortify Source functions: yes",
-                     "Read-only relocations: yes", "Immediate binding: yes"):  # fmt: skip
-            assert line in said, program
+        answers = hardening(content / program)
+        for feature in ("Position Independent Executable", "Stack protected", "Fortify Source functions",
+                        "Read-only relocations", "Immediate binding"):  # fmt: skip
+            assert answers.pop(feature).startswith("yes"), (program, feature)
+        missing = {feature for feature, answer in answers.items() if answer.startswith("no")}
+        assert missing <= {"Control flow integrity", "Branch Protection"}, program
     environment = {**os.environ, "PASSCODE_BUILD": str(folder)}
     environment.pop("PASSCODE_NAMESPACE")
     sh(
@@ -66,6 +68,13 @@ def test_hardening(content):
         env=environment,
         stdout=subprocess.DEVNULL,
     )
+
+
+def hardening(program):
+    """{feature: what hardening-check says of it}. Its exit status says nothing: Debian 13's wants arm64's branch
+    protection on every processor, and Debian 12's knows no option to leave that out."""
+    said = subprocess.run(["hardening-check", program], stdout=subprocess.PIPE, text=True).stdout
+    return dict(line.strip().split(": ", 1) for line in said.splitlines() if line.startswith(" "))
 
 
 def test_symbols_are_in_a_package_of_their_own(built, content):
