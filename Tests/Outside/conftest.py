@@ -14,6 +14,8 @@ import bed as beds  # noqa: E402
 import tally  # noqa: E402
 import machine as machines  # noqa: E402
 
+UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
+
 
 def pytest_configure():
     if not os.environ.get("PASSCODE_NAMESPACE"):
@@ -44,11 +46,11 @@ def journal():
 
 @pytest.fixture(scope="session", autouse=True)
 def people(journal):
-    """Ordinary accounts, in the namespace's copy of /etc."""
+    """Ordinary accounts, in the namespace's copy of /etc. Their uids have five digits: no passcode has."""
     for name in beds.PEOPLE:
         # The copy may have somebody of that name already.
         subprocess.run(["userdel", "--force", name], stderr=subprocess.DEVNULL)
-        subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
+        subprocess.run(["useradd", *UIDS, "--no-create-home", "--shell", "/bin/sh", name], check=True)
     return beds.PEOPLE
 
 

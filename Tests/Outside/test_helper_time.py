@@ -49,8 +49,8 @@ def own(machine):
 class Unfinished:
     """How it ends, and after how many seconds."""
 
-    def __init__(self, helper, ours):
-        self.helper, self.ours, self.start = helper, ours, time.monotonic()
+    def __init__(self, name, helper, ours):
+        self.name, self.helper, self.ours, self.start = name, helper, ours, time.monotonic()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
 
@@ -63,13 +63,13 @@ def unfinished():
     """Stuck in each part of the request, and between look and attempt."""
     whole = request(VERIFY, uid("alice"), passcode=RIGHT)
     for length in (0, 5, 12, len(whole)):
-        yield Unfinished(*pieces(whole[:length], 0))
+        yield Unfinished(f"{length} bytes", *pieces(whole[:length], 0))
     for length in (0, 12):
         helper, ours = look()
         ours.sendall(whole[:length])
-        yield Unfinished(helper, ours)
-    yield Unfinished(*slow_to_close())
-    yield Unfinished(*stopped())
+        yield Unfinished(f"a look and {length} bytes", helper, ours)
+    yield Unfinished("slow to close", *slow_to_close())
+    yield Unfinished("stopped", *stopped())
 
 
 def slow_to_close():
@@ -91,7 +91,7 @@ def slow_to_close():
 def stopped():
     """Its caller stops it while that is allowed, and lets it go on too late."""
     helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0)
-    wait_for(lambda: state(helper.pid) == "S")  # it reads
+    wait_for(lambda: reads(helper.pid))  # stopped before it set its alarm, it would not be late
     assert as_alice(lambda: os.kill(helper.pid, signal.SIGSTOP)) == 0
     ours.shutdown(socket.SHUT_WR)
     threading.Timer(31, lambda: as_alice(lambda: os.kill(helper.pid, signal.SIGCONT))).start()
@@ -127,6 +127,12 @@ def is_started(pid):
 
 def state(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def reads(pid):
+    """It sleeps in a system call about its descriptor 0."""
+    call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
+    return state(pid) == "S" and call[1:2] == ["0x0"]
 
 
 # MARK: The helper for its caller
@@ -421,6 +427,6 @@ def test_a_request_that_does_not_end_ends_the_helper(own):
     assert verify().kind == GRANTED
     for one in UNFINISHED:
         one.thread.join(40)
-        assert one.status == -signal.SIGALRM and 29 < one.seconds < 35
+        assert one.status == -signal.SIGALRM and 29 < one.seconds < 35, one.name
         with contextlib.suppress(ConnectionResetError):
             assert one.ours.recv(1) == b""

@@ -268,7 +268,7 @@ def enter(pid, namespace):
 def is_running(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # before it was opened, or after
         return False
 
 
