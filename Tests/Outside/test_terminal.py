@@ -111,6 +111,18 @@ def test_a_signal_restores_the_terminal(keyed, number):
     assert status in (CANCELLED, 128 + number)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_just_before_the_reading_is_not_lost(keyed, number):
+    """It arrives after the question was written, and before anything waits for an answer."""
+    held_up = ["strace", "-o", "/dev/null", "-P", "/dev/tty", "-e", "inject=write:delay_exit=500000:when=1"]
+    child = pexpect.spawn(held_up[0], [*held_up[1:], *keyed.tool_words(), "enroll", "alice"], timeout=10)
+    child.expect(r": $")
+    [process] = children(child.pid)
+    os.kill(process, number)
+    child.expect(pexpect.EOF)
+    assert not pathlib.Path(f"/proc/{process}").exists()
+
+
 def test_what_is_typed_after_ctrl_c_reaches_no_other_program(keyed):
     """The rest of a passcode would be shown on the shell's prompt, or be taken for a command."""
     following = 'trap : INT; "$@"; read -r -t 1 line; echo "read=<$line>"'
