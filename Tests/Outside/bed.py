@@ -219,6 +219,10 @@ def state(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
+def open_files(pid):
+    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
+
+
 @dataclasses.dataclass(frozen=True)
 class Line:
     facility: int

@@ -15,7 +15,7 @@ import time
 import pytest
 
 import machine as machines
-from bed import TOOL, become, children, state, uid, wait_for
+from bed import TOOL, become, children, open_files, state, uid, wait_for
 from machine import HELPER, PROOF, STORE, request
 from scenario import RIGHT, WRONG, refused_unasked
 from test_helper_inheritance import lingering
@@ -103,10 +103,6 @@ def look():
     helper, ours = pieces(request(LOOK, uid("alice")), 0)
     assert ours.recv(4096)[1] == OPEN
     return helper, ours
-
-
-def open_files(pid):
-    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
 
 
 def is_started(pid):
