@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <termios.h>
 
@@ -29,11 +30,35 @@ static int write_all(int file, const char *text) {
   return 0;
 }
 
+static int has_arrived(void) {
+  for (int i = 0; i < caught_count; i++)
+    if (arrived[caught[i]]) return 1;
+  return 0;
+}
+
+/* Until there is something to read: 0. A signal ends it, also one that came just before: -1 with EINTR. */
+static int wait_for_input(int terminal) {
+  struct pollfd input = {.fd = terminal, .events = POLLIN};
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  for (int i = 0; i < caught_count; i++) sigaddset(&ours, caught[i]);
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  int result = -1, error = EINTR;
+  while (result < 0 && error == EINTR && !has_arrived()) {
+    result = ppoll(&input, 1, NULL, &before);
+    error = errno;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return result < 0 ? -1 : 0;
+}
+
 /* Reads to the newline. Interrupted by a signal: -1 with EINTR. */
 static ssize_t read_line(int terminal, char *line, size_t size) {
   size_t length = 0;
   for (;;) {
     char byte;
+    if (wait_for_input(terminal) != 0) return -1;
     ssize_t got = read(terminal, &byte, 1);
     if (got < 0) return -1;
     if (got == 0) return -2;

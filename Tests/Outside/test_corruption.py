@@ -8,8 +8,8 @@ import pytest
 
 import forge
 import host
-from bed import SLOT, uid
-from scenario import RIGHT, WRONG, fail, unavailable_uncharged, valid_slots
+from bed import SLOT, become, uid
+from scenario import RIGHT, WRONG, fail, refused_unasked, unavailable_uncharged, valid_slots
 from tally import attack
 
 UNUSABLE = 7
@@ -104,6 +104,31 @@ def test_any_bytes_of_one_slot(failed_once, slot):
     assert row.runs > 50
     logged = [line.message for line in failed_once.log()]
     assert sum("copy" in line and "damaged" in line and "alice" in line for line in logged) >= 50
+
+
+def torn(whole):
+    return whole[:100] + b"x" + whole[101:SLOT] + whole[SLOT : SLOT + 100] + b"x" + whole[SLOT + 101 :]
+
+
+def anothers(whole):
+    return whole.replace(b"\nname=alice\n", b"\nname=mallo\n")
+
+
+DAMAGE = {
+    "both slots": torn, "another's name": anothers, "no byte": lambda whole: b"", "one slot": lambda whole: whole[:SLOT],
+    "zeros": lambda whole: bytes(LENGTH), "text": lambda whole: b"state=removed\n".ljust(LENGTH),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+@pytest.mark.parametrize("by", ["root", "alice"])
+def test_nullok_ignores_no_damaged_record(machine, what, by):
+    """PAM_IGNORE leaves the module out: whoever damaged a record would have one factor less to pass."""
+    machine.enroll("alice", RIGHT)
+    machine.service("nullok", stack="auth required {module}\nauth required pam_permit.so")
+    machine.record_file("alice").write_bytes(DAMAGE[what](machine.record("alice")))
+    outcome = machine.authenticate("alice", RIGHT, prepare=become(by))
+    assert refused_unasked(outcome, "AUTHINFO_UNAVAIL")
 
 
 def generation(whole, slot):

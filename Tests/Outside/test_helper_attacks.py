@@ -5,6 +5,7 @@ import fcntl
 import os
 import pathlib
 import resource
+import select
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 import pytest
 
 import machine as machines
-from bed import uid, wait_for
+from bed import children, uid, wait_for
 from machine import CONFIGURATION, HELPER, KEY, STORE, ask, converse, person, request
 from scenario import RIGHT, WRONG
 from test_tool import DONE
@@ -419,9 +420,10 @@ def test_a_caller_that_is_killed_leaves_a_counted_attempt(own):
     own.enroll("alice", RIGHT)
     host = own.start("alice", WRONG[0], prepare=machines.become("alice"))
     wait_for(lambda: own_failures(own) == 1)
+    [helper] = map(os.pidfd_open, children(host.child))
     os.kill(host.child, signal.SIGKILL)
     host.wait()
-    wait_for(lambda: not subprocess.run(["pgrep", "-x", "passcode-helper"], capture_output=True).stdout)
+    assert select.select([helper], [], [], 20)[0], "the helper goes on"
     assert own.failures("alice") == 1
 
 
@@ -512,9 +514,8 @@ def test_a_password_check_that_its_person_ends_proves_nothing(own):
         whole = request(ENROLL, uid("alice"), new="8305", password="correct horse")
         helper, ours = pieces(whole, 0)
         ours.shutdown(socket.SHUT_WR)
-        children = pathlib.Path(f"/proc/{helper.pid}/task/{helper.pid}/children")
-        wait_for(children.read_text)
-        checker = int(children.read_text())
+        wait_for(lambda: children(helper.pid))
+        [checker] = children(helper.pid)
         wait_for(lambda: os.readlink(f"/proc/{checker}/exe").endswith("unix_chkpwd"))
         assert as_alice(lambda: os.kill(checker, number)) == 0
         assert ours.recv(4096)[1] == WRONG_PASSWORD and helper.wait(5) == 0

@@ -81,6 +81,33 @@ def test_a_host_that(own, name):
     assert wrong.result == "AUTH_ERR" and wrong.texts == ["Wrong passcode, 2 attempts left."]
 
 
+def test_a_hosts_other_children_are_its_own(own):
+    """They ended before the call, or while it asked; the host learns how, and nobody reaps them before it."""
+    ended = []
+
+    def end(status):
+        ended.append(os.fork())
+        if ended[-1] == 0:
+            os._exit(status)
+        os.waitid(os.P_PID, ended[-1], os.WEXITED | os.WNOWAIT)
+
+    def answer(_):
+        end(42)
+        return RIGHT
+
+    def run():
+        become("alice")()
+        end(41)
+        outcome = pam.Outcome()
+        handle = pam.Handle(SERVICE, "alice", own.services, [answer, RIGHT], outcome)
+        for _ in range(2):
+            handle.call("authenticate")
+        handle.end()
+        return outcome.results, [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in ended]
+
+    assert in_child(run) == (["SUCCESS"] * 2, [41, 42])
+
+
 @pytest.mark.parametrize("more", range(6))
 def test_a_host_with_hardly_a_descriptor_left(own, more):
     """Refused with the reason in the log, or served; never granted for nothing, never ended."""

@@ -15,7 +15,7 @@ import time
 import pytest
 
 import machine as machines
-from bed import TOOL, become, uid, wait_for
+from bed import TOOL, become, children, open_files, state, uid, wait_for
 from machine import HELPER, PROOF, STORE, request
 from scenario import RIGHT, WRONG, refused_unasked
 from test_helper_inheritance import lingering
@@ -105,28 +105,10 @@ def look():
     return helper, ours
 
 
-def open_files(pid):
-    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
-
-
-def children(pid):
-    """Of all its threads: {pid: state}."""
-    pids = [
-        child
-        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-        for child in path.read_text().split()
-    ]
-    return {int(child): state(child) for child in pids}
-
-
 def is_started(pid):
     """Before, its command line is that of its host; in between, empty."""
     command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
     return command and b"python" not in command
-
-
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def reads(pid):
@@ -340,7 +322,8 @@ class Group:
         self.root = pathlib.Path("/run/passcode-cgroup")
         self.root.mkdir()
         machines.sh("mount", "-t", "cgroup2", "cgroup2", self.root)
-        self.mine, self.ice = self.root / "passcode-alice", self.root / "passcode-alice" / "ice"
+        self.mine = self.root / f"passcode-alice-{os.getpid()}"  # all runs share the kernel's cgroups
+        self.ice = self.mine / "ice"
         for group in (self.mine, self.ice):
             group.mkdir()
             for file in [group, *group.glob("cgroup.*")]:

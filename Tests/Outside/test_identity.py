@@ -99,6 +99,72 @@ def test_another_name_of_the_same_account(alice):
         assert listed(alice) == ["alice"]
 
 
+# MARK: Names that are numbers
+
+
+@pytest.fixture
+def numbered(alice):
+    """bob has a passcode; so has somebody else, whose name is the number of bob's uid. Answers with that name."""
+    alice.enroll("bob", RIGHT)
+    name = str(uid("bob"))
+    with bench.accounts([(61_234, name)]):
+        alice.enroll(name, "8305")
+        yield name
+
+
+def test_a_name_is_a_name_though_it_is_a_number(alice, numbered):
+    before = alice.record("bob")
+    assert alice.authenticate(numbered, "8305").result == "SUCCESS"
+    assert alice.authenticate(numbered, RIGHT).result == "AUTH_ERR"
+    assert alice.status(numbered)["failures"] == 1
+    assert sorted(listed(alice)) == sorted(["alice", "bob", numbered])
+    for command in (["unlock"], ["disable"], ["enable"], ["verify", "--stdin"], ["change", "--stdin"], ["remove"]):
+        alice.tool(*command, numbered, stdin="8305\n2950\n", check=DONE)
+    alice.tool("remove", numbered, check=NOT_ENROLLED)
+    assert refused_unasked(alice.authenticate(numbered, RIGHT), "USER_UNKNOWN")
+    assert alice.record("bob") == before
+    assert f"user={numbered} uid=61234 " in alice.log()[-2].message
+
+
+def test_who_asks_is_a_name_though_it_is_a_number(alice, numbered):
+    outcome = alice.authenticate("bob", RIGHT, items={"RUSER": numbered})
+    assert refused_unasked(outcome, "PERM_DENIED")
+
+
+def test_a_person_whose_name_is_a_number_has_their_own(machine):
+    machine.enroll("bob", RIGHT)
+    before, name = machine.record("bob"), str(uid("bob"))
+    with bench.accounts([(61_234, name)]):
+        machine.enroll(name, "8305")
+        assert machine.authenticate(name, "8305", prepare=become(name)).result == "SUCCESS"
+        assert refused_unasked(machine.authenticate("bob", RIGHT, prepare=become(name)), "PERM_DENIED")
+        machine.tool("remove", "--stdin", stdin="8305\n", user=name, check=DONE)
+        machine.tool("status", user=name, check=NOT_ENROLLED)
+    assert machine.record("bob") == before
+
+
+def test_a_uid_is_no_name(alice):
+    """But for removing what an account left that is gone."""
+    before, number = alice.record("alice"), str(uid("alice"))
+    assert refused_unasked(alice.authenticate(number, RIGHT), "USER_UNKNOWN")
+    assert refused_unasked(alice.authenticate("alice", RIGHT, items={"RUSER": number}), "PERM_DENIED")
+    for command in ("status", "verify", "remove", "unlock", "disable", "enable", "enroll", "change"):
+        alice.tool(command, number, check=UNUSABLE)
+    assert alice.record("alice") == before
+
+
+def test_the_number_of_an_account_that_is_gone_may_be_a_name(alice):
+    """A name goes first: the record that lies under this number isn't meant."""
+    with bench.accounts([(61_235, "gone")]):
+        alice.enroll("gone", RIGHT)
+    left = alice.store / "61235"
+    before = left.read_bytes()
+    with bench.accounts([(61_234, "61235")]):
+        alice.tool("remove", "61235", check=NOT_ENROLLED)
+        assert left.read_bytes() == before
+    alice.tool("remove", "61235", check=DONE)
+
+
 # MARK: PAM_USER
 
 

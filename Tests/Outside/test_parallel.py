@@ -1,18 +1,21 @@
 """Attempts at the same time: serial, counted each, and decided after the typing."""
 
+import contextlib
 import itertools
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
 import host
-from bed import wait_for
+from bed import open_files, wait_for
 from scenario import RIGHT, WRONG, asked_once, fail
 from tally import attack, others
+from test_helper_attacks import own_failures
 
 
 def test_the_lock_is_decided_after_the_typing(alice):
@@ -90,6 +93,38 @@ def test_a_stopped_attempt_holds_nobody_up_for_ever(bed):
     holder.kill(signal.SIGCONT)
     assert holder.wait().result == "SUCCESS"
     assert bed.failures("alice") == 0
+
+
+def test_a_child_forked_during_an_attempt_does_not_keep_the_record(alice):
+    """A host with threads may fork at any moment; the child has the descriptor, too, and lives on."""
+    alice.configure(opslimit="8", memlimit="128M")
+    alice.enroll("alice", RIGHT)
+    reading, writing = os.pipe()
+
+    def fork_while_hashing():
+        wait_for(lambda: own_failures(alice) == 1)
+        child = os.fork()
+        if child == 0:
+            keep_only_files()
+            signal.pause()
+        os.write(writing, str(child).encode())
+
+    login = alice.start("alice", RIGHT, prepare=threading.Thread(target=fork_while_hashing).start)
+    child = int(os.read(reading, 16))
+    try:
+        assert login.wait().result == "SUCCESS"
+        assert str(alice.record_file("alice")) in open_files(child)
+        assert alice.tool("verify", "--stdin", "alice", stdin=f"{RIGHT}\n").status == 0
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def keep_only_files():
+    """The ends of pipes would keep others waiting."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{number}").startswith("pipe:"):
+                os.close(number)
 
 
 def test_a_waiting_attempt_can_be_interrupted(bed):

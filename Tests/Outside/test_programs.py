@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import time
@@ -182,18 +181,17 @@ def test_the_first_login_after_a_boot(own):
 
 @pytest.fixture
 def screen():
-    """An X server of alice's, without a screen."""
-    display = ":87"
-    shutil.rmtree("/tmp/.X11-unix/X87", ignore_errors=True)
+    """An X server of alice's, without a screen; it finds a number of its own."""
+    reading, writing = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", display, "-screen", "0", "320x200x24", "-nolisten", "tcp", "-ac"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **person("alice"),
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "320x200x24", "-nolisten", "tcp", "-ac"],
+        pass_fds=[writing], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **person("alice"),
     )  # fmt: skip
-    wait_for(lambda: pathlib.Path("/tmp/.X11-unix/X87").exists())
-    yield display
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        yield f":{int(told.readline())}"
     server.terminate()
     server.wait(10)
-    pathlib.Path("/tmp/.X87-lock").unlink(missing_ok=True)
 
 
 def test_i3lock(own, screen):

@@ -9,7 +9,7 @@ import subprocess
 import pexpect
 import pytest
 
-from bed import TOOL, wait_for
+from bed import TOOL, children, state, wait_for
 from test_tool import CANCELLED, DONE, POLICY
 
 TERMINAL = 'trap : INT QUIT; "$@"; echo "status=$?"; stty -a'
@@ -105,12 +105,56 @@ def test_a_signal_restores_the_terminal(keyed, number):
     terminal = Terminal(keyed, "enroll", "alice")
     terminal.child.expect(r": $")
     assert terminal.child.waitnoecho(timeout=5)
-    children = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(terminal.child.pid)], capture_output=True, text=True
-    )
-    os.kill(int(children.stdout.split()[0]), number)
+    [process] = children(terminal.child.pid)
+    os.kill(process, number)
     status, _ = terminal.ends()
     assert status in (CANCELLED, 128 + number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_just_before_the_reading_is_not_lost(keyed, number):
+    """It arrives after the question was written, and before anything waits for an answer."""
+    held_up = ["strace", "-o", "/dev/null", "-P", "/dev/tty", "-e", "inject=write:delay_exit=500000:when=1"]
+    child = pexpect.spawn(held_up[0], [*held_up[1:], *keyed.tool_words(), "enroll", "alice"], timeout=10)
+    child.expect(r": $")
+    [process] = children(child.pid)
+    os.kill(process, number)
+    child.expect(pexpect.EOF)
+    assert not pathlib.Path(f"/proc/{process}").exists()
+
+
+def test_what_is_typed_after_ctrl_c_reaches_no_other_program(keyed):
+    """The rest of a passcode would be shown on the shell's prompt, or be taken for a command."""
+    following = 'trap : INT; "$@"; read -r -t 1 line; echo "read=<$line>"'
+    command = ["-c", following, "-", *keyed.tool_words(), "enroll", "alice"]
+    child = pexpect.spawn("/bin/bash", command, encoding="utf-8", timeout=30)
+    child.expect(r": $")
+    assert child.waitnoecho(timeout=5)
+    [process] = children(child.pid)
+    # It is held up, so that all of it is there before it can put the terminal back.
+    os.kill(process, signal.SIGSTOP)
+    wait_for(lambda: state(process) == "T")
+    child.send("04\x0371\r")
+    child.expect("\r\n")
+    os.kill(process, signal.SIGCONT)
+    child.expect("read=<(.*)>")
+    assert child.match[1] == ""
+
+
+def test_what_was_typed_before_the_question_is_no_answer(keyed):
+    """It was shown."""
+    command = ["-c", 'kill -STOP $$; exec "$@"', "-", *keyed.tool_words(), "enroll", "alice"]
+    child = pexpect.spawn("/bin/bash", command, encoding="utf-8", timeout=30)
+    wait_for(lambda: state(child.pid) == "T")
+    child.send("0471\r")
+    child.expect("0471\r\n")
+    os.kill(child.pid, signal.SIGCONT)
+    for _ in range(2):
+        child.expect(r": $")
+        assert child.waitnoecho(timeout=5)
+        child.send("8305\r")
+    child.expect(pexpect.EOF)
+    assert keyed.authenticate("alice", "8305").result == "SUCCESS"
 
 
 def test_without_a_terminal_and_without_stdin_nothing_is_guessed(keyed):
@@ -151,14 +195,8 @@ class Shell:
 
     def process(self):
         """The tool's number."""
-        children = subprocess.run(
-            ["ps", "-o", "pid=,comm=", "--ppid", str(self.child.pid)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        [number] = [line.split()[0] for line in children.stdout.splitlines() if line.endswith(TOOL.name)]
-        return int(number)
+        [number] = children(self.child.pid)
+        return number
 
 
 @pytest.mark.parametrize("prompt", [1, 2])
@@ -197,10 +235,6 @@ def test_in_the_background_it_waits_for_its_turn(keyed):
     shell.waits_hidden("0471\r")
     shell.child.expect("Passcode set for alice.")
     shell.has_the_terminal()
-
-
-def state(process):
-    return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
 
 
 @pytest.mark.parametrize("typed", ["", "0471"])

@@ -67,6 +67,9 @@ def test_the_demo_plays_to_its_end_and_leaves_nothing(bed, who):
     assert list(temporary.iterdir()) == []
     after = everything_in(*watched)
     assert {path for path, _ in before ^ after} <= {str(temporary)}
+    # The module says whose service it was; nothing is told of enrolments and removals that weren't real.
+    logged = [line.message for line in bed.log() if not line.message.startswith("PAM ")]
+    assert logged and all("(passcode-try:auth): " in message for message in logged), logged
 
 
 def test_the_demo_notices_a_module_that_lets_everybody_in(copies):

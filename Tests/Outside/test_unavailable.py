@@ -1,9 +1,12 @@
 """What can't be used is unavailable, and never counts: key, record, store."""
 
+import re
+
 import pytest
 
-from bed import uid
+from bed import become, uid
 from scenario import RIGHT, WRONG, fail, overwrite, replace_line, unavailable_uncharged
+from test_identity import accounts_changed
 
 
 @pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
@@ -19,6 +22,62 @@ def test_another_machine_key(alice, key):
     overwrite(alice.key, key)
     unavailable_uncharged(alice)
     unavailable_uncharged(alice, code=WRONG[0])
+
+
+def no_key(bed):
+    bed.key.unlink()
+
+
+def another_key(bed):
+    overwrite(bed.key, b"\x55" * 32)
+
+
+def altered_credential(bed):
+    """The seal doesn't open."""
+    bed.rewrite("alice", lambda body: re.sub(rb"(\nsealed=.{100})..", rb"\g<1>00", body))
+
+
+def anothers_credential(bed):
+    bed.enroll("bob", "8260")
+    [sealed] = set(re.findall(rb"^sealed=.*\n", bed.record("bob"), re.MULTILINE))
+    bed.rewrite("alice", lambda body: replace_line(body, b"sealed", sealed))
+
+
+@pytest.mark.parametrize("happen", [no_key, another_key, altered_credential, anothers_credential])
+@pytest.mark.parametrize("by", ["root", "alice"])
+def test_whoever_cannot_be_verified_is_not_even_asked(machine, happen, by):
+    """The look before the prompt opens the credential."""
+    machine.enroll("alice", RIGHT)
+    happen(machine)
+    outcome = unavailable_uncharged(machine, prepare=become(by))
+    assert outcome.prompts == []
+
+
+# MARK: Moved credentials. The checksum is right: only the seal tells whose it is.
+
+
+def uid_changed(bed):
+    """alice has another uid today, and somebody moved her record there."""
+    line = "alice:x:61234:61234::/nonexistent:/bin/sh\n"
+    bed.record_file("alice").rename(bed.store / "61234")
+    return "alice", lambda old: line, b"uid", b"uid=61234\n"
+
+
+def name_changed(bed):
+    """Somebody else has alice's uid today, and her record got their name."""
+    return "mallory", lambda old: old.replace("alice", "mallory"), b"name", b"name=mallory\n"
+
+
+@pytest.mark.parametrize("happen", [uid_changed, name_changed])
+@pytest.mark.parametrize("code", [RIGHT, WRONG[0]])
+def test_a_credential_moved_to_another_uid_or_another_name(alice, happen, code):
+    """One at a time: both are in the associated data."""
+    today, change, field, forged = happen(alice)
+    lines = lambda all: [change(line) if line.startswith("alice:") else line for line in all]  # noqa: E731
+    with accounts_changed(lines):
+        alice.rewrite(today, lambda body: replace_line(body, field, forged))
+        unavailable_uncharged(alice, today, code)
+        assert alice.failures(today) == 0
 
 
 def test_anothers_record_copied_over(alice):

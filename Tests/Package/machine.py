@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -55,14 +56,13 @@ def sh(*command, **how):
     return subprocess.run([str(part) for part in command], check=True, **how)
 
 
-def sources(suite):
-    """This machine's apt sources, for another release: its mirrors, its keys."""
+def sources(suite, folder):
+    """In this folder: this machine's apt sources, for another release: its mirrors, its keys."""
     release = dict(
         line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if line
     )
     here = release["VERSION_CODENAME"].strip('"')
-    folder = ROOTS / f"{suite}-sources"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     apt = pathlib.Path("/etc/apt")
     for path in (
         apt / "sources.list",
@@ -79,14 +79,23 @@ def root(suite, programs=PROGRAMS):
     path = ROOTS / f"{suite}-{hashlib.sha256(programs.encode()).hexdigest()[:8]}"
     if not path.exists():
         ROOTS.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        sh(
-            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
-            "--aptopt=Acquire::Check-Valid-Until false", suite, unfinished, *sources(suite),
-        )  # fmt: skip
-        unfinished.rename(path)
+        with tempfile.TemporaryDirectory(prefix=f"{path.name}-", dir=ROOTS) as unfinished:
+            make_root(suite, programs, pathlib.Path(unfinished))
+            try:
+                (pathlib.Path(unfinished) / "root").rename(path)
+            except OSError:
+                # Another run made the same one meanwhile, and it is as good.
+                if not path.exists():
+                    raise
     return path
+
+
+def make_root(suite, programs, folder):
+    folder.chmod(0o755)
+    sh(
+        "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
+        "--aptopt=Acquire::Check-Valid-Until false", suite, folder / "root", *sources(suite, folder / "sources"),
+    )  # fmt: skip
 
 
 class Log(threading.Thread):

@@ -50,4 +50,15 @@ struct LogLineTests {
   func `a value within a sentence keeps its blanks and nothing else`(value: String, shown: String) {
     #expect(text(printable(Bytes(text: value))) == shown)
   }
+
+  @Test(arguments: [
+    ("no such file", "no such file"), ("run \"passcode unlock\"", "run 'passcode unlock'"), ("\"", "'"),
+    ("x\" user=root cause=\"", "x' user=root cause='"), ("\\\"", "\\'"),
+  ])
+  func `a quote within a sentence doesn't end it`(sentence: String, shown: String) {
+    var line = LogLine("passcode unavailable")
+    line.add("cause", sentence: Bytes(text: sentence))
+    line.add("user", Bytes(text: "alice"))
+    #expect(text(line.text) == "passcode unavailable cause=\"\(shown)\" user=alice")
+  }
 }

@@ -48,9 +48,8 @@ struct AttemptTests {
     #expect(try bed.attempt(TestBed.right).isGranted)
   }
 
-  @Test(arguments: ["047", "04711", "000471", "471000"])
+  @Test(arguments: ["000471", "047100", "471000", "047104"])
   func `another length than the enrolled one counts like any other`(code: String) throws {
-    guard code.count == 6 else { return }  // what is no passcode never comes here
     let bed = try TestBed()
     #expect(try bed.attempt(code) == .wrong(.open(attemptsLeft: 2), failures: 1))
   }

@@ -1,0 +1,70 @@
+"""Tests/outside itself: it tests no programs that are older than their sources."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+TREE = pathlib.Path(__file__).parents[2]
+INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
+PROGRAMS = ["passcode", "passcode-helper", "pam_passcode.so"]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree with the runner, some sources, and programs that were built after them."""
+    for name in [*INPUTS, *(f".build/ship/out/{program}" for program in PROGRAMS)]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "Tests").mkdir()
+    shutil.copy(TREE / "Tests/outside", tmp_path / "Tests")
+    for path in tmp_path.rglob("*"):
+        age(path, 200 if ".build" not in str(path) else 100)
+    return tmp_path
+
+
+def age(path, seconds):
+    time = path.stat().st_mtime - seconds
+    os.utime(path, (time, time))
+
+
+def run(tree, **setting):
+    """The runner, which only says pytest's version where it would begin."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PASSCODE_")}
+    return subprocess.run(
+        [tree / "Tests/outside", "--version"], env=environment | setting, capture_output=True, text=True
+    )
+
+
+def test_what_is_newer_than_its_sources_is_tested(tree):
+    assert "pytest" in run(tree).stdout
+
+
+@pytest.mark.parametrize("newer", INPUTS)
+def test_what_is_older_than_a_source_is_refused(tree, newer):
+    (tree / newer).touch()
+    done = run(tree)
+    assert done.returncode != 0 and done.stdout == ""
+    assert done.stderr == f"Tests/outside: .build/ship/out/passcode is older than {newer}; run debian/build first\n"
+
+
+def test_a_source_that_has_gone_counts(tree):
+    (tree / INPUTS[0]).unlink()
+    assert "older than Sources/passcode;" in run(tree).stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_program_counts(tree, program):
+    age(tree / ".build/ship/out" / program, 500)
+    assert f"{program} is older than " in run(tree).stderr
+    (tree / ".build/ship/out" / program).unlink()
+    assert f"{program} is not there; run debian/build first" in run(tree).stderr
+
+
+def test_programs_of_another_folder_are_tested_as_they_are(tree):
+    shutil.copytree(tree / ".build/ship/out", tree / "mine")
+    (tree / INPUTS[0]).touch()
+    assert "pytest" in run(tree, PASSCODE_BUILD=str(tree / "mine")).stdout
+    assert "older than" in run(tree, PASSCODE_BUILD=str(tree / ".build/ship/out")).stderr
