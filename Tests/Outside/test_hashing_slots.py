@@ -273,9 +273,11 @@ def test_a_child_forked_in_the_middle_of_a_hash_keeps_neither_slot_nor_record(ma
 def stopped(holders):
     for holder in holders:
         holder.kill(signal.SIGSTOP)
-    yield
-    for holder in holders:
-        holder.kill(signal.SIGCONT)
+    try:
+        yield
+    finally:
+        for holder in holders:
+            holder.kill(signal.SIGCONT)
 
 
 @contextlib.contextmanager
@@ -288,13 +290,15 @@ def frozen(holders):
         (group / "cgroup.procs").write_text(str(holder.child))
     (group / "cgroup.freeze").write_text("1")
     wait_for(lambda: "frozen 1" in (group / "cgroup.events").read_text())
-    yield
-    (group / "cgroup.freeze").write_text("0")
-    for process in (group / "cgroup.procs").read_text().split():
-        (root / "cgroup.procs").write_text(process)
-    group.rmdir()
-    subprocess.run(["umount", str(root)], check=True)
-    root.rmdir()
+    try:
+        yield
+    finally:
+        (group / "cgroup.freeze").write_text("0")
+        for process in (group / "cgroup.procs").read_text().split():
+            (root / "cgroup.procs").write_text(process)
+        group.rmdir()
+        subprocess.run(["umount", str(root)], check=True)
+        root.rmdir()
 
 
 @pytest.mark.parametrize("stuck", [stopped, frozen])
@@ -376,9 +380,11 @@ def by_bob(bed, script):
 def script(bed, text):
     assert by_bob(bed, "kill -STOP $(holder)").wait() == 0, "bob may do that"
     running = by_bob(bed, text)
-    yield
-    running.kill()
-    running.wait()
+    try:
+        yield
+    finally:
+        running.kill()
+        running.wait()
 
 
 def hand_over(bed, _):
@@ -431,7 +437,6 @@ def test_one_person_holds_others_up_for_3_s_at_most(make_bed, slots, longest, wa
         for login in logins:
             login.kill()
             login.wait()
-    print(waits)
     assert max(waits) <= longest, waits
     assert slots == "auto" or max(waits) >= 2, "nobody was held up: no attack"
 
