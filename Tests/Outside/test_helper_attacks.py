@@ -209,7 +209,7 @@ def inherited(name):
         "signals blocked": lambda: signal.pthread_sigmask(signal.SIG_SETMASK, settable),
         "signals ignored": ignore,
         "a timer": lambda: signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02),
-        "a processor timer": lambda: signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001),
+        "a processor timer": lambda: signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02),
         "umask 0": lambda: os.umask(0),
         "umask 777": lambda: os.umask(0o777),
         "another folder": lambda: os.chdir("/root" if os.geteuid() == 0 else "/run"),

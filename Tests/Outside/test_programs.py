@@ -147,12 +147,14 @@ def test_su_by_root_asks_the_passcode_where_pam_asks_at_all(own):
 
 
 def log_in(*dialogue):
+    """login hangs its terminal up when it begins (Debian 13), or when it opens the session (12)."""
     child = terminal("login", "alice", user="root")
+    assert child.waitnoecho(timeout=20)  # without reading: it has begun, and asks
     prompted(child, *dialogue)
     child.sendline("echo uid=$(id -u)")
     try:
         child.expect(f"uid={uid('alice')}")
-    except pexpect.EOF:  # its vhangup closes the terminal once
+    except pexpect.EOF:
         child.expect(f"uid={uid('alice')}")
     child.sendline("exit")
     child.close()

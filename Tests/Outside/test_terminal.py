@@ -237,6 +237,14 @@ def test_in_the_background_it_waits_for_its_turn(keyed):
     shell.has_the_terminal()
 
 
+def has_ended(process):
+    """Whether or not anybody has reaped it: in a container these tests may be the first process, which does not."""
+    try:
+        return state(process) == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.mark.parametrize("typed", ["", "0471"])
 @pytest.mark.parametrize("prompt", [1, 2, 3])
 def test_a_closed_window_changes_nothing(alice, prompt, typed):
@@ -246,7 +254,7 @@ def test_a_closed_window_changes_nothing(alice, prompt, typed):
     shell.waits_hidden(typed)
     process, before = shell.process(), alice.record("alice")
     shell.child.close(force=False)
-    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    wait_for(lambda: has_ended(process))
     assert alice.record("alice") == before and alice.failures("alice") == 0
 
 
@@ -256,7 +264,7 @@ def test_a_window_closed_while_it_is_stopped(keyed):
     shell.has_the_terminal()
     process = shell.process()
     shell.child.close(force=False)
-    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    wait_for(lambda: has_ended(process))
     assert keyed.status("alice")["enrolled"] is False
 
 
@@ -268,5 +276,5 @@ def test_what_ends_it_is_not_lost_to_what_stops_it(keyed):
     os.kill(process, signal.SIGSTOP)
     for number in (signal.SIGTERM, signal.SIGTSTP, signal.SIGCONT):
         os.kill(process, number)
-    wait_for(lambda: not pathlib.Path(f"/proc/{process}").exists())
+    wait_for(lambda: has_ended(process))
     assert keyed.status("alice")["enrolled"] is False
