@@ -50,6 +50,11 @@ def test_what_is_older_than_a_source_is_refused(tree, newer):
     assert done.stderr == f"Tests/outside: .build/ship/out/passcode is older than {newer}; run debian/build first\n"
 
 
+def test_a_document_beside_the_sources_does_not_count(tree):
+    (tree / "Sources/README.md").touch()
+    assert "pytest" in run(tree).stdout
+
+
 def test_a_source_that_has_gone_counts(tree):
     (tree / INPUTS[0]).unlink()
     assert "older than Sources/passcode;" in run(tree).stderr
