@@ -146,16 +146,22 @@ def test_su_by_root_asks_the_passcode_where_pam_asks_at_all(own):
 # MARK: login
 
 
+def has_a_shell(child):
+    """What is typed while login hangs its terminal up is lost, so it is typed until the shell answers."""
+    for _ in range(30):
+        child.sendline("echo uid=$(id -u)")
+        if child.expect([r"uid=(\d+)", pexpect.TIMEOUT, pexpect.EOF], timeout=1) == 0:
+            return child.match[1]
+        time.sleep(0.1)
+    raise AssertionError(child.before)
+
+
 def log_in(*dialogue):
     """login hangs its terminal up when it begins (Debian 13), or when it opens the session (12)."""
     child = terminal("login", "alice", user="root")
     assert child.waitnoecho(timeout=20)  # without reading: it has begun, and asks
     prompted(child, *dialogue)
-    child.sendline("echo uid=$(id -u)")
-    try:
-        child.expect(f"uid={uid('alice')}")
-    except pexpect.EOF:
-        child.expect(f"uid={uid('alice')}")
+    assert has_a_shell(child) == str(uid("alice"))
     child.sendline("exit")
     child.close()
 

@@ -62,12 +62,11 @@ def test_hardening(content):
         assert missing <= {"Control flow integrity", "Branch Protection"}, program
     environment = {**os.environ, "PASSCODE_BUILD": str(folder)}
     environment.pop("PASSCODE_NAMESPACE")
-    sh(
-        TREE / "Tests/outside",
-        TREE / "Tests/Outside/test_binaries.py",
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
+    done = subprocess.run(
+        [TREE / "Tests/outside", TREE / "Tests/Outside/test_binaries.py"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
 
 
 def hardening(program):
