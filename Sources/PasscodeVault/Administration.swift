@@ -93,6 +93,14 @@ extension Vault {
     try carryOut(.removal(proven: mark), account, then: done) ?? false
   }
 
+  /// Forgets the passcode and the suspension of an account that is gone. Needs no key. For root.
+  ///
+  /// - Parameter account: one of `deletedAccounts`.
+  /// - Returns: whether there was anything to forget.
+  public func removeDeleted(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
+    try carryOut(.deletion, account, then: done) ?? false
+  }
+
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there were failures to forget; nil if not enrolled.
@@ -115,6 +123,8 @@ extension Vault {
 extension Vault {
   private enum Act {
     case removal(proven: Bytes?)
+    /// The removal of an account that is gone.
+    case deletion
     case unlocking
     /// Its beginning, or its end.
     case suspension(Bool)
@@ -133,6 +143,11 @@ extension Vault {
   private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
     switch act {
     case .removal(let mark): return try decideRemoval(account, before, mark)
+    case .deletion:
+      // Looked at again under the lock: it may be somebody's by now.
+      guard try isDeleted(account.uid, account.name, before) else { return .notEnrolled }
+      if let before, before.state == .removed, !before.suspended { return .leave }
+      return .write(Record(uid: account.uid, name: before?.name ?? account.name, generation: 0))
     case .unlocking:
       guard var record = before else { throw corrupt(account) }
       guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
