@@ -79,6 +79,7 @@ def test_conffiles(deb):
     listed = sh("tar", "-xO", "./conffiles", input=names, capture_output=True).stdout.decode().split()
     assert sorted(listed) == [
         "/etc/apparmor.d/usr.libexec.passcode-helper", "/etc/pam.d/passcode", "/etc/security/passcode.conf",
+        "/etc/shadow-maint/userdel-post.d/passcode",
     ]  # fmt: skip
 
 
