@@ -96,6 +96,14 @@ extension Vault {
     try carryOut(.removal(by: authority), account, then: done) ?? false
   }
 
+  /// Removes the passcode of an account that is gone, and that it was disabled. Needs no key. For root.
+  ///
+  /// - Parameter account: one of `deletedAccounts`.
+  /// - Returns: whether there was anything to remove.
+  public func removeDeleted(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
+    try carryOut(.deletion, account, then: done) ?? false
+  }
+
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there were failures to forget; nil if not enrolled.
@@ -120,6 +128,8 @@ extension Vault {
 extension Vault {
   private enum Act {
     case removal(by: Authority)
+    /// The removal of an account that is gone.
+    case deletion
     case unlocking(by: Authority)
     /// Or, with false, enabling.
     case disabling(Bool)
@@ -138,6 +148,11 @@ extension Vault {
   private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
     switch act {
     case .removal(let authority): return try decideRemoval(account, before, authority)
+    case .deletion:
+      // Looked at again under the lock: it may be somebody's by now.
+      guard try isDeleted(account.uid, account.name, before) else { return .notEnrolled }
+      if let before, before.state == .removed, !before.disabled { return .leave }
+      return .write(Record(uid: account.uid, name: before?.name ?? account.name, generation: 0))
     case .unlocking(let authority):
       guard var record = before else { throw corrupt(account) }
       guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }

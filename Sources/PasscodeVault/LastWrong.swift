@@ -63,11 +63,10 @@ struct LastWrong {
     } catch {
       guard error == .noEntry else { throw error }
     }
-    let owner = serviceAccount()
     let folder = try RunFolder.open(access)
     let file = try folder.open(Bytes(path[(RunFolder.path.count + 1)...]), .create(mode: 0o600))
-    if let owner, access == .root { try file.setOwner(owner.uid, group: 0) }
-    if owner != nil { try file.setMode(0o660) }
+    try file.setMode(0o600)
+    if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: 0) }
     return file
   }
 }

@@ -1,7 +1,8 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't.
+/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't;
+/// the service account's alone.
 enum RunFolder {
   static var path: Bytes { Bytes(text: "/run/passcode") }
 
@@ -15,8 +16,8 @@ enum RunFolder {
     try makeDirectory(path, mode: 0o700)
     let folder = try Descriptor.open(path, .directory)
     if let owner = serviceAccount() {
+      try folder.setMode(0o700)
       try folder.setOwner(owner.uid, group: 0)
-      try folder.setMode(0o2770)
     }
     return folder
   }

@@ -8,6 +8,9 @@ internal import PasscodeSystem
 ///
 /// Root's own record MUST be root's, and not the service account's: whoever took that over could make one.
 /// test_identity.py
+///
+/// Directory and records MUST be their owner's alone (0700, 0600): root reaches them by CAP_DAC_OVERRIDE, and a
+/// group could set the count of failures back. test_tool.py, test_access.py
 struct Store: ~Copyable {
   private let directory: Descriptor
   private let status: FileStatus
@@ -35,11 +38,11 @@ struct Store: ~Copyable {
     guard case .missing = try trust.open(path) else { return false }
     do throws(Errno) {
       let owner = configuration.access == .root ? serviceAccount() : nil
-      try makeDirectory(path, mode: owner == nil ? 0o700 : 0o2770)
+      try makeDirectory(path, mode: 0o700)
       guard let owner else { return true }
       let directory = try Descriptor.open(path, .directory)
+      try directory.setMode(0o700)
       try directory.setOwner(owner.uid, group: 0)
-      try directory.setMode(0o2770)
       return true
     } catch {
       throw Fault(.store, at: path, Text(error.text))
@@ -52,23 +55,31 @@ struct Store: ~Copyable {
       return try directory.open(name(uid), .readWrite)
     } catch {
       if error == .noEntry { return nil }
-      throw fault(uid, error == .symbolicLink ? "must not be a symbolic link" : Text(error.text))
+      throw fault(uid, problem(error))
+    }
+  }
+
+  private func problem(_ error: Errno) -> Text {
+    switch error {
+    case .symbolicLink: "must not be a symbolic link"
+    case .denied where access == .root: Trust.deniedToRoot
+    default: Text(error.text)
     }
   }
 
   /// Makes the file of a uid, holding `content`, if there is none.
   func create(_ uid: UInt32, content: Bytes) throws(Fault) {
-    do throws(Errno) { try createFile(name(uid), content: content, isShared: uid != 0) } catch {
+    let owner = uid == 0 ? 0 : status.owner
+    do throws(Errno) { try createFile(name(uid), content: content, owner: owner) } catch {
       throw fault(uid, Text(error.text))
     }
   }
 
   /// The file appears whole, under its name, or not at all.
-  private func createFile(_ name: Bytes, content: Bytes, isShared: Bool = true) throws(Errno) {
-    let isShared = isShared && status.mode & 0o020 != 0
+  private func createFile(_ name: Bytes, content: Bytes, owner: UInt32) throws(Errno) {
     let file = try directory.createNameless(mode: 0o600)
-    if isShared { try file.setOwner(status.owner, group: 0) }
-    try file.setMode(isShared ? 0o660 : 0o600)
+    try file.setMode(0o600)
+    if access == .root { try file.setOwner(owner, group: 0) }
     try file.write(content, at: 0)
     try file.sync()
     do throws(Errno) {
@@ -94,7 +105,7 @@ struct Store: ~Copyable {
     } catch {
       if error != .noEntry { throw error }
     }
-    try createFile(name, content: content)
+    try createFile(name, content: content, owner: status.owner)
     return try directory.open(name, .readWrite)
   }
 
@@ -132,6 +143,16 @@ struct Store: ~Copyable {
       if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
     }
     return ascending(uids)
+  }
+
+  /// Whether a group can write the directory or a record: as older versions made them, for the group root.
+  func isSharedWithGroup() throws(Fault) -> Bool {
+    if status.mode & 0o020 != 0 { return true }
+    for uid in try uids() {
+      let file = try? FileStatus.of(Text("\(path)/\(uid)").bytes)
+      if let file, file.mode & 0o020 != 0 { return true }
+    }
+    return false
   }
 
   /// Bit by bit, from the lowest one: the standard library's sort would be 5 kB of the tool.

@@ -90,6 +90,10 @@ struct Trust {
   private static var foreignStore: Text {
     "belongs to somebody else than _passcode; run: chown _passcode:root"
   }
+  /// A service whose unit takes the capability from it, or one that is confined.
+  static var deniedToRoot: Text {
+    "root is denied access: the program lacks CAP_DAC_OVERRIDE, or is confined; see pam_passcode(8)"
+  }
   private static var writable: Text { "others than its owner can write there; run: chmod go-w" }
 
   /// What is wrong with the open file; nil: nothing.
@@ -100,7 +104,7 @@ struct Trust {
     guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
       return subject == .store ? Trust.foreignStore : Trust.foreign
     }
-    // The store's group is root's, and root writes there as its group: without any capability.
+    // Stores were root's group's, too, once: they go on working, and `Vault.warnings` tells of it.
     let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0
     guard status.mode & 0o022 & ~allowed == 0 else { return Trust.writable }
     return subject == .key && status.mode & 0o004 != 0 ? "everybody can read it; run: chmod o-r" : nil
@@ -111,6 +115,7 @@ struct Trust {
     case .symbolicLink: "must not be a symbolic link"
     case .notDirectory: "must be a directory, not a link or a file"
     case .denied where access == .service: "_passcode can't read it; see passcode-helper(8)"
+    case .denied where access == .root: Trust.deniedToRoot
     default: Text(error.text)
     }
   }

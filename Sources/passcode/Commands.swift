@@ -7,7 +7,8 @@ internal import PasscodeVault
 func runEnroll(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).enroll() }
 func runChange(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).change() }
 func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
-  try Direct(session, orGone: true).remove()
+  if let deleted = try DeletedAccount(session) { return try deleted.remove() }
+  return try Direct(session).remove()
 }
 func runUnlock(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).unlock() }
 func runDisable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).disable(true) }
@@ -57,6 +58,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
     throw Failure(.usage, "usage: passcode key init|status; see passcode key --help")
   }
   try reporting { () throws(Fault) in try vault.checkKeyServes() }
+  for warning in try reporting({ () throws(Fault) in try vault.warnings() }) { complain(warning) }
   session.say("\(path): in order.")
   return .done
 }

@@ -9,15 +9,10 @@ final class Direct {
   let vault: Vault
   let account: Account
 
-  /// - Parameter orGone: the number of an account that is gone will do, too.
-  init(_ session: Session, orGone: Bool = false) throws(Failure) {
+  init(_ session: Session) throws(Failure) {
     self.session = session
     vault = try session.vault()
-    if orGone, let gone = session.accountThatIsGone(vault) {
-      account = gone
-    } else {
-      account = try session.account()
-    }
+    account = try session.account()
     guard vault.configuration.access == .root || account.uid == session.process.real else {
       throw .otherPerson
     }

@@ -79,16 +79,6 @@ struct Session {
     Vault(configuration, try startSodium()) { complain(Text($0)) }
   }
 
-  /// For root, by its number: deleting an account leaves its record, and while one is there no new key can be made.
-  func accountThatIsGone(_ vault: Vault) -> Account? {
-    guard vault.configuration.access == .root, let name = operands.first, let number = decimal(name[...]),
-      number < UInt64(UInt32.max)
-    else { return nil }
-    let uid = UInt32(number)
-    guard Account.named(name) == .unknown, Account.numbered(uid) == .unknown else { return nil }
-    return Account(uid: uid, gid: uid, name: name)
-  }
-
   /// Root learns who is in the way.
   func namingHolder(_ failure: Failure) -> Failure {
     guard process.real == 0, let vault = try? vault(), let account = try? account(),

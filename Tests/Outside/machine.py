@@ -68,7 +68,6 @@ class Machine(Bed):
         PROOF.chmod(0o644)
         RUN.mkdir(mode=0o700)
         shutil.chown(RUN, ACCOUNT, "root")
-        RUN.chmod(0o2770)
         self.configure(**options)
         self.service()
         self._first_line = len(journal.lines())

@@ -71,7 +71,7 @@ def test_another_users_name_is_refused_without_a_prompt(own, name):
 def test_the_record_stays_the_accounts(own):
     own.authenticate("alice", WRONG[0], **ALICE)
     status = own.record_file("alice").stat()
-    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid("_passcode"), 0, 0o660)
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid("_passcode"), 0, 0o600)
 
 
 def test_a_bad_configuration_is_said_so(own):

@@ -231,7 +231,7 @@ def test_what_is_inherited_changes_nothing(own, name):
     assert verify(preexec_fn=inherited(name)).kind == GRANTED
     assert verify(WRONG[0], preexec_fn=inherited(name)).kind == WRONG_ONE
     status = own.record_file("alice").stat()
-    assert (status.st_mode & 0o7777, status.st_size, own.failures("alice")) == (0o660, 8192, 1)
+    assert (status.st_mode & 0o7777, status.st_size, own.failures("alice")) == (0o600, 8192, 1)
 
 
 @pytest.mark.parametrize(

@@ -137,11 +137,11 @@ def test_without_a_memory_everything_works_and_counts(usual, kind):
 def test_the_memory_is_nobody_elses_and_tells_nothing(usual):
     usual.authenticate("alice", WRONG[0])
     usual.authenticate("alice", WRONG[0])
-    assert MEMORY.stat().st_mode & 0o007 == 0
+    assert MEMORY.stat().st_mode & 0o077 == 0
     files = [path for path in MEMORY.rglob("*") if path.is_file()]
     assert files, "nothing is remembered"
     for path in files:
-        assert path.stat().st_mode & 0o007 == 0
+        assert path.stat().st_mode & 0o077 == 0
         assert WRONG[0].encode() not in path.read_bytes()
 
 

@@ -151,10 +151,10 @@ def service_account():
         subprocess.run(["userdel", "--force", "_passcode"], check=True)
 
 
-def test_a_store_with_the_service_account_is_its_and_roots(bed):
+def test_a_store_with_the_service_account_is_its_alone(bed):
     with service_account() as account:
         bed.enroll("alice", "0471")
-        for path, mode in ((bed.store, 0o2770), (bed.record_file("alice"), 0o660)):
+        for path, mode in ((bed.store, 0o700), (bed.record_file("alice"), 0o600)):
             status = path.stat()
             assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (account.pw_uid, 0, mode)
         key = bed.key.stat()

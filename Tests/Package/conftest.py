@@ -62,12 +62,14 @@ def deb(built):
 
 @pytest.fixture(scope="session")
 def other_version(deb):
-    """The same package under another version: for upgrades and downgrades."""
+    """The same package under another version: for upgrades and downgrades; `change`: what else it has otherwise."""
 
     @functools.cache
-    def make(version):
+    def make(version, change=None):
         folder = machines.MACHINES / f"version-{version}"
         machines.sh("dpkg-deb", "-R", deb, folder)
+        if change:
+            change(folder)
         control = folder / "DEBIAN/control"
         text = control.read_text()
         control.write_text(

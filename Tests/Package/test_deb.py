@@ -86,7 +86,7 @@ def test_symbols_are_in_a_package_of_their_own(built, content):
 
 
 def test_size(deb, content):
-    """Without symbols. An aim of 250 kB isn't reached; this keeps it from growing."""
+    """Without symbols."""
     size = int(output("dpkg-deb", "-f", deb, "Installed-Size"))
     print(
         f"installed: {size} KiB, of these {sum((content / name).stat().st_size for name in PROGRAMS)} bytes of programs"

@@ -72,7 +72,7 @@ def test_polkit(alice):
 
 def test_units_and_folders(guest):
     assert guest.run("systemctl --failed --no-legend") == ""
-    assert guest.run("stat -c '%A %U %G' /run/passcode") == "drwxrws--- _passcode root\n"
+    assert guest.run("stat -c '%A %U %G' /run/passcode") == "drwx------ _passcode root\n"
 
 
 # MARK: The power goes

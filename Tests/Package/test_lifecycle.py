@@ -64,7 +64,7 @@ def test_installing_enables_nothing(fresh, deb):
 def test_who_may_read_what(fresh, deb):
     fresh.install(deb)
     assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)
-    assert owner(fresh, STORE) == ("_passcode", "root", 0o2770)
+    assert owner(fresh, STORE) == ("_passcode", "root", 0o700)
     assert owner(fresh, KEY) == ("root", "_passcode", 0o440)
     assert owner(fresh, "etc/security/passcode.conf") == ("root", "root", 0o644)
     module = next(fresh.path.glob("usr/lib/*/security/pam_passcode.so"))
@@ -79,6 +79,7 @@ def test_conffiles(deb):
     listed = sh("tar", "-xO", "./conffiles", input=names, capture_output=True).stdout.decode().split()
     assert sorted(listed) == [
         "/etc/apparmor.d/usr.libexec.passcode-helper", "/etc/pam.d/passcode", "/etc/security/passcode.conf",
+        "/etc/shadow-maint/userdel-post.d/passcode",
     ]  # fmt: skip
 
 
@@ -100,6 +101,39 @@ def test_an_override_of_the_administrator_s_stays(fresh, deb):
     fresh.run("dpkg-statoverride", "--add", "root", "kiosk", "0750", f"/{HELPER}")
     fresh.install(deb)
     assert owner(fresh, HELPER) == ("root", "kiosk", 0o750)
+
+
+def test_a_program_in_the_place_of_a_diverted_helper_gets_no_bits(fresh, deb):
+    """It is the administrator's, and nobody knows what it does."""
+    fresh.install(deb)
+    real = f"/{HELPER}.real"
+    fresh.run("dpkg-divert", "--local", "--rename", "--divert", real, "--add", f"/{HELPER}")
+    (fresh.path / HELPER).write_text("#!/bin/sh\n")
+    (fresh.path / HELPER).chmod(0o755)
+    fresh.install(deb)
+    assert owner(fresh, HELPER) == ("root", "root", 0o755)
+
+
+def test_members_of_the_group_are_told_of(fresh, deb):
+    """They can read the machine key. The group root has no part in it."""
+    fresh.run("usermod", "--append", "--groups", "root", "alice")
+    assert "members" not in fresh.install(deb)
+    for name in ("alice", "bob"):
+        fresh.run("usermod", "--append", "--groups", "_passcode", name)
+    said = fresh.install(deb)
+    assert "members of the group _passcode can read the machine key: alice,bob\n" in said
+
+
+def test_the_runtime_directory_is_made_alike_at_boot_and_by_the_first_attempt(fresh, deb):
+    fresh.install(deb)
+    fresh.enroll()
+    fresh.run("rm", "-rf", "/run/passcode")
+    fresh.run("passcode", "verify", "alice", "--stdin", input="918273\n", status=1)
+    made = (fresh.inside / "run/passcode").stat()
+    assert owner(fresh, fresh.inside / "run/passcode") == ("_passcode", "root", 0o700) and made.st_size
+    (configuration,) = (fresh.path / "usr/lib/tmpfiles.d").glob("*passcode*")
+    lines = [line.split() for line in configuration.read_text().splitlines() if not line.startswith("#")]
+    assert lines == [["d", "/run/passcode", "0700", "_passcode", "root", "-"]]
 
 
 def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
@@ -145,7 +179,7 @@ def test_a_store_that_is_missing_is_made_beside_its_key(fresh, deb):
     (fresh.path / STORE).rename(fresh.path / "var/lib/away")
     assert "passcode key init" in fresh.run("passcode", "key", "status", status=7)
     assert "/var/lib/passcode: made." in fresh.run("passcode", "key", "init")
-    assert owner(fresh, STORE) == ("_passcode", "root", 0o2770)
+    assert owner(fresh, STORE) == ("_passcode", "root", 0o700)
     fresh.enroll()
 
 
@@ -193,6 +227,68 @@ def test_another_version_keeps_everything(fresh, deb, other_version, first, then
     assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)
     assert fresh.state()["failures"] == 1
     passcode_works(fresh)
+
+
+def other_profile(folder):
+    path = folder / "usr/share/pam-configs/passcode"
+    path.write_text(path.read_text().replace("]\tpam_passcode.so", "]\tpam_passcode.so quiet"))
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_changed_profile_comes_with_the_upgrade(fresh, deb, other_version, enabled):
+    """Where it is enabled, and only there."""
+    fresh.install(deb)
+    fresh.enroll()
+    if enabled:
+        fresh.enable()
+    fresh.install(other_version("0.9.9", other_profile))
+    lines = re.findall(r"pam_passcode\.so.*", (fresh.path / "etc/pam.d/common-auth").read_text())
+    assert [line.strip() for line in lines] == (["pam_passcode.so quiet"] if enabled else [])
+
+
+def make_older(machine):
+    """The modes of a build that let the group root write the store; root's own record was never so."""
+    machine.run("dpkg-statoverride", "--remove", f"/{STORE}")
+    machine.run("dpkg-statoverride", "--update", "--add", "_passcode", "root", "2770", f"/{STORE}")
+    for folder in (f"/{STORE}", "/run/passcode"):
+        machine.run("find", folder, "-user", "_passcode", "-type", "f", "-exec", "chmod", "660", "{}", "+")
+        machine.run("chmod", "2770", folder)
+    assert owner(machine, STORE) == ("_passcode", "root", 0o2770)
+
+
+def test_an_upgrade_takes_the_store_from_the_group_root(fresh, deb):
+    fresh.install(deb)
+    for user in ("root", "alice", "bob"):
+        fresh.enroll(user)
+        fresh.run("passcode", "verify", user, "--stdin", input="918273\n", status=1)
+    make_older(fresh)
+    assert fresh.run("passcode", "key", "status").count("the group root can write there") == 2
+    fresh.enable()
+    passcode_works(fresh)
+    assert "warning" not in fresh.install(deb)
+    for folder in (fresh.path / STORE, fresh.inside / "run/passcode"):
+        assert owner(fresh, folder) == ("_passcode", "root", 0o700)
+        for path in folder.iterdir():
+            assert owner(fresh, path)[2] == 0o600, path
+    assert {path.name: owner(fresh, path)[0] for path in (fresh.path / STORE).iterdir()} == {
+        "0": "root", "1000": "_passcode", "1001": "_passcode", "places": "_passcode",
+    }  # fmt: skip
+    assert "_passcode root 700 /var/lib/passcode\n" in fresh.run("dpkg-statoverride", "--list")
+    assert "warning" not in fresh.run("passcode", "key", "status")
+    passcode_works(fresh)
+
+
+def test_an_administrator_s_override_of_the_store_stays(fresh, deb):
+    """What is then open to the group, "key status" tells."""
+    fresh.install(deb)
+    fresh.enroll()
+    fresh.run("passcode", "verify", "alice", "--stdin", input="918273\n", status=1)
+    make_older(fresh)
+    fresh.run("dpkg-statoverride", "--remove", f"/{STORE}")
+    fresh.run("dpkg-statoverride", "--update", "--add", "_passcode", "root", "0770", f"/{STORE}")
+    assert "warning: /var/lib/passcode: the group root can write there" in fresh.install(deb)
+    assert owner(fresh, STORE)[:2] == ("_passcode", "root") and owner(fresh, STORE)[2] & 0o777 == 0o770
+    assert "_passcode root 770 /var/lib/passcode\n" in fresh.run("dpkg-statoverride", "--list")
 
 
 # MARK: Removal
@@ -304,10 +400,43 @@ def test_not_removed_while_a_line_would_let_nobody_in(fresh, deb):
         kiosk.write_text(f"auth required pam_unix.so\n{line}\n")
         said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
         assert "not removed" in said and "again: auth required pam_passcode.so" in said, line
+    # In the vendor's folder, where libpam looks, too.
+    kiosk.unlink()
+    vendor = fresh.path / "usr/lib/pam.d"
+    vendor.mkdir(exist_ok=True)
+    (vendor / "kiosk").write_text(f"{LOCKING[0]}\n")
+    said = fresh.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+    assert "not removed" in said and "  /usr/lib/pam.d/kiosk: auth required pam_passcode.so" in said
+    (vendor / "kiosk").unlink()
     kiosk.write_text(f"#{INCLUDING[0]}\n{LOCKING[0]}\n")
     kiosk.rename(kiosk.with_suffix(".bak"))
     (fresh.path / "etc/pam.d/common-auth.bak").write_text(LOCKING[0])
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")
+
+
+DIRECTORY = """Name: a directory's passwords
+Default: yes
+Priority: 10
+Auth-Type: Primary
+Auth:
+	[success=end default=ignore]	pam_directory.so use_first_pass
+Auth-Initial:
+	[success=end default=ignore]	pam_directory.so
+"""
+
+
+def test_removed_where_the_one_after_it_takes_what_the_first_has_asked_for(machine):
+    """In common-auth pam-auth-update writes anew who asks: without the passcode that is the next one."""
+    (machine.path / "usr/share/pam-configs/directory").write_text(DIRECTORY)
+    (unix,) = machine.path.glob("usr/lib/*/security/pam_unix.so")
+    shutil.copy(unix, unix.with_name("pam_directory.so"))
+    (machine.path / "usr/share/pam-configs/unix").unlink()
+    machine.run("pam-auth-update", "--package")
+    common = machine.path / "etc/pam.d/common-auth"
+    assert re.search(r"pam_passcode\.so.*\n.*pam_directory\.so use_first_pass", common.read_text())
+    machine.run("apt-get", "remove", "-y", "libpam-passcode")
+    assert "use_first_pass" not in common.read_text()
+    only_the_password_is_asked(machine)
 
 
 def test_not_without_a_chroot(fresh, deb, tmp_path):

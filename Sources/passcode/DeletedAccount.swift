@@ -1,0 +1,36 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode remove` of an account that was deleted, for root: by its name, or by the number that `list` shows. While
+/// its passcode is there no new key can be made, and whoever gets both its name and its number would inherit it.
+struct DeletedAccount {
+  private let session: Session
+  private let vault: Vault
+  private let name: Bytes
+
+  /// nil: there is such an account, or the caller isn't root.
+  init?(_ session: Session) throws(Failure) {
+    guard session.process.effective == 0, let name = session.operands.first, Account.named(name) == .unknown
+    else { return nil }
+    vault = try session.vault()
+    self.session = session
+    self.name = name
+  }
+
+  func remove() throws(Failure) -> ExitStatus {
+    var removed = false
+    for account in try reporting({ () throws(Fault) in try vault.deletedAccounts(name) }) {
+      let isNews = try reporting { () throws(Fault) in
+        try vault.removeDeleted(account, then: { session.note(.removed, account) })
+      }
+      guard isNews else { continue }
+      removed = true
+      session.say(.removed, account)
+    }
+    guard removed else {
+      throw Failure(.notEnrolled, "no account \(printable(name)), and no passcode of a deleted one")
+    }
+    return .done
+  }
+}
