@@ -7,7 +7,7 @@ complete -c passcode -n __fish_use_subcommand -a change -d 'ask the old passcode
 complete -c passcode -n __fish_use_subcommand -a remove -d 'forget the passcode'
 complete -c passcode -n __fish_use_subcommand -a unlock -d 'end a lock after too many failures'
 complete -c passcode -n __fish_use_subcommand -a disable -d 'disable a passcode without removing it'
-complete -c passcode -n __fish_use_subcommand -a enable -d 'end a suspension'
+complete -c passcode -n __fish_use_subcommand -a enable -d 'enable a disabled passcode again'
 complete -c passcode -n __fish_use_subcommand -a status -d 'say whether a passcode is set, and its state'
 complete -c passcode -n __fish_use_subcommand -a list -d 'the state of everybody enrolled'
 complete -c passcode -n __fish_use_subcommand -a verify -d 'one attempt, counted like any other'
