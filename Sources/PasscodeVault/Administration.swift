@@ -11,11 +11,21 @@ extension Vault {
   /// Sets the passcode in the secrets' field `code` as the account's, whatever was there before; ends
   /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
   ///
-  /// - Precondition: the field holds an `Answer.passcode` of a configured length.
   /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
   /// passcode an administrator's.
+  ///
+  /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.
   public func enroll(
     _ account: Account, _ secrets: inout Secrets, by authority: Authority, then done: (() -> Void)? = nil
+  ) throws(EnrolmentError) {
+    let choice: Choice
+    do throws(Fault) { choice = try judge(account, secrets) } catch { throw .fault(error) }
+    if case .refused(let refusal) = choice { throw .refused(refusal) }
+    do throws(Fault) { try write(account, &secrets, authority, done) } catch { throw .fault(error) }
+  }
+
+  private func write(
+    _ account: Account, _ secrets: inout Secrets, _ authority: Authority, _ done: (() -> Void)?
   ) throws(Fault) {
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")

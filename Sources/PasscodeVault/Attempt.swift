@@ -5,7 +5,7 @@ public import PasscodeSystem
 //  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, hashing slot, memory, charge, hash,
 //     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
 //     unavailable and stays charged; only a completed mismatch is wrong.       test_module.py, test_crash.py
-//  1  Only for one's own account or by real root: `Permit`.                     test_module.py
+//  1  Only for one's own account or by real root: `Gate`.                       test_module.py
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the typing.                     test_parallel.py
 //  4  The charge is durable before Argon2 starts.                               test_syscalls.py
@@ -22,9 +22,9 @@ public import PasscodeSystem
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
 //     `HashingSlots`.                                                           test_hashing_slots.py
 
-/// One login: what is open from the look before the prompt to the attempt after it. Nothing is locked in
+/// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
-public struct Login: ~Copyable {
+public struct DirectLogin: Login, ~Copyable {
   private let vault: Vault
   private let account: Account
   private let service: Bytes
@@ -42,8 +42,6 @@ public struct Login: ~Copyable {
     store = try Store.open(vault.configuration)
   }
 
-  /// What can be said without a passcode: the refusal there is now, or nil if asking for one makes sense.
-  ///
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
   /// the attempt decides.
   public mutating func look(_ secrets: inout Secrets) -> Verdict? {
@@ -64,9 +62,6 @@ public struct Login: ~Copyable {
     }
   }
 
-  /// One attempt with the passcode in the secrets' field `code`.
-  ///
-  /// - Precondition: the field holds an `Answer.passcode`.
   public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {

@@ -6,7 +6,7 @@ public enum Authority: Equatable, Sendable {
   case direct
   /// The account's password was proven.
   case password
-  /// The old passcode was proven: `Login.provenMark`. If the credential is another one by now, nothing is done.
+  /// The old passcode was proven: `DirectLogin.provenMark`. If the credential is another one by now, nothing is done.
   case passcode(Bytes)
 
   var provenMark: Bytes? {

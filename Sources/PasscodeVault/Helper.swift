@@ -100,28 +100,26 @@ public enum Helper {
   }
 }
 
-/// `Login`'s questions, asked by way of the helper.
-public struct HelperLogin: ~Copyable {
+/// A login of a process that doesn't reach the store.
+public struct HelperLogin: Login, ~Copyable {
   private let uid: UInt32
   private let conditions: HelperRequest.Conditions
   private let service: Bytes
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
 
-  /// - Parameter service: as for `Login`.
+  /// - Parameter service: as for `DirectLogin`.
   public init(_ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes) {
     uid = permit.account.uid
     self.conditions = conditions
     self.service = Record.serviceName(service)
   }
 
-  /// As `Login.look`.
-  public mutating func look(_ secrets: borrowing Secrets) -> Verdict? {
+  public mutating func look(_ secrets: inout Secrets) -> Verdict? {
     verdict(.look, secrets)
   }
 
-  /// As `Login.attempt`, with the passcode in the field `code`.
-  public mutating func attempt(_ secrets: borrowing Secrets) -> Verdict {
+  public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
     verdict(.verify, secrets) ?? .unavailable(Helper.senseless)
   }
 

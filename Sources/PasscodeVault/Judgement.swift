@@ -2,11 +2,19 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Vault {
-  /// Why the passcode in the secrets' field `code` is a weak choice for the account, or nil if it isn't one; the one
-  /// question wherever a passcode is chosen. A passcode in the field `old` is what it replaces.
+  /// Whether the passcode in the secrets' field `code` may be chosen: the one question wherever that is done. A passcode
+  /// in the field `old` is what it replaces.
+  ///
+  /// `enroll` asks it, too; programs ask before, to tell a person at once.
   ///
   /// - Throws: a fault if the administrator's list can't be read whole: it would refuse less than it says.
-  public func weakness(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Weakness? {
+  public func judge(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Choice {
+    guard policy.lengths.allow(secrets.count(.code)) else { return .refused(.length) }
+    guard let weakness = try weakness(account, secrets) else { return .accepted }
+    return policy.weak == .refuse ? .refused(.weak(weakness)) : .easy(weakness)
+  }
+
+  private func weakness(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Weakness? {
     guard policy.weak != .allow else { return nil }
     let surroundings = try surroundings(account)
     guard secrets.count(.old) > 0 else { return secrets.read(.code) { Weakness.of($0, in: surroundings) } }

@@ -6,108 +6,100 @@ internal import PasscodeVault
 struct Authentication {
   private let pam: PAM
   private let arguments: [Bytes]
-  private let process: ProcessIdentity
+  private let origin: LoginOrigin
 
   init(_ pam: PAM, _ arguments: [Bytes]) {
     self.pam = pam
     self.arguments = arguments
-    // Since polkit 127 its helper is root's, and serves whoever connects; its PAM_RUSER is the account itself.
-    process = .current(peers: pam.item(.service, is: "polkit-1"))
+    origin = LoginOrigin(
+      service: pam.item(.service) ?? [], requester: pam.item(.requester) ?? [],
+      remoteHost: pam.item(.remoteHost) ?? [], terminal: pam.item(.terminal) ?? [])
   }
 
   func result() -> Result {
     var door = Options().door
     var user: Bytes?
-    switch outcome(&door, &user) {
-    case .verdict(let verdict): return answer(verdict, door, user: user)
-    case .other(let result): return result
+    do throws(Interruption) {
+      return answer(try verdict(&door, &user), door, user: user)
+    } catch {
+      return error.result
     }
   }
 
-  private enum Outcome {
-    case verdict(Verdict)
-    /// Nothing to log and nothing to say.
-    case other(Result)
+  /// An end without a verdict: nothing to log and nothing to say.
+  private struct Interruption: Error {
+    let result: Result
   }
 
-  private func outcome(_ door: inout Options.Door, _ user: inout Bytes?) -> Outcome {
-    do throws(Fault) {
-      let configuration = try load()
-      door = configuration.options.door
-      switch pam.user() {
-      case .refused(let result): return .other(result)
-      case .named(let name):
-        user = name
-        return try outcome(name, configuration)
-      }
-    } catch {
-      return .verdict(.unavailable(error))
+  private func verdict(_ door: inout Options.Door, _ user: inout Bytes?) throws(Interruption) -> Verdict {
+    let configuration: Configuration
+    do throws(Fault) { configuration = try load() } catch { return .unavailable(error) }
+    door = configuration.options.door
+    switch pam.user() {
+    case .refused(let result): throw Interruption(result: result)
+    case .named(let name):
+      user = name
+      return try verdict(name, configuration)
     }
   }
 
   private func load() throws(Fault) -> Configuration {
     // There a password proves who may set a passcode: a passcode is no proof.
-    if pam.item(.service, is: PasswordService.name) {
+    if origin.service.spells(PasswordService.name) {
       throw Fault(
         .configuration, "\(PasswordService.path) proves passwords: take pam_passcode's line out of it")
     }
     let line: ModuleLine
     do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
-    return try Configuration.load(line, process)
+    return try Configuration.load(line, origin.process)
   }
 
-  /// Whose passcode, and whether it may be used by this caller from here.
-  private func outcome(_ user: Bytes, _ configuration: Configuration) throws(Fault) -> Outcome {
-    if configuration.options.door.remote == .deny, isRemote { return .verdict(.notPermitted(.remote)) }
-    switch Account.named(user) {
-    // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
-    case .unknown: return .other(.unknownUser)
-    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
-    case .found(let account):
-      guard let permit = Permit.check(account, process, requester: pam.item(.requester)) else {
-        return .verdict(.notPermitted(.otherAccount))
-      }
-      return try outcome(permit, user, configuration)
+  private func verdict(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Verdict {
+    let rules = LoginRules(configuration.options.door)
+    let admission: Gate.Admission
+    do throws(Fault) {
+      admission = try Gate.admit(user: user, origin, rules, configuration.access)
+    } catch {
+      return .unavailable(error)
+    }
+    if rules.wantsLogin, let account = admission.account { pam.note(waitingForLogin: account.uid) }
+    switch admission {
+    case .unknownUser: throw Interruption(result: .unknownUser)
+    case .refused(let reason, _): return .notPermitted(reason)
+    case .admitted(let permit): return try verdict(permit, user, configuration)
     }
   }
 
-  /// sshd says so by PAM_RHOST, and before it knows the host by its PAM_TTY.
-  private var isRemote: Bool {
-    if let host = pam.item(.remoteHost), !host.isEmpty { return true }
-    return pam.item(.terminal, is: "ssh")
-  }
-
-  private func outcome(
+  /// By the store, or by the helper where this process can't reach that.
+  private func verdict(
     _ permit: Permit, _ user: Bytes, _ configuration: Configuration
-  ) throws(Fault) -> Outcome {
-    let door = configuration.options.door
-    if door.firstLogin == .deny {
-      pam.note(waitingForLogin: permit.account.uid)
-      let mark = LoginMark(permit.account, configuration.access)
-      if configuration.access != .helper, !mark.isSet { return .verdict(.notPermitted(.firstLogin)) }
-    }
+  ) throws(Interruption) -> Verdict {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-      throw Fault(.memory, "no memory for a passcode")
+      return .unavailable(Fault(.memory, "no memory for a passcode"))
     }
-    if configuration.access == .helper { return outcomeByHelper(permit, configuration, user, &secrets) }
-    let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
-    var login = try Login(vault, permit, service: pam.item(.service) ?? [])
-    if let refusal = login.look(&secrets) { return .verdict(refusal) }
-    if let result = ask(user, door, &secrets) { return .other(result) }
-    return .verdict(login.attempt(&secrets))
+    let door = configuration.options.door
+    if configuration.access == .helper {
+      let conditions = HelperRequest.Conditions(
+        wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
+      return try verdict(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
+    }
+    let login: DirectLogin
+    do throws(Fault) {
+      let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
+      login = try DirectLogin(vault, permit, service: origin.service)
+    } catch {
+      return .unavailable(error)
+    }
+    return try verdict(login, user, door, &secrets)
   }
 
-  /// For hosts without root.
-  private func outcomeByHelper(
-    _ permit: Permit, _ configuration: Configuration, _ user: Bytes, _ secrets: inout Secrets
-  ) -> Outcome {
-    let door = configuration.options.door
-    let conditions = HelperRequest.Conditions(
-      wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
-    var login = HelperLogin(permit, conditions, service: pam.item(.service) ?? [])
-    if let refusal = login.look(secrets) { return .verdict(refusal) }
-    if let result = ask(user, door, &secrets) { return .other(result) }
-    return .verdict(login.attempt(secrets))
+  private func verdict<Way: Login & ~Copyable>(
+    _ login: consuming Way, _ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets
+  ) throws(Interruption) -> Verdict {
+    var login = login
+    return try login.run(&secrets) { secrets throws(Interruption) in
+      if let result = ask(user, door, &secrets) { throw Interruption(result: result) }
+    }
   }
 
   /// The one prompt; what was typed goes into the secrets' field `code`.
@@ -196,8 +188,8 @@ struct Authentication {
   private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
-    line.add("service", pam.item(.service))
-    line.add("ruid", UInt64(process.real))
+    line.add("service", origin.service)
+    line.add("ruid", UInt64(origin.process.real))
     line.add("tty", pam.item(.terminal))
     line.add("rhost", pam.item(.remoteHost))
     line.add("ruser", pam.item(.requester))

@@ -2,7 +2,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// From a request to its reply: who asks, what proves it, becoming `_passcode`, the deed.
+/// From a request to its reply: who asks, what proves it, becoming `_passcode`, the act.
 struct Service: ~Copyable {
   private let caller: ProcessIdentity
   private let sodium: Sodium
@@ -46,9 +46,6 @@ struct Service: ~Copyable {
       return HelperReply(.notPermitted)
     }
     let account = try account(request.head.uid)
-    guard let permit = Permit.check(account, caller, requester: nil) else {
-      return HelperReply(.notPermitted)
-    }
     let configuration = try Configuration.loadForService(
       isSecondFactor: request.head.conditions.isSecondFactor)
     if let password = request.takePassword() {
@@ -63,7 +60,7 @@ struct Service: ~Copyable {
       looked = account.uid
     }
     HelperService.limitTime(seconds: 140)
-    return try act(permit, configuration, &request)
+    return try act(account, configuration, &request)
   }
 
   /// The account that this process was given by the setuid and setgid bits, and must become.
@@ -85,19 +82,25 @@ struct Service: ~Copyable {
   }
 
   private func act(
-    _ permit: Permit, _ configuration: Configuration, _ request: inout Request
+    _ account: Account, _ configuration: Configuration, _ request: inout Request
   ) throws(Fault) -> HelperReply {
+    var rules = LoginRules()
+    rules.wantsLogin = request.head.conditions.wantsLogin
+    let origin = LoginOrigin(caller, service: request.service)
+    let permit: Permit
+    switch Gate.admit(account, origin, rules, .service) {
+    case .admitted(let given): permit = given
+    case .refused(let reason, _): return HelperReply(verdict: .notPermitted(reason))
+    case .unknownUser: return HelperReply(.notPermitted)
+    }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0) }
-    let deed = Deed(vault, permit, service: request.service)
+    let handler = RequestHandler(vault, permit, service: request.service)
     let operation = request.head.operation
-    if !operation.row.isForDisabled, try vault.status(permit.account).state == .disabled {
+    if !operation.row.isForDisabled, try vault.status(account).state == .disabled {
       return HelperReply(.disabled)
     }
-    if request.head.conditions.wantsLogin, !LoginMark(permit.account, .service).isSet {
-      return HelperReply(.beforeLogin)
-    }
-    let reply = try deed.reply(to: operation, &request.secrets)
-    if let word = operation.word(reply) { log(event(word, permit.account)) }
+    let reply = try handler.reply(to: operation, &request.secrets)
+    if let word = operation.word(reply) { log(event(word, account)) }
     return reply
   }
 

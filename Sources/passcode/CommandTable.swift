@@ -51,7 +51,9 @@ struct Command {
         name: "disable", operand: .otherUser, options: [],
         summary: "disable a passcode without removing it",
         run: runDisable),
-      Command(name: "enable", operand: .otherUser, options: [], summary: "enable a disabled passcode again", run: runEnable),
+      Command(
+        name: "enable", operand: .otherUser, options: [], summary: "enable a disabled passcode again",
+        run: runEnable),
       Command(
         name: "status", operand: .user, options: [],
         summary: "say whether a passcode is set, and its state",

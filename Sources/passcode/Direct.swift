@@ -48,7 +48,7 @@ final class Direct {
   }
 
   private func store(_ secrets: inout Secrets, by authority: Authority, _ act: Act) throws(Failure) {
-    do throws(Fault) {
+    do throws(EnrolmentError) {
       try vault.enroll(account, &secrets, by: authority, then: noting(act))
     } catch {
       throw Failure(error)
@@ -96,18 +96,15 @@ final class Direct {
 
 /// One attempt, the question included; what is typed is left in the field `code`.
 ///
-/// - Returns: the verdict, and which credential was proven (`Login.provenMark`).
+/// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
 func verify(
   _ question: Text, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
-  guard let permit = Permit.check(account, session.process, requester: nil) else {
-    return (.notPermitted(.otherAccount), nil)
+  let permit = try session.permit(account, vault.configuration.access)
+  var login = try reporting { () throws(Fault) in
+    try DirectLogin(vault, permit, service: session.serviceName)
   }
-  var login = try reporting { () throws(Fault) in try Login(vault, permit, service: Bytes(text: "passcode")) }
-  if let refusal = login.look(&secrets) { return (refusal, nil) }
-  guard try session.asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
-  let verdict = login.attempt(&secrets)
-  session.sayEarlierFailures(verdict)
+  let verdict = try session.run(&login, question, &secrets)
   return (verdict, login.provenMark)
 }
 
@@ -119,7 +116,7 @@ func tell(_ verdict: Verdict) -> ExitStatus {
   case .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators):
     text = Words.notice(verdict, when: SystemClock.localMoment) ?? ""
   case .notEnrolled: text = "no passcode is set"
-  case .notPermitted: text = "another person's passcode: only they themselves and root can try it"
+  case .notPermitted: text = Failure.notPermitted.text
   case .unavailable(let fault): text = Text(fault.text)
   }
   complain(text)

@@ -29,6 +29,13 @@ struct Failure: Error {
     self.text = text
   }
 
+  init(_ error: EnrolmentError) {
+    switch error {
+    case .fault(let fault): self.init(fault)
+    case .refused: self.init(.refused, "no passcode was set: it isn't allowed any more")
+    }
+  }
+
   init(_ fault: Fault) {
     status = .unusable
     text = Text(fault.text)
@@ -45,6 +52,10 @@ extension Failure {
 
   static var otherPerson: Failure {
     Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
+  }
+
+  static var notPermitted: Failure {
+    Failure(.notPermitted, "another person's passcode: only they themselves and root can try it")
   }
 
   static var onlyRootForces: Failure { Failure(.notPermitted, "only root can leave the old passcode out") }

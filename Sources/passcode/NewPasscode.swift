@@ -65,43 +65,38 @@ struct NewPasscode {
         for index in 0..<digits { code[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium)) }
         return digits
       }
-      if try weakness(secrets) == nil { return }
+      if try judge(secrets) == .accepted { return }
     }
     throw Failure(.unusable, "no passcode could be made up: is the weak_list too long?")
   }
 
-  private func weakness(_ secrets: borrowing Secrets) throws(Failure) -> Weakness? {
-    do throws(Fault) { return try vault.weakness(account, secrets) } catch { throw Failure(error) }
+  private func judge(_ secrets: borrowing Secrets) throws(Failure) -> Choice {
+    do throws(Fault) { return try vault.judge(account, secrets) } catch { throw Failure(error) }
   }
 
   /// nil: it is chosen.
   private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> Text? {
     guard try asker.askPasscode("New passcode (\(words)): ", &secrets) == .passcode,
-      allows(secrets.count(.code))
-    else { return "A passcode is \(words)." }
-    if let problem = try problemOfWeakness(secrets) { return problem }
+      length == nil || secrets.count(.code) == length
+    else { return lengthProblem }
+    switch try judge(secrets) {
+    case .accepted: break
+    case .easy(let weakness): asker.tell("Easy to guess: \(weakness.text).")
+    case .refused(.length): return lengthProblem
+    case .refused(.weak(let weakness)): return "Too easy to guess: \(weakness.text). Choose another one."
+    }
     guard asker.isPatient else { return nil }
+    return try problemOfRepetition(&secrets)
+  }
+
+  private var lengthProblem: Text { "A passcode is \(words)." }
+
+  private func problemOfRepetition(_ secrets: inout Secrets) throws(Failure) -> Text? {
     secrets.copy(.code, to: .other)
+    defer { secrets.wipe(.other) }
     guard try asker.askPasscode("The same again: ", &secrets) == .passcode, secrets.areEqual(.code, .other)
-    else {
-      return "The two differ: once more, from the start."
-    }
-    secrets.wipe(.other)
+    else { return "The passcodes do not match. Start again." }
     return nil
-  }
-
-  /// nil: it isn't weak, or that is allowed.
-  private func problemOfWeakness(_ secrets: borrowing Secrets) throws(Failure) -> Text? {
-    guard let weakness = try weakness(secrets) else { return nil }
-    if vault.configuration.options.policy.weak == .refuse {
-      return "Too easy to guess: \(weakness.text). Choose another one."
-    }
-    asker.tell("Easy to guess: \(weakness.text).")
-    return nil
-  }
-
-  private func allows(_ count: Int) -> Bool {
-    lengths.allow(count) && (length == nil || count == length)
   }
 
   private var words: Text {

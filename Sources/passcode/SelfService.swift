@@ -113,17 +113,9 @@ final class SelfService {
 
   /// One attempt, the question included; the passcode stays in `code`.
   private func verify(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Verdict {
-    guard let permit = Permit.check(account, session.process, requester: nil) else {
-      return .notPermitted(.otherAccount)
-    }
-    var login = HelperLogin(permit, HelperRequest.Conditions(), service: Bytes(text: "passcode"))
-    if let refusal = login.look(secrets) { return refusal }
-    guard try session.asker.askPasscode(question, &secrets) == .passcode else {
-      throw .noAttempt
-    }
-    let verdict = login.attempt(secrets)
-    session.sayEarlierFailures(verdict)
-    return verdict
+    let permit = try session.permit(account, configuration.access)
+    var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
+    return try session.run(&login, question, &secrets)
   }
 
   private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply

@@ -93,7 +93,7 @@ struct RecordTests {
     let bed = try TestBed()
     let mark = try bed.mark()
     try bed.enroll("8264")
-    #expect(throws: Fault.self) { try bed.enroll("9375", by: .passcode(mark)) }
+    #expect(throws: EnrolmentError.self) { try bed.enroll("9375", by: .passcode(mark)) }
     #expect(try bed.attempt("8264").isGranted)
   }
 
@@ -191,5 +191,34 @@ struct RecordTests {
     try bed.enroll("8264")
     #expect(try bed.record().count == RecordCodec.fileLength)
     #expect(try bed.attempt("8264").isGranted)
+  }
+
+  // MARK: Choosing
+
+  @Test(
+    arguments: [
+      ("8305", .refuse, true), ("1234", .refuse, false), ("1234", .warn, true), ("1234", .allow, true),
+      ("193746", .refuse, true), ("123456", .refuse, false),
+    ] as [(String, Options.Weak, Bool)])
+  func `the vault itself refuses what may not be chosen`(code: String, weak: Options.Weak, isSet: Bool) throws
+  {
+    let bed = try TestBed()
+    bed.weak = weak
+    let before = try bed.record()
+    if isSet {
+      try bed.enroll(code)
+      #expect(try bed.attempt(code).isGranted)
+    } else {
+      #expect(throws: EnrolmentError.self) { try bed.enroll(code) }
+      #expect(try bed.record() == before)
+    }
+  }
+
+  @Test func `a length that isn't configured is refused, whatever program asks`() throws {
+    let bed = try TestBed()
+    bed.lengths = Options.Lengths(four: false, six: true)
+    #expect(throws: EnrolmentError.refused(.length)) { try bed.enroll("8305") }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    try bed.enroll("193746")
   }
 }

@@ -21,6 +21,8 @@ final class TestBed {
   var service = "sudo"
   /// Asks for a second factor.
   var isSecondFactor = false
+  var weak = Options.Weak.refuse
+  var lengths = Options.Lengths(four: true, six: true)
   /// The kernel tells no time.
   var clockFails = false
   /// What others do while this one sleeps.
@@ -64,6 +66,8 @@ final class TestBed {
     options.policy.keyFile = Bytes(text: folder.path + "/key")
     options.policy.cost = Options.Cost(operations: 1, memory: 8_192)
     options.policy.lockout = lockout
+    options.policy.weak = weak
+    options.policy.lengths = lengths
     let clock = Clock(
       now: { [unowned self] () throws(Fault) in
         if clockFails { throw Fault(.clock, "no time") }
@@ -125,7 +129,7 @@ final class TestBed {
     var secrets = try secrets()
     fill(&secrets, code)
     do {
-      var login = try Login(vault, try permit(), service: Bytes(text: service))
+      var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
       return login.attempt(&secrets)
     } catch let fault as Fault {
       return .unavailable(fault)
@@ -134,7 +138,7 @@ final class TestBed {
 
   func look() throws -> Verdict? {
     var secrets = try secrets()
-    var login = try Login(vault, try permit(), service: Bytes(text: service))
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
     return login.look(&secrets)
   }
 
@@ -155,7 +159,11 @@ final class TestBed {
   }
 
   private func permit() throws -> Permit {
-    try #require(Permit.check(account, .current(), requester: nil))
+    let origin = LoginOrigin(.current(), service: Bytes(text: service))
+    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(), access) else {
+      throw POSIXError(.EPERM)
+    }
+    return permit
   }
 
   private func secrets() throws -> Secrets {

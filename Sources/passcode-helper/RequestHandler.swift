@@ -4,7 +4,7 @@ internal import PasscodeVault
 
 /// What each operation does, once its asker is known and the process is `_passcode`: one call of the Vault,
 /// or two.
-struct Deed {
+struct RequestHandler {
   private let vault: Vault
   private let permit: Permit
   private let service: Bytes
@@ -35,14 +35,14 @@ struct Deed {
   }
 
   private func look(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
-    var login = try Login(vault, permit, service: service)
+    var login = try DirectLogin(vault, permit, service: service)
     guard let refusal = login.look(&secrets) else { return HelperReply(.open) }
     return HelperReply(verdict: refusal)
   }
 
   /// One attempt with the passcode in `code`; and which credential it proved.
   private func attempt(_ secrets: inout Secrets) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
-    var login = try Login(vault, permit, service: service)
+    var login = try DirectLogin(vault, permit, service: service)
     let verdict = login.attempt(&secrets)
     return (verdict, login.provenMark)
   }
@@ -73,18 +73,21 @@ struct Deed {
   private func enroll(_ secrets: inout Secrets, by authority: Authority) throws(Fault) -> HelperReply {
     secrets.copy(.other, to: .code)
     secrets.wipe(.other)
-    if let problem = try problem(secrets) { return HelperReply(.refused, text: problem.bytes) }
-    try vault.enroll(account, &secrets, by: authority)
-    return HelperReply(.done, [1])
+    do throws(EnrolmentError) {
+      try vault.enroll(account, &secrets, by: authority)
+      return HelperReply(.done, [1])
+    } catch {
+      switch error {
+      case .fault(let fault): throw fault
+      case .refused(let refusal): return HelperReply(.refused, text: words(refusal).bytes)
+      }
+    }
   }
 
-  /// Why the new passcode, in `code`, may not be chosen; nil: nothing.
-  private func problem(_ secrets: borrowing Secrets) throws(Fault) -> Text? {
-    let policy = vault.configuration.options.policy
-    guard policy.lengths.allow(secrets.count(.code)) else {
-      return "the configuration (lengths) doesn't allow that length"
+  private func words(_ refusal: Choice.Refusal) -> Text {
+    switch refusal {
+    case .length: "the configuration (lengths) doesn't allow that length"
+    case .weak(let weakness): "too easy to guess: \(weakness.text)"
     }
-    guard policy.weak == .refuse, let weakness = try vault.weakness(account, secrets) else { return nil }
-    return "too easy to guess: \(weakness.text)"
   }
 }

@@ -1,0 +1,19 @@
+/// What is made of a passcode that somebody chose.
+public enum Choice: Equatable, Sendable {
+  case accepted
+  /// With `weak=warn`: it is taken, and whoever chose it is told.
+  case easy(Weakness)
+  case refused(Refusal)
+
+  /// Why it may not be chosen.
+  public enum Refusal: Equatable, Sendable {
+    case length
+    case weak(Weakness)
+  }
+}
+
+/// Why a passcode was not set.
+public enum EnrolmentError: Error, Equatable, Sendable {
+  case refused(Choice.Refusal)
+  case fault(Fault)
+}

@@ -1,0 +1,117 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+// Who may try a passcode, and from where: decided here and nowhere else.
+//
+// MUST 1 of the attempt protocol: attempts are made only for one's own account or by real root. So nobody's
+// process can spend another's attempts, or hold them up by being stopped.
+// Tests: test_module.py, `test_only_for_ones_own_account_or_by_real_root`; GateTests.
+
+/// That an account's passcode may be tried. No attempt can be made without one, and only `Gate` makes one.
+public struct Permit: Sendable {
+  public let account: Account
+
+  fileprivate init(_ account: Account) {
+    self.account = account
+  }
+}
+
+/// Who asks, and from where, as far as a program tells.
+public struct LoginOrigin: Sendable {
+  /// Who runs this program; the real uid counts.
+  public let process: ProcessIdentity
+  /// The PAM service; for people who ask where a wrong passcode was typed.
+  public let service: Bytes
+  /// PAM_RUSER, the name of who asks; empty where the program didn't say.
+  fileprivate let requester: Bytes
+  fileprivate let isRemote: Bool
+
+  /// A program that asks for the person who runs it.
+  public init(_ process: ProcessIdentity, service: Bytes) {
+    self.process = process
+    self.service = service
+    requester = []
+    isRemote = false
+  }
+
+  init(_ process: ProcessIdentity, requester: Bytes = [], isRemote: Bool = false) {
+    self.process = process
+    self.requester = requester
+    self.isRemote = isRemote
+    service = []
+  }
+
+  /// A PAM service. sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY.
+  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
+    // Since polkit 127 its helper is root's, and serves whoever connects; its PAM_RUSER is the account itself.
+    process = .current(peers: service.spells("polkit-1"))
+    self.service = service
+    self.requester = requester
+    isRemote = !remoteHost.isEmpty || terminal.spells("ssh")
+  }
+}
+
+/// What the service asks of a login besides.
+public struct LoginRules: Sendable {
+  public var refusesRemote = false
+  /// Only once the account has logged in by other means since the machine started.
+  public var wantsLogin = false
+
+  public init() {}
+
+  public init(_ door: Options.Door) {
+    refusesRemote = door.remote == .deny
+    wantsLogin = door.firstLogin == .deny
+  }
+}
+
+public enum Gate {
+  public enum Admission: Sendable {
+    case admitted(Permit)
+    /// With the account, where it may be noted that it waits for a login by other means.
+    case refused(NotPermitted, Account?)
+    case unknownUser
+
+    public var account: Account? {
+      switch self {
+      case .admitted(let permit): permit.account
+      case .refused(_, let account): account
+      case .unknownUser: nil
+      }
+    }
+  }
+
+  /// - Parameter access: of this process. A caller of the helper can't see who has logged in: the helper asks again.
+  /// - Throws: a fault if the account can't be looked up.
+  public static func admit(
+    user name: Bytes, _ origin: LoginOrigin, _ rules: LoginRules, _ access: Access
+  ) throws(Fault) -> Admission {
+    if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
+    switch Account.named(name) {
+    // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
+    case .unknown: return .unknownUser
+    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
+    case .found(let account): return admit(account, origin, rules, access)
+    }
+  }
+
+  /// The same for an account that was looked up.
+  public static func admit(
+    _ account: Account, _ origin: LoginOrigin, _ rules: LoginRules, _ access: Access
+  ) -> Admission {
+    if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
+    guard isOwn(account, origin) else { return .refused(.otherAccount, nil) }
+    if rules.wantsLogin, access != .helper, !LoginMark(account, access).isSet {
+      return .refused(.firstLogin, account)
+    }
+    return .admitted(Permit(account))
+  }
+
+  /// MUST 1.
+  private static func isOwn(_ account: Account, _ origin: LoginOrigin) -> Bool {
+    guard origin.process.real == 0 || origin.process.real == account.uid else { return false }
+    if origin.requester.isEmpty { return true }
+    guard case .found(let person) = Account.named(origin.requester) else { return false }
+    return person.uid == 0 || person.uid == account.uid
+  }
+}

@@ -1,0 +1,28 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+extension Session {
+  /// What records and the log call this tool.
+  var serviceName: Bytes { Bytes(text: "passcode") }
+
+  /// - Throws: unless the account's passcode is this person's to try.
+  func permit(_ account: Account, _ access: Access) throws(Failure) -> Permit {
+    let origin = LoginOrigin(process, service: serviceName)
+    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(), access) else {
+      throw .notPermitted
+    }
+    return permit
+  }
+
+  /// One attempt, the question included; what is typed is left in the secrets' field `code`.
+  func run<Way: Login & ~Copyable>(
+    _ login: inout Way, _ question: Text, _ secrets: inout Secrets
+  ) throws(Failure) -> Verdict {
+    let verdict = try login.run(&secrets) { secrets throws(Failure) in
+      guard try asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
+    }
+    sayEarlierFailures(verdict)
+    return verdict
+  }
+}

@@ -1,0 +1,89 @@
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+struct GateTests {
+  /// Accounts of every system: whose passcode it is, and somebody else's.
+  private static let own = "daemon"
+  private static let other = "nobody"
+
+  private enum Process {
+    case root, own, other
+  }
+
+  private static let cases: [(Process, requester: String?, isPermitted: Bool)] = [
+    (.root, nil, true), (.root, "", true), (.root, "root", true), (.root, own, true),
+    (.root, other, false), (.root, "nosuchuser", false), (.root, own + " ", false),
+    (.own, nil, true), (.own, "", true), (.own, "root", true), (.own, own, true),
+    (.own, other, false), (.own, "nosuchuser", false),
+    (.other, nil, false), (.other, "", false), (.other, "root", false), (.other, own, false),
+    (.other, other, false),
+  ]
+
+  private static func account(_ name: String) throws -> Account {
+    guard case .found(let account) = Account.named(Bytes(text: name)) else { throw Missing() }
+    return account
+  }
+
+  private struct Missing: Error {}
+
+  @Test(arguments: cases)
+  private func `attempts are made for one's own account or by real root`(
+    process: Process, requester: String?, isPermitted: Bool
+  ) throws {
+    let account = try Self.account(Self.own)
+    let real =
+      switch process {
+      case .root: UInt32(0)
+      case .own: account.uid
+      case .other: try Self.account(Self.other).uid
+      }
+    // The real uid counts, whatever else the process is.
+    for effective in [real, 0, account.uid] {
+      let identity = ProcessIdentity(
+        real: real, effective: effective, saved: effective, isSecure: real != effective)
+      let origin = LoginOrigin(identity, requester: Bytes(text: requester ?? ""))
+      switch Gate.admit(account, origin, LoginRules(), .root) {
+      case .admitted(let permit): #expect(isPermitted && permit.account == account)
+      case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
+      case .unknownUser: Issue.record("the account was looked up")
+      }
+    }
+  }
+
+  // MARK: What else a service may ask
+
+  private func reason(_ origin: LoginOrigin, _ rules: LoginRules, _ access: Access) throws -> NotPermitted? {
+    let byName = try Gate.admit(user: Bytes(text: Self.own), origin, rules, access)
+    guard case .refused(let reason, _) = byName else { return nil }
+    if case .refused(let other, _) = Gate.admit(try Self.account(Self.own), origin, rules, access) {
+      #expect(other == reason)
+    }
+    return reason
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
+  func `a login from elsewhere is refused where the service says so`(isRemote: Bool, refuses: Bool) throws {
+    let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
+    var rules = LoginRules()
+    rules.refusesRemote = refuses
+    let reason = try reason(LoginOrigin(root, isRemote: isRemote), rules, .root)
+    #expect(reason == (isRemote && refuses ? .remote : nil))
+    let unknown = try Gate.admit(user: Bytes(text: "nosuchuser"), LoginOrigin(root), LoginRules(), .root)
+    guard case .unknownUser = unknown else {
+      Issue.record("somebody who doesn't exist")
+      return
+    }
+  }
+
+  /// Nobody called "daemon" has logged in to this machine.
+  @Test(arguments: [Access.root, .service, .helper])
+  func `the first login is waited for, or left to the helper`(access: Access) throws {
+    let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
+    var rules = LoginRules()
+    rules.wantsLogin = true
+    #expect(try reason(LoginOrigin(root), rules, access) == (access == .helper ? nil : .firstLogin))
+  }
+}
