@@ -57,7 +57,7 @@ enum Invocation {
 }
 
 /// The package's version; debian/changelog has the same (a test compares them).
-var version: Text { "0.1.0" }
+var version: Text { "0.2.0" }
 
 extension Command {
   static func named(_ word: Bytes) throws(Failure) -> Command {

@@ -141,7 +141,7 @@ def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):
     fresh.enroll()
     (fresh.path / KEY).unlink()
     said = fresh.install(deb)
-    assert "passwords go on working" in said
+    assert "passwords keep working" in said
     assert not (fresh.path / KEY).exists()
     (document,) = re.findall(r"/usr/share/doc/\S+", said)
     assert "Recovery\n" in fresh.run("zcat", document)
@@ -153,7 +153,7 @@ def test_an_upgrade_tells_of_a_key_that_does_not_open_what_is_there(fresh, deb):
     fresh.enroll()
     (fresh.path / KEY).write_bytes(bytes(32))
     said = fresh.install(deb)
-    assert "1 enrolled passcode(s) don't open with it" in said and "passwords go on working" in said
+    assert "1 enrolled passcode(s) don't open with it" in said and "passwords keep working" in said
     assert (fresh.path / KEY).read_bytes() == bytes(32)
 
 
@@ -164,7 +164,7 @@ def test_what_is_configured_elsewhere_is_not_made(fresh, deb, option, place):
     fresh.configure(**{option: f"/{place}"})
     shutil.copy(deb, fresh.path / "tmp")
     said = fresh.run("dpkg", "--force-confold", "-i", f"/tmp/{deb.name}")
-    assert "passwords go on working" in said and "passcode key init" in said
+    assert "passwords keep working" in said and "passcode key init" in said
     assert not (fresh.path / place).exists() and not (fresh.path / KEY).exists()
     fresh.run("passcode", "key", "init")
     fresh.enroll()
@@ -232,6 +232,16 @@ def test_another_version_keeps_everything(fresh, deb, other_version, first, then
 def other_profile(folder):
     path = folder / "usr/share/pam-configs/passcode"
     path.write_text(path.read_text().replace("]\tpam_passcode.so", "]\tpam_passcode.so quiet"))
+
+
+@pytest.mark.parametrize("version, is_told", [("0.1.0", True), ("0.1.9", True), ("0.2.0~rc1", False)])
+def test_a_downgrade_tells_what_the_older_package_makes_of_the_records(fresh, deb, other_version, version, is_told):
+    fresh.install(deb)
+    fresh.enroll()
+    said = fresh.install(other_version(version))
+    assert ("do not enroll them again" in said) == is_told
+    fresh.install(deb)
+    passcode_works(fresh)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
