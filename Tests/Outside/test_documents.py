@@ -49,7 +49,7 @@ def items(text):
 
 def table(*kinds):
     """{name: default} as OptionTable.swift has it."""
-    text = source("PasscodePolicy/OptionTable.swift")
+    text = source("PasscodePolicy/Options/OptionTable.swift")
     lines = re.search(r'let table = """\n(.*?)\n  """', text, re.DOTALL)[1].splitlines()
     rows = [re.fullmatch(r"  (policy|door) (\w+)=([^|]+)\|.+", line).groups() for line in lines]
     return {name: standard for kind, name, standard in rows if kind in kinds}
@@ -65,7 +65,8 @@ def test_the_manual_page_of_the_file_has_every_option():
 
 
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
-    [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', source("PasscodeVault/Configuration.swift"))
+    text = source("PasscodeVault/Access/Configuration.swift")
+    [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', text)
     assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, "second_factor": "no", **table("door")}
     assert f"\n| `conf` | `{usual}` | line only |" in CONTRACT
 
@@ -156,7 +157,7 @@ def test_every_result_is_documented():
 
 
 def test_every_message_is_documented():
-    sentences = re.findall(r'"((?:[^"\\\n]|\\.)*\.)"', source("PasscodePolicy/Words.swift"))
+    sentences = re.findall(r'"((?:[^"\\\n]|\\.)*\.)"', source("PasscodePolicy/Text/Words.swift"))
     said = [
         ".+".join(map(re.escape, re.split(r"\\\((?:[^()]|\([^()]*\))*\)", sentence.replace('\\"', '"'))))
         for sentence in sentences
@@ -222,7 +223,7 @@ def test_every_document_is_named_in_the_readme():
 def test_every_test_that_a_document_names_is_there():
     tests = TREE / "Tests"
     files = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]
-    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/*.swift")}
+    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/**/*.swift")}
     for path in files:
         there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
     named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", "".join(DOCUMENTS.values())))

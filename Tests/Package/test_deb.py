@@ -135,7 +135,7 @@ def script(path, text):
 
 def test_the_helper_s_path_is_the_one_that_is_looked_for(content):
     assert (content / "usr/libexec/passcode-helper").exists()
-    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper.swift").read_text()
+    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper/Helper.swift").read_text()
 
 
 # MARK: autopkgtest
