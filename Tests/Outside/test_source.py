@@ -7,6 +7,7 @@ SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
 UNSAFE_ROOMS = {"PasscodeSystem", "pam_passcode"}
 IMPORTS = {
     "PasscodePolicy": set(),
+    "PasscodeStacks": {"PasscodePolicy"},
     "PasscodeSystem": {"CSystem", "CSodium", "CPAM"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
 }
