@@ -20,8 +20,8 @@ DOCUMENTS = {
     )
 }  # fmt: skip
 CONTRACT = DOCUMENTS["Sources/README.md"]
-SAMPLE = (TREE / "debian/passcode.conf").read_text()
-PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "debian/man").iterdir()}
+SAMPLE = (TREE / "Sources/system/passcode.conf").read_text()
+PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "Sources/system/man").iterdir()}
 TOOL_PAGE, FILE_PAGE, MODULE_PAGE = (
     PAGES[name] for name in ("passcode.1", "passcode.conf.5", "pam_passcode.8")
 )
@@ -183,7 +183,7 @@ def test_every_key_of_the_log_is_documented():
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_a_manual_page_is_without_faults(page):
     done = subprocess.run(
-        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", TREE / "debian/man" / page],
+        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", TREE / "Sources/system/man" / page],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True,
         env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
     )  # fmt: skip
