@@ -61,6 +61,8 @@ let package = Package(
     .systemLibrary(name: "CPAM"),
 
     .target(name: "PasscodePolicy", swiftSettings: swiftSettings),
+    // Only the tool reads PAM service files.
+    .target(name: "PasscodeStacks", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     .target(
       name: "PasscodeSystem", dependencies: ["CSystem", "CSodium", "CPAM"], swiftSettings: swiftSettings,
       linkerSettings: [.linkedLibrary("sodium")]),
@@ -79,13 +81,14 @@ let package = Package(
           embedded),
       ]),
     .executableTarget(
-      name: "passcode", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      name: "passcode", dependencies: ["PasscodeStacks", "PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
+    .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
     .testTarget(
       name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
   ]

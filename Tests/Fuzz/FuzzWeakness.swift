@@ -1,8 +1,4 @@
 // Any account and any list: no trap, and nothing but passcodes called weak.
-//
-//   swiftc -sanitize=fuzzer,address -parse-as-library -O Sources/PasscodePolicy/*.swift \
-//     Tests/Fuzz/FuzzWeakness.swift -o fuzz-weakness
-//   ./fuzz-weakness -max_total_time=60 NEW-CORPUS Tests/Fuzz/Corpus/Weakness
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

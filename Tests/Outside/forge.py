@@ -1,7 +1,7 @@
 """What somebody who has the machine key can do with a store: open credentials, and seal them anew, for the same
 account or for many others without hashing for each.
 
-The plain form and the associated data are drawn in Sources/PasscodeVault/Credential.swift.
+The plain form and the associated data are drawn in Sources/PasscodeVault/Key/Credential.swift.
 """
 
 import ctypes

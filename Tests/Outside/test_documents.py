@@ -20,8 +20,8 @@ DOCUMENTS = {
     )
 }  # fmt: skip
 CONTRACT = DOCUMENTS["Sources/README.md"]
-SAMPLE = (TREE / "debian/passcode.conf").read_text()
-PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "debian/man").iterdir()}
+SAMPLE = (TREE / "Sources/system/passcode.conf").read_text()
+PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "Sources/system/man").iterdir()}
 TOOL_PAGE, FILE_PAGE, MODULE_PAGE = (
     PAGES[name] for name in ("passcode.1", "passcode.conf.5", "pam_passcode.8")
 )
@@ -49,7 +49,7 @@ def items(text):
 
 def table(*kinds):
     """{name: default} as OptionTable.swift has it."""
-    text = source("PasscodePolicy/OptionTable.swift")
+    text = source("PasscodePolicy/Options/OptionTable.swift")
     lines = re.search(r'let table = """\n(.*?)\n  """', text, re.DOTALL)[1].splitlines()
     rows = [re.fullmatch(r"  (policy|door) (\w+)=([^|]+)\|.+", line).groups() for line in lines]
     return {name: standard for kind, name, standard in rows if kind in kinds}
@@ -65,7 +65,8 @@ def test_the_manual_page_of_the_file_has_every_option():
 
 
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
-    [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', source("PasscodeVault/Configuration.swift"))
+    text = source("PasscodeVault/Access/Configuration.swift")
+    [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', text)
     assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, "second_factor": "no", **table("door")}
     assert f"\n| `conf` | `{usual}` | line only |" in CONTRACT
 
@@ -156,7 +157,7 @@ def test_every_result_is_documented():
 
 
 def test_every_message_is_documented():
-    sentences = re.findall(r'"((?:[^"\\\n]|\\.)*\.)"', source("PasscodePolicy/Words.swift"))
+    sentences = re.findall(r'"((?:[^"\\\n]|\\.)*\.)"', source("PasscodePolicy/Text/Words.swift"))
     said = [
         ".+".join(map(re.escape, re.split(r"\\\((?:[^()]|\([^()]*\))*\)", sentence.replace('\\"', '"'))))
         for sentence in sentences
@@ -182,7 +183,7 @@ def test_every_key_of_the_log_is_documented():
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_a_manual_page_is_without_faults(page):
     done = subprocess.run(
-        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", TREE / "debian/man" / page],
+        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", TREE / "Sources/system/man" / page],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True,
         env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
     )  # fmt: skip
@@ -222,12 +223,12 @@ def test_every_document_is_named_in_the_readme():
 def test_every_test_that_a_document_names_is_there():
     tests = TREE / "Tests"
     files = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]
-    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/*.swift")}
+    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/**/*.swift")}
     for path in files:
         there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
     named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", "".join(DOCUMENTS.values())))
     assert len(named) > 50
-    assert named - there - {"PasscodePolicyTests", "PasscodeVaultTests"} == set()
+    assert named - there - {"PasscodePolicyTests", "PasscodeStacksTests", "PasscodeVaultTests"} == set()
 
 
 def test_the_readme_fits_three_pages():

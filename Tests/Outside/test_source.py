@@ -7,6 +7,7 @@ SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
 UNSAFE_ROOMS = {"PasscodeSystem", "pam_passcode"}
 IMPORTS = {
     "PasscodePolicy": set(),
+    "PasscodeStacks": {"PasscodePolicy"},
     "PasscodeSystem": {"CSystem", "CSodium", "CPAM"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
 }
@@ -14,13 +15,13 @@ IMPORTS = {
 
 def code(room):
     """{file: its lines without comments} of a room."""
-    files = sorted((SOURCES / room).glob("*.swift"))
+    files = sorted((SOURCES / room).rglob("*.swift"))
     assert files, room
     return {file.name: re.sub(r"//.*", "", file.read_text()) for file in files}
 
 
 def rooms():
-    return {folder.name for folder in SOURCES.iterdir() if list(folder.glob("*.swift"))}
+    return {folder.name for folder in SOURCES.iterdir() if list(folder.rglob("*.swift"))}
 
 
 def test_unsafe_stays_in_its_rooms():
@@ -51,10 +52,10 @@ def test_no_traps_on_purpose_and_no_package_dependency():
 def test_every_test_that_a_comment_names_is_there():
     tests = SOURCES.parent / "Tests"
     outside = list((tests / "Outside").glob("test_*.py"))
-    there = {path.name for path in outside} | {path.stem for path in tests.glob("*Tests/*.swift")}
+    there = {path.name for path in outside} | {path.stem for path in tests.glob("*Tests/**/*.swift")}
     for path in outside:
         there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
     for room in rooms():
-        for path in (SOURCES / room).glob("*.swift"):
+        for path in (SOURCES / room).rglob("*.swift"):
             named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", path.read_text()))
             assert named <= there, path.name

@@ -135,7 +135,7 @@ def script(path, text):
 
 def test_the_helper_s_path_is_the_one_that_is_looked_for(content):
     assert (content / "usr/libexec/passcode-helper").exists()
-    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper.swift").read_text()
+    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper/Helper.swift").read_text()
 
 
 # MARK: autopkgtest
@@ -200,7 +200,7 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
     fresh.install(deb)
     fresh.enroll()
     (fresh.path / "etc/pam.d/locker").write_text("auth required pam_passcode.so\n")
-    profile = Profile(TREE / "debian/apparmor/usr.libexec.passcode-helper")
+    profile = Profile(TREE / "Sources/system/apparmor/usr.libexec.passcode-helper")
     trace = MACHINES / f"trace-{release}"
     acts = [
         (["pamtester", "locker", "alice", "authenticate"], "alice", f"{RIGHT}\n"),
@@ -246,7 +246,7 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
 # MARK: Completions
 
 COMMANDS = "enroll change remove unlock disable enable status list verify key check-weak try".split()
-FILES = {shell: TREE / "debian/completions" / name
+FILES = {shell: TREE / "Sources/system/completions" / name
          for shell, name in (("bash", "passcode"), ("zsh", "_passcode"), ("fish", "passcode.fish"))}  # fmt: skip
 
 

@@ -1,3 +1,5 @@
+internal import PasscodePolicy
+
 /// What a line's control says of two results: the module let the person in, or it didn't (PAM_AUTH_ERR).
 public struct PAMControl: Equatable, Sendable {
   public enum Action: Equatable, Sendable {

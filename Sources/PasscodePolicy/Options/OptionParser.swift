@@ -137,7 +137,7 @@ public struct OptionError: Error, Equatable, Sendable {
   /// The option's name, as it was given, as far as it is a word.
   public let name: Bytes
 
-  init(_ problem: Problem, at place: Place, text: Bytes) {
+  public init(_ problem: Problem, at place: Place, text: Bytes) {
     self.problem = problem
     self.place = place
     self.name = text

@@ -1,6 +1,7 @@
+import PasscodePolicy
 import Testing
 
-@testable import PasscodePolicy
+@testable import PasscodeStacks
 
 /// A file, and its lines as `described` has them.
 private struct Reading: Sendable, CustomTestStringConvertible {

@@ -1,3 +1,5 @@
+public import PasscodePolicy
+
 /// A PAM service file, as libpam reads it: pam.conf(5), and Debian's `@include NAME`.
 ///
 ///   [-]TYPE CONTROL MODULE [ARGUMENT ...]     TYPE: auth, account, session or password, in any case

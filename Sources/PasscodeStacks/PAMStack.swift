@@ -1,3 +1,5 @@
+internal import PasscodePolicy
+
 /// The auth lines that libpam runs for one service, with those that are included, in their order.
 struct PAMStack: Sendable {
   /// What a module is to us.

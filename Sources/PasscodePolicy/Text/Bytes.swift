@@ -122,7 +122,7 @@ extension ArraySlice<UInt8> {
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
-  func begins(with text: String) -> Bool {
+  public func begins(with text: String) -> Bool {
     let utf8 = text.utf8.span
     guard count >= utf8.count else { return false }
     for index in utf8.indices where self[startIndex + index] != utf8[index] { return false }
@@ -158,7 +158,7 @@ extension ArraySlice<UInt8> {
 
   /// The slice without blanks and tabs at either end.
   @inline(never)
-  func trimmed() -> ArraySlice<UInt8> {
+  public func trimmed() -> ArraySlice<UInt8> {
     var rest = self
     while let byte = rest.first, isBlank(byte) { rest = rest.dropFirst() }
     while let byte = rest.last, isBlank(byte) { rest = rest.dropLast() }
@@ -166,6 +166,6 @@ extension ArraySlice<UInt8> {
   }
 }
 
-func isBlank(_ byte: UInt8) -> Bool {
+public func isBlank(_ byte: UInt8) -> Bool {
   byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }

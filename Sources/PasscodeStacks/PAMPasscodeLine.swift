@@ -1,3 +1,5 @@
+internal import PasscodePolicy
+
 /// A line that asks for the passcode, and what is wrong with it.
 struct PAMPasscodeLine {
   private let path: Bytes

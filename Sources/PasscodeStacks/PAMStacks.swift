@@ -1,3 +1,5 @@
+public import PasscodePolicy
+
 /// All PAM service files of a system: which services ask for the passcode, and what is wrong with the lines that do.
 ///
 /// It reads nothing itself: whoever has it adds the files of both folders, and then those that it wants.

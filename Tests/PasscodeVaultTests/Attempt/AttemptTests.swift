@@ -170,9 +170,9 @@ struct AttemptTests {
   /// MUST 5: nobody can grant by accident where granting is one line.
   @Test func `granted comes from one line`() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Sources/PasscodeVault")
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/PasscodeVault")
     var lines: [String] = []
-    for name in try FileManager.default.contentsOfDirectory(atPath: sources.path)
+    for name in try FileManager.default.subpathsOfDirectory(atPath: sources.path)
     where name.hasSuffix(".swift") {
       let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
       lines += text.split(separator: "\n").map(String.init).filter {

@@ -1,6 +1,7 @@
+import PasscodePolicy
 import Testing
 
-@testable import PasscodePolicy
+@testable import PasscodeStacks
 
 private func stack(_ file: String) -> PAMStack {
   var stack = PAMStack()
