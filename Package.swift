@@ -33,6 +33,16 @@ let cSettings: [CSetting] = [
   ])
 ]
 
+// An absolute path that a distribution sets in the environment of the build; without it, system.c has Debian's.
+func place(_ name: String) -> [CSetting] {
+  guard let path = Context.environment[name] else { return [] }
+  precondition(path.hasPrefix("/") && !path.contains("\""), "\(name) is not an absolute path: \(path)")
+  return [.define(name, to: "\"\(path)\"")]
+}
+
+// Where the helper is, and where libpam's modules are.
+let places = place("PASSCODE_HELPER_PATH") + place("PASSCODE_MODULE_DIRECTORY")
+
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's
 // process offers nothing to overwrite. lld, because it understands Swift's sections.
 let hardening: [LinkerSetting] = [
@@ -56,7 +66,7 @@ let package = Package(
   traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
   targets: [
     // C: what Swift can't say (variadics, macros, constructors), and module maps. No decisions.
-    .target(name: "CSystem", cSettings: cSettings),
+    .target(name: "CSystem", cSettings: cSettings + places),
     .systemLibrary(name: "CSodium"),
     .systemLibrary(name: "CPAM"),
 

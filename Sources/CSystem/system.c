@@ -129,14 +129,26 @@ int cs_input_is_ready(int milliseconds) {
   return poll(&input, 1, milliseconds) > 0;
 }
 
-const char *cs_module_directory(void) {
-#if defined __x86_64__
-  return "/usr/lib/x86_64-linux-gnu/security";
-#elif defined __aarch64__
-  return "/usr/lib/aarch64-linux-gnu/security";
-#else
-  return "/usr/lib/security";
+#ifndef PASSCODE_HELPER_PATH
+#define PASSCODE_HELPER_PATH "/usr/libexec/passcode-helper"
 #endif
+
+#ifndef PASSCODE_MODULE_DIRECTORY
+#if defined __x86_64__
+#define PASSCODE_MODULE_DIRECTORY "/usr/lib/x86_64-linux-gnu/security"
+#elif defined __aarch64__
+#define PASSCODE_MODULE_DIRECTORY "/usr/lib/aarch64-linux-gnu/security"
+#else
+#define PASSCODE_MODULE_DIRECTORY "/usr/lib/security"
+#endif
+#endif
+
+const char *cs_helper_path(void) {
+  return PASSCODE_HELPER_PATH;
+}
+
+const char *cs_module_directory(void) {
+  return PASSCODE_MODULE_DIRECTORY;
 }
 
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size) {

@@ -102,8 +102,18 @@ public enum Machine {
   public static var memory: UInt64 { cs_all_memory() }
 }
 
-/// The folders where libpam of this machine's distribution keeps its modules.
-public func moduleDirectories() -> [[UInt8]] {
-  // SAFETY: a constant, NUL-terminated string.
-  [unsafe bytes(cs_module_directory()), literal("/usr/lib/security"), literal("/usr/lib64/security")]
+/// Where the build was told that things are: settings of Package.swift, and nothing at run time names others.
+public enum Installed {
+  /// The helper's file.
+  @inline(never)
+  public static var helper: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_helper_path())
+  }
+
+  /// The folder where libpam looks for modules.
+  public static var modules: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_module_directory())
+  }
 }

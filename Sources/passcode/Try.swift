@@ -75,10 +75,8 @@ struct TryBed {
         if exists(path) { return path }
       }
     }
-    for folder in moduleDirectories() {
-      let path = Text("\(folder)/pam_passcode.so").bytes
-      if exists(path) { return path }
-    }
+    let installed = Text("\(Installed.modules)/pam_passcode.so").bytes
+    if exists(installed) { return installed }
     throw Failure(.unusable, "pam_passcode.so is neither beside this program nor installed")
   }
 

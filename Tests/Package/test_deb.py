@@ -133,9 +133,15 @@ def script(path, text):
     path.chmod(0o755)
 
 
-def test_the_helper_s_path_is_the_one_that_is_looked_for(content):
-    assert (content / "usr/libexec/passcode-helper").exists()
-    assert '"/usr/libexec/passcode-helper"' in (TREE / "Sources/PasscodeVault/Helper/Helper.swift").read_text()
+def test_the_programs_look_where_the_package_puts_things(content):
+    modules = f"usr/lib/{ARCHITECTURE}/security"
+    for sought, by in (
+        ("usr/libexec/passcode-helper", "usr/bin/passcode"),
+        ("usr/libexec/passcode-helper", f"{modules}/pam_passcode.so"),
+        (modules, "usr/bin/passcode"),
+    ):
+        assert (content / sought).exists()
+        assert f"/{sought}\0".encode() in (content / by).read_bytes()
 
 
 # MARK: autopkgtest

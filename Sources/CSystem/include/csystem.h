@@ -108,7 +108,9 @@ typedef struct {
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
-/* Where Debian's libpam of this architecture looks for modules. */
+/* Settings of the build: where the helper is, and where libpam looks for modules. Package.swift takes them from the
+   environment; nothing at run time names others. */
+const char *cs_helper_path(void);
 const char *cs_module_directory(void);
 
 /* arguments.c: the program's arguments. */

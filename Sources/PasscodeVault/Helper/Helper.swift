@@ -9,8 +9,8 @@ public import PasscodeSystem
 ///                                                                                     test_helper.py
 /// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
 public enum Helper {
-  /// No option, argument or environment names another one.
-  public static var path: Bytes { Bytes(text: "/usr/libexec/passcode-helper") }
+  /// Set when it is built; no option, argument or environment of the caller names another one.    test_build.py
+  public static var path: Bytes { Installed.helper }
 
   /// Asks one question.
   ///

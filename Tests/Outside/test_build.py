@@ -1,0 +1,68 @@
+"""Settings of the build: where a distribution has the helper, and where libpam's modules."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from bed import BUILD
+
+TREE = pathlib.Path(__file__).parents[2]
+SYSTEM = TREE / "Sources/CSystem"
+DEFAULTS = {
+    "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
+    "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
+}
+OTHERS = {"PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security"}
+
+
+def package(scratch, **places):
+    """What Package.swift says, where the environment has these."""
+    environment = {name: value for name, value in os.environ.items() if name not in DEFAULTS}
+    return subprocess.run(
+        ["swift", "package", "--scratch-path", scratch, "dump-package"], cwd=TREE, env={**environment, **places},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def defined(scratch, **places):
+    done = package(scratch, **places)
+    assert done.returncode == 0, done.stderr
+    [target] = [target for target in json.loads(done.stdout)["targets"] if target["name"] == "CSystem"]
+    kinds = [setting["kind"] for setting in target["settings"]]
+    return [kind["define"]["_0"] for kind in kinds if "define" in kind]
+
+
+def paths(folder, settings):
+    """{path} that system.c has, compiled with these."""
+    made = folder / "system.o"
+    options = [f"-D{setting}" for setting in settings]
+    subprocess.run(
+        ["clang", "-c", f"-I{SYSTEM}/include", *options, "-o", made, SYSTEM / "system.c"], check=True
+    )
+    return set(re.findall(r"/(?:usr|opt)/[\w./-]+(?=\0)", made.read_bytes().decode("latin-1")))
+
+
+@pytest.mark.parametrize("places, expected", [({}, DEFAULTS), (OTHERS, OTHERS)], ids=["default", "set"])
+def test_the_environment_of_the_build_says_where_things_are(tmp_path, places, expected):
+    assert paths(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("path", ["", "passcode-helper", '/a"b'])
+def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
+    done = package(tmp_path, **{name: path})
+    assert done.returncode != 0 and f"{name} is not an absolute path: {path}" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
+def test_what_was_built_looks_for_the_helper_there(program):
+    assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_no_swift_file_has_a_path_of_its_own():
+    for path in (TREE / "Sources").rglob("*.swift"):
+        assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', path.read_text()), path.name
