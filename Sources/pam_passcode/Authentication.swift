@@ -19,13 +19,19 @@ struct Authentication {
     var door = Options().door
     var user: Bytes?
     switch outcome(&door, &user) {
-    case .verdict(let verdict): return answer(verdict, door, user: user)
-    case .other(let result): return result
+    case .refusal(let verdict): return answer(verdict, door, user: user, wasTyped: false)
+    case .attempt(let verdict): return answer(verdict, door, user: user, wasTyped: true)
+    case .other(let result):
+      if result == .unknownUser { delayFailure(door) }
+      return result
     }
   }
 
   private enum Outcome {
-    case verdict(Verdict)
+    /// Without a prompt.
+    case refusal(Verdict)
+    /// Of a passcode that was typed.
+    case attempt(Verdict)
     /// Nothing to log and nothing to say.
     case other(Result)
   }
@@ -41,7 +47,7 @@ struct Authentication {
         return try outcome(name, configuration)
       }
     } catch {
-      return .verdict(.unavailable(error))
+      return .refusal(.unavailable(error))
     }
   }
 
@@ -58,14 +64,14 @@ struct Authentication {
 
   /// Whose passcode, and whether it may be used by this caller from here.
   private func outcome(_ user: Bytes, _ configuration: Configuration) throws(Fault) -> Outcome {
-    if configuration.options.door.remote == .deny, isRemote { return .verdict(.notPermitted(.remote)) }
+    if configuration.options.door.remote == .deny, isRemote { return .refusal(.notPermitted(.remote)) }
     switch Account.named(user) {
     // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
     case .unknown: return .other(.unknownUser)
     case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
     case .found(let account):
       guard let permit = Permit.check(account, process, requester: pam.item(.requester)) else {
-        return .verdict(.notPermitted(.otherAccount))
+        return .refusal(.notPermitted(.otherAccount))
       }
       return try outcome(permit, user, configuration)
     }
@@ -84,7 +90,7 @@ struct Authentication {
     if door.firstLogin == .deny {
       pam.note(waitingForLogin: permit.account.uid)
       let mark = LoginMark(permit.account, configuration.access)
-      if configuration.access != .helper, !mark.isSet { return .verdict(.notPermitted(.firstLogin)) }
+      if configuration.access != .helper, !mark.isSet { return .refusal(.notPermitted(.firstLogin)) }
     }
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       throw Fault(.memory, "no memory for a passcode")
@@ -92,9 +98,9 @@ struct Authentication {
     if configuration.access == .helper { return outcomeByHelper(permit, configuration, user, &secrets) }
     let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
     var login = try Login(vault, permit, service: pam.item(.service) ?? [])
-    if let refusal = login.look(&secrets) { return .verdict(refusal) }
+    if let refusal = login.look(&secrets) { return .refusal(refusal) }
     if let result = ask(user, door, &secrets) { return .other(result) }
-    return .verdict(login.attempt(&secrets))
+    return .attempt(login.attempt(&secrets))
   }
 
   /// For hosts without root.
@@ -105,9 +111,9 @@ struct Authentication {
     let conditions = HelperRequest.Conditions(
       wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
     var login = HelperLogin(permit, conditions, service: pam.item(.service) ?? [])
-    if let refusal = login.look(secrets) { return .verdict(refusal) }
+    if let refusal = login.look(secrets) { return .refusal(refusal) }
     if let result = ask(user, door, &secrets) { return .other(result) }
-    return .verdict(login.attempt(secrets))
+    return .attempt(login.attempt(secrets))
   }
 
   /// The one prompt; what was typed goes into the secrets' field `code`.
@@ -116,7 +122,7 @@ struct Authentication {
   private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Result? {
     defer { secrets.wipe(.line) }
     if takeFirstPass(door, &secrets) { return nil }
-    if door.useFirstPass { return .failed }
+    if door.useFirstPass { return .notAPasscode(door) }
     guard pam.ask(prompt(door), &secrets) else { return .cancelled }
     guard case .named(let name) = pam.user(), name == user else {
       pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
@@ -126,11 +132,11 @@ struct Authentication {
     case .passcode:
       secrets.copy(.line, to: .code)
       return nil
-    case .empty: return .failed
+    case .empty: return .notAPasscode(door)
     case .other:
       // One field for both: the next module finds the password there, and doesn't ask again.
       if door.either { pam.setToken(&secrets) }
-      return .failed
+      return .notAPasscode(door)
     }
   }
 
@@ -149,11 +155,18 @@ struct Authentication {
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.
-  private func answer(_ verdict: Verdict, _ door: Options.Door, user: Bytes?) -> Result {
+  private func answer(_ verdict: Verdict, _ door: Options.Door, user: Bytes?, wasTyped: Bool) -> Result {
     if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
     if !door.quiet, let notice = Words.notice(verdict, when: SystemClock.localMoment) { pam.tell(notice) }
-    if case .wrong = verdict, door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
-    return Result(verdict, nullok: door.nullok)
+    let result = Result(verdict, door, wasTyped: wasTyped)
+    if result != .success && result != .ignored { delayFailure(door) }
+    return result
+  }
+
+  /// After a refusal without a prompt, too: kscreenlocker takes an answer within 50 ms for a broken service. libpam
+  /// waits only where the whole stack fails.
+  private func delayFailure(_ door: Options.Door) {
+    if door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
   }
 
   /// Most people have no passcode: that isn't news.
