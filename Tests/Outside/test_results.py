@@ -2,6 +2,7 @@
 
 import pytest
 
+from bed import become
 from pam import FAILS, NO_ANSWERS, NULL
 from scenario import PROMPT, RIGHT, WRONG, refused_unasked, replace_line
 
@@ -141,6 +142,26 @@ def test_nullok_ignores_nobody_whose_passcode_was_typed_in_the_one_field(alice, 
 
 
 PERMIT = "auth requisite pam_deny.so\nauth required pam_permit.so"
+
+
+# MARK: Without root, through the helper
+
+
+@EITHER
+@pytest.mark.parametrize("happen, before", [row[:2] for row in EVENTS if row[0] in (lock, disable, forget)])
+def test_a_host_without_root_is_refused_alike(machine, either, happen, before):
+    machine.enroll("alice", RIGHT)
+    happen(machine)
+    outcome = ask(machine, either, RIGHT, prepare=become("alice"))
+    assert (outcome.result, outcome.prompts) == (answered(before, either), [])
+
+
+@EITHER
+def test_a_host_without_root_is_answered_alike(machine, either):
+    machine.enroll("alice", RIGHT)
+    for typed, row in TYPED.values():
+        outcome = ask(machine, either, typed, prepare=become("alice"))
+        assert (outcome.result, outcome.prompts) == (answered(row, either), prompt(either))
 
 
 # MARK: From where, and whose
