@@ -64,9 +64,9 @@ struct PAMPasscodeLine {
   private func badOptions() -> [OptionError] {
     var errors: [OptionError] = []
     for argument in arguments {
-      if let error = error([argument]) { errors.append(named(error, argument)) }
+      if let error = error([argument]) { errors.append(error) }
     }
-    if errors.isEmpty, let error = error(arguments) { errors.append(named(error, error.name)) }
+    if errors.isEmpty, let error = error(arguments) { errors.append(error) }
     return errors
   }
 
@@ -77,12 +77,7 @@ struct PAMPasscodeLine {
       try parser.take(arguments: line.options)
       return nil
     } catch {
-      return error
+      return OptionError(error.problem, at: .file(path, line: number), text: error.name)
     }
-  }
-
-  /// The same, with the whole word, and where it stands.
-  private func named(_ error: OptionError, _ word: Bytes) -> OptionError {
-    OptionError(error.problem, at: .file(path, line: number), text: word)
   }
 }

@@ -20,8 +20,9 @@ struct Authentication {
     var door = Options().door
     var user: Bytes?
     do throws(Interruption) {
-      return answer(try verdict(&door, &user), door, user: user)
+      return answer(try ending(&door, &user), door, user: user)
     } catch {
+      if error.result == .unknownUser { delayFailure(door) }
       return error.result
     }
   }
@@ -31,15 +32,26 @@ struct Authentication {
     let result: Result
   }
 
-  private func verdict(_ door: inout Options.Door, _ user: inout Bytes?) throws(Interruption) -> Verdict {
+  private struct Ending {
+    let verdict: Verdict
+    /// A passcode was typed.
+    let wasTyped: Bool
+
+    init(_ verdict: Verdict, wasTyped: Bool = false) {
+      self.verdict = verdict
+      self.wasTyped = wasTyped
+    }
+  }
+
+  private func ending(_ door: inout Options.Door, _ user: inout Bytes?) throws(Interruption) -> Ending {
     let configuration: Configuration
-    do throws(Fault) { configuration = try load() } catch { return .unavailable(error) }
+    do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
     door = configuration.options.door
     switch pam.user() {
     case .refused(let result): throw Interruption(result: result)
     case .named(let name):
       user = name
-      return try verdict(name, configuration)
+      return try ending(name, configuration)
     }
   }
 
@@ -54,52 +66,55 @@ struct Authentication {
     return try Configuration.load(line, origin.process)
   }
 
-  private func verdict(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Verdict {
+  private func ending(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
     let rules = LoginRules(configuration.options.door)
     let admission: Gate.Admission
     do throws(Fault) {
       admission = try Gate.admit(user: user, origin, rules, configuration.access)
     } catch {
-      return .unavailable(error)
+      return Ending(.unavailable(error))
     }
     if rules.wantsLogin, let account = admission.account { pam.note(waitingForLogin: account.uid) }
     switch admission {
     case .unknownUser: throw Interruption(result: .unknownUser)
-    case .refused(let reason, _): return .notPermitted(reason)
-    case .admitted(let permit): return try verdict(permit, user, configuration)
+    case .refused(let reason, _): return Ending(.notPermitted(reason))
+    case .admitted(let permit): return try ending(permit, user, configuration)
     }
   }
 
   /// By the store, or by the helper where this process can't reach that.
-  private func verdict(
+  private func ending(
     _ permit: Permit, _ user: Bytes, _ configuration: Configuration
-  ) throws(Interruption) -> Verdict {
+  ) throws(Interruption) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-      return .unavailable(Fault(.memory, "no memory for a passcode"))
+      return Ending(.unavailable(Fault(.memory, "no memory for a passcode")))
     }
     let door = configuration.options.door
     if configuration.access == .helper {
       let conditions = HelperRequest.Conditions(
         wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
-      return try verdict(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
+      return try ending(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
     }
     let login: DirectLogin
     do throws(Fault) {
       let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
       login = try DirectLogin(vault, permit, service: origin.service)
     } catch {
-      return .unavailable(error)
+      return Ending(.unavailable(error))
     }
-    return try verdict(login, user, door, &secrets)
+    return try ending(login, user, door, &secrets)
   }
 
-  private func verdict<Way: Login & ~Copyable>(
+  private func ending<Way: Login & ~Copyable>(
     _ login: consuming Way, _ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets
-  ) throws(Interruption) -> Verdict {
+  ) throws(Interruption) -> Ending {
     var login = login
-    return try login.run(&secrets) { secrets throws(Interruption) in
+    var wasTyped = false
+    let verdict = try login.run(&secrets) { secrets throws(Interruption) in
       if let result = ask(user, door, &secrets) { throw Interruption(result: result) }
+      wasTyped = true
     }
+    return Ending(verdict, wasTyped: wasTyped)
   }
 
   /// The one prompt; what was typed goes into the secrets' field `code`.
@@ -108,7 +123,7 @@ struct Authentication {
   private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> Result? {
     defer { secrets.wipe(.line) }
     if takeFirstPass(door, &secrets) { return nil }
-    if door.useFirstPass { return .failed }
+    if door.useFirstPass { return .notAPasscode(door) }
     guard pam.ask(prompt(door), &secrets) else { return .cancelled }
     guard case .named(let name) = pam.user(), name == user else {
       pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
@@ -118,11 +133,11 @@ struct Authentication {
     case .passcode:
       secrets.copy(.line, to: .code)
       return nil
-    case .empty: return .failed
+    case .empty: return .notAPasscode(door)
     case .other:
       // One field for both: the next module finds the password there, and doesn't ask again.
       if door.either { pam.setToken(&secrets) }
-      return .failed
+      return .notAPasscode(door)
     }
   }
 
@@ -141,11 +156,19 @@ struct Authentication {
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.
-  private func answer(_ verdict: Verdict, _ door: Options.Door, user: Bytes?) -> Result {
+  private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> Result {
+    let verdict = ending.verdict
     if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
     if !door.quiet, let notice = Words.notice(verdict, when: SystemClock.localMoment) { pam.tell(notice) }
-    if case .wrong = verdict, door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
-    return Result(verdict, nullok: door.nullok)
+    let result = Result(verdict, door, wasTyped: ending.wasTyped)
+    if result != .success && result != .ignored { delayFailure(door) }
+    return result
+  }
+
+  /// After a refusal without a prompt, too: kscreenlocker takes an answer within 50 ms for a broken service. libpam
+  /// waits only where the whole stack fails.
+  private func delayFailure(_ door: Options.Door) {
+    if door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
   }
 
   /// Most people have no passcode: that isn't news.

@@ -8,20 +8,33 @@ enum Result: Equatable {
   case unknownUser
   case ignored
   case notPermitted
+  case notAPasscode
   case cancelled
   case unavailable
   case misconfigured
 
   /// The one place where a verdict becomes PAM's. Locked is never PAM_MAXTRIES (GDM would spin on it), and
   /// PAM_IGNORE is only for `nullok` (anything else was CVE-2025-23013).
-  init(_ verdict: Verdict, nullok: Bool) {
+  ///
+  /// With `either` a stack can tell a passcode that was typed and refused from all else: it ends the call there
+  /// (auth_err=die), so that no module behind us takes the passcode for a password.
+  ///
+  /// - Parameter wasTyped: whether a passcode was.
+  init(_ verdict: Verdict, _ door: Options.Door, wasTyped: Bool) {
     switch verdict {
     case .granted: self = .success
-    case .wrong, .locked, .exhausted, .disabled: self = .failed
-    case .notEnrolled: self = nullok ? .ignored : .unknownUser
-    case .notPermitted: self = .notPermitted
     case .unavailable(let fault): self = fault.kind == .configuration ? .misconfigured : .unavailable
+    case .wrong: self = .failed
+    case _ where door.either && wasTyped: self = .failed
+    case .locked, .exhausted, .disabled: self = door.either ? .notPermitted : .failed
+    case .notEnrolled: self = door.nullok ? .ignored : .unknownUser
+    case .notPermitted: self = .notPermitted
     }
+  }
+
+  /// What answers something typed that is no passcode.
+  static func notAPasscode(_ door: Options.Door) -> Result {
+    door.either ? .notAPasscode : .failed
   }
 
   var code: CInt {
@@ -31,6 +44,7 @@ enum Result: Equatable {
     case .unknownUser: PAM_USER_UNKNOWN
     case .ignored: PAM_IGNORE
     case .notPermitted: PAM_PERM_DENIED
+    case .notAPasscode: PAM_CRED_INSUFFICIENT
     case .cancelled: PAM_CONV_ERR
     case .unavailable: PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR

@@ -5,7 +5,7 @@ import hashlib
 from bed import SLOT
 
 PROMPT = "Passcode: "
-BLOCKED = 'Passcode blocked after too many attempts: run "passcode unlock" with your password.'
+LOCKED_OUT = "Passcode locked out after too many attempts. Use your password."
 RIGHT, WRONG = "0471", ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
 
 

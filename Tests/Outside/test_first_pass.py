@@ -73,6 +73,7 @@ def test_either_leaves_a_password_to_the_next_module_uncharged(alice):
 
 
 def test_either_after_a_wrong_passcode_or_just_enter_the_next_module_asks(alice):
+    """Where the line goes on after any failure."""
     alice.service("either", stack=BEFORE)
     for first, failures in ((WRONG[0], 1), ("", 1)):
         outcome = alice.authenticate("alice", first, PASSWORD)

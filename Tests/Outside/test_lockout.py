@@ -2,7 +2,7 @@
 
 import time
 
-from scenario import BLOCKED, RIGHT, WRONG, asked_once, fail, refused_unasked, replace_line
+from scenario import LOCKED_OUT, RIGHT, WRONG, asked_once, fail, refused_unasked, replace_line
 
 
 def test_three_wrong_lock(alice):
@@ -53,9 +53,9 @@ def test_delays_rise_until_it_is_exhausted(make_bed):
         bed.authenticate("alice", RIGHT), "AUTH_ERR", "Passcode locked (1 second left to unlock)."
     )
     time.sleep(1)
-    assert fail(bed, 1)[0].texts == [BLOCKED]
+    assert fail(bed, 1)[0].texts == [LOCKED_OUT]
     time.sleep(1)
-    assert refused_unasked(bed.authenticate("alice", RIGHT), "AUTH_ERR", BLOCKED)
+    assert refused_unasked(bed.authenticate("alice", RIGHT), "AUTH_ERR", LOCKED_OUT)
     assert bed.status("alice")["state"] == "exhausted"
     bed.tool("unlock", "alice", check=0)
     assert bed.authenticate("alice", RIGHT).result == "SUCCESS"

@@ -23,6 +23,9 @@ account required pam_permit.so
 session optional {MODULE}
 session required pam_permit.so
 """
+# The profile's line: the passcode or the password, whichever is typed.
+ONE_FIELD = STACK.replace("default=ignore]", "auth_err=die conv_err=die default=ignore]", 1)
+ONE_FIELD = ONE_FIELD.replace(f"{MODULE}\nauth", f"{MODULE} either\nauth").replace("unix.so\n", "unix.so try_first_pass\n")
 
 
 @pytest.fixture
@@ -115,6 +118,64 @@ def test_sudo_locks_and_the_password_goes_on(own):
     child = terminal("sudo", "id", "-u")
     prompted(child, (SUDO, PASSWORD))
     child.expect(r"\b0\r\n")
+
+
+@pytest.fixture
+def field(own):
+    """One field for both, in all programs."""
+    for service in ("sudo", "su", "login", "i3lock"):
+        (FOLDER / service).write_text(ONE_FIELD)
+    return own
+
+
+@pytest.mark.parametrize("lines", [[PASSWORD], [RIGHT], [WRONG[0], RIGHT], [WRONG[0], PASSWORD]], ids=str)
+def test_sudo_s_standard_input_is_passcode_or_password(field, lines):
+    """After a wrong passcode sudo asks again, and nothing else does."""
+    done = run("sudo", "-S", "id", "-u", stdin="".join(f"{line}\n" for line in lines))
+    assert done.stdout == "0\n", done.stderr
+    assert field.failures("alice") == (1 if lines == [WRONG[0], PASSWORD] else 0)
+
+
+def test_sudo_s_standard_input_while_the_passcode_is_locked(field):
+    for code in WRONG[:3]:
+        assert run("sudo", "-S", "id", "-u", stdin=f"{code}\n").returncode == 1
+    assert field.status("alice")["state"] == "locked"
+    assert run("sudo", "-S", "id", "-u", stdin=f"{PASSWORD}\n").stdout == "0\n"
+    assert run("sudo", "-S", "id", "-u", stdin="battery staple\n").returncode == 1
+
+
+@pytest.mark.parametrize("typed", [PASSWORD, RIGHT])
+def test_sudo_s_askpass_is_asked_once(field, typed):
+    asked, program = pathlib.Path("/tmp/passcode-test-asked"), pathlib.Path("/tmp/passcode-test-askpass")
+    program.write_text(f"#!/bin/sh\necho >>{asked}\necho '{typed}'\n")
+    program.chmod(0o755)
+    try:
+        environment = {"SUDO_ASKPASS": str(program), "PATH": os.environ["PATH"]}
+        assert run("sudo", "-A", "id", "-u", env=environment).stdout == "0\n"
+        assert asked.read_text() == "\n"
+    finally:
+        program.unlink()
+        asked.unlink(missing_ok=True)
+
+
+def test_sudo_with_one_field(field):
+    child = terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode or password: ", WRONG[0]), ("Passcode or password: ", PASSWORD))
+    child.expect(r"\b0\r\n")
+    child = terminal("sudo", "id", "-u")
+    prompted(child, ("Passcode or password: ", ""), (SUDO, PASSWORD))
+    child.expect(r"\b0\r\n")
+
+
+def test_su_and_login_with_one_field(field):
+    for typed in (RIGHT, PASSWORD):
+        child = terminal("su", "alice", "-c", "id -un")
+        prompted(child, ("^Passcode or password: ", typed))
+        child.expect(r"\balice\r\n")
+        log_in(("Passcode or password: ", typed))
+    child = terminal("su", "alice", "-c", "id -un")
+    prompted(child, ("^Passcode or password: ", WRONG[0]))
+    child.expect("failure")
 
 
 # MARK: su

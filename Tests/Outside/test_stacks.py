@@ -1,6 +1,8 @@
-"""The example stacks in pam.d/, loaded as they are, with the real pam_unix and its passwords."""
+"""The example stacks in pam.d/, loaded as they are, with the real pam_unix and its passwords; and the profile's line
+with what stands around it."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -8,13 +10,14 @@ import pytest
 
 import pam
 from bed import MEMORY, MODULE, become
-from scenario import BLOCKED, RIGHT, WRONG, fail
+from scenario import LOCKED_OUT, RIGHT, WRONG, fail
 
-EXAMPLES = pathlib.Path(__file__).parents[2] / "pam.d"
+TREE = pathlib.Path(__file__).parents[2]
+EXAMPLES = TREE / "pam.d"
 CONFIGURATION = pathlib.Path("/etc/security/passcode.conf")
 CODE, WORD, EITHER = "Passcode: ", "Password: ", "Passcode or password: "
 PASSWORD, WRONG_PASSWORD, DIGITS = "correct horse", "battery staple", "918273"
-WITH_FALLBACK = ["lock-screen", "login", "sudo"]
+WITH_FALLBACK = ["login", "sudo"]
 LOCKED = "Passcode locked (1 minute left to unlock)."
 DISABLED = "Passcode disabled by the administrator."
 
@@ -89,7 +92,7 @@ def test_the_right_passcode_is_enough(house, stack):
     assert let_in(outcome, CODE) and outcome.messages == []
 
 
-# MARK: sudo, login, lock-screen: the password where the passcode doesn't lead on
+# MARK: sudo, login: the password where the passcode doesn't lead on
 
 
 @pytest.mark.parametrize("stack", WITH_FALLBACK)
@@ -136,7 +139,7 @@ def misspell(house):
 
 OUT_OF_ORDER = [
     (lock, [LOCKED]),
-    (exhaust, [BLOCKED]),
+    (exhaust, [LOCKED_OUT]),
     (disable, [DISABLED]),
     (forget, []),
     (lose_key, []),
@@ -173,21 +176,6 @@ def test_where_passcodes_are_not_permitted_the_password_is_asked_for(house, stac
 def test_nobody_gets_in_by_cancelling(house, stack):
     outcome = log_in(house, stack, calls=["authenticate"])
     assert outcome.result not in ("SUCCESS", "IGNORE") and house.failures("alice") == 0
-
-
-# MARK: lock-screen
-
-
-def test_a_locker_answers_each_question_with_the_same_text(house):
-    assert let_in(log_in(house, "lock-screen", *[RIGHT] * 2), CODE)
-    assert let_in(log_in(house, "lock-screen", *[PASSWORD] * 2), CODE, WORD)
-    assert refused(log_in(house, "lock-screen", *[WRONG[0]] * 2), "AUTH_ERR", CODE, WORD)
-    assert house.failures("alice") == 1
-
-
-def test_a_locker_without_root_and_without_the_helper_takes_the_password(house):
-    outcome = log_in(house, "lock-screen", PASSWORD, prepare=become("alice"), calls=["authenticate"])
-    assert refused(outcome, "SUCCESS", WORD)
 
 
 # MARK: kiosk
@@ -245,44 +233,143 @@ def test_ssh_needs_remote_allow(house):
     assert let_in(log_in(house, "second-factor", PASSWORD, RIGHT, items=items), WORD, CODE)
 
 
-# MARK: one-field
+# MARK: one-field, and the profile's line: one prompt per call
+
+PROFILE = TREE / "debian/pam-configs/passcode"
+FAILLOCK = "pam_faillock.so {how} silent deny=3 dir={tally}"
+# As pam-auth-update writes common-auth around the profile's line.
+AROUND = """{before}
+{line}
+auth [success={last} default=ignore] pam_unix.so nullok try_first_pass
+{behind}
+auth requisite pam_deny.so
+auth required pam_permit.so
+account required pam_permit.so
+"""
+
+
+def profile_line(jump):
+    """The one of authentication; pam-auth-update makes a number of "end"."""
+    [line] = re.findall(r"^Auth:\n\t(.*)$", PROFILE.read_text(), re.MULTILINE)
+    return f"auth {line.replace('=end', f'={jump}')}"
+
+
+@pytest.fixture(params=["one-field", "profile", "faillock"])
+def field(request, house):
+    """The stacks with one field for both; with pam_faillock as its manual page says it, too."""
+    if request.param == "profile":
+        text = AROUND.format(before="", line=profile_line(2), last=1, behind="")
+        (house.services / "profile").write_text(text)
+    if request.param == "faillock":
+        add_faillock(house)
+    return request.param
+
+
+def add_faillock(house):
+    tally = house.folder / "faillock"
+    tally.mkdir()
+    preauth, authfail = (FAILLOCK.format(how=how, tally=tally) for how in ("preauth", "authfail"))
+    text = AROUND.format(
+        before=f"auth requisite {preauth}", line=profile_line(3), last=2, behind=f"auth [default=die] {authfail}"
+    )
+    (house.services / "faillock").write_text(text)
+    return tally
+
+
+def test_the_examples_with_one_field_are_the_profile_s_line(house):
+    [line] = re.findall(r"^auth .*pam_passcode.*$", (EXAMPLES / "one-field").read_text(), re.MULTILINE)
+    assert line.split() == profile_line("done").split()
 
 
 @pytest.mark.parametrize("typed", [RIGHT, PASSWORD], ids=["passcode", "password"])
-def test_one_question_takes_both(house, typed):
-    assert let_in(log_in(house, "one-field", typed), EITHER)
+def test_one_question_takes_both(house, field, typed):
+    assert let_in(log_in(house, field, typed), EITHER)
     assert house.failures("alice") == 0
 
 
-def test_a_wrong_password_in_the_one_field_is_not_asked_for_again(house):
-    assert refused(log_in(house, "one-field", WRONG_PASSWORD, PASSWORD), "AUTH_ERR", EITHER)
+@pytest.mark.parametrize("typed", [WRONG_PASSWORD, "hello", "04711"])
+def test_a_wrong_password_in_the_one_field_is_not_asked_for_again(house, field, typed):
+    # pam_faillock's own answer, while it doesn't refuse: libpam makes that of PAM_IGNORE with "die".
+    result = "PERM_DENIED" if field == "faillock" else "AUTH_ERR"
+    assert refused(log_in(house, field, typed, PASSWORD), result, EITHER)
     assert house.failures("alice") == 0
 
 
-@pytest.mark.parametrize("typed, counted", [(WRONG[0], 1), ("", 0)], ids=["wrong passcode", "Enter"])
-def test_then_the_one_field_stack_asks_for_the_password(house, typed, counted):
-    assert let_in(log_in(house, "one-field", typed, PASSWORD), EITHER, WORD)
-    assert house.failures("alice") == counted
+def test_a_wrong_passcode_ends_the_call_and_the_next_one_asks_again(house, field):
+    assert refused(log_in(house, field, WRONG[0], PASSWORD), "AUTH_ERR", EITHER)
+    assert house.failures("alice") == 1
+    assert let_in(log_in(house, field, RIGHT), EITHER)
+
+
+def test_after_enter_alone_the_one_field_stack_asks_for_the_password(house, field):
+    assert let_in(log_in(house, field, "", PASSWORD), EITHER, WORD)
+    assert house.failures("alice") == 0
+
+
+def test_cancelling_ends_the_call(house, field):
+    assert refused(log_in(house, field, pam.FAILS, PASSWORD, calls=["authenticate"]), "CONV_ERR", EITHER)
+
+
+def test_a_locker_answers_each_question_with_the_same_text(house, field):
+    assert let_in(log_in(house, field, *[RIGHT] * 2), EITHER)
+    assert let_in(log_in(house, field, *[PASSWORD] * 2), EITHER)
+    assert refused(log_in(house, field, *[WRONG[0]] * 2), "AUTH_ERR", EITHER)
+    assert house.failures("alice") == 1
+
+
+def test_a_locker_without_root_and_without_the_helper_takes_the_password(house):
+    outcome = log_in(house, "one-field", PASSWORD, prepare=become("alice"), calls=["authenticate"])
+    assert refused(outcome, "SUCCESS", WORD)
 
 
 @CASES
-def test_one_field_falls_back_to_the_password(house, happen, texts):
+def test_one_field_falls_back_to_the_password(house, field, happen, texts):
     happen(house)
-    outcome = log_in(house, "one-field", PASSWORD)
+    outcome = log_in(house, field, PASSWORD)
     assert let_in(outcome, WORD) and outcome.texts == texts
 
 
-def test_one_field_and_no_passcode(house):
-    assert let_in(log_in(house, "one-field", PASSWORD, user="bob"), WORD)
+def test_locked_out_while_the_passcode_is_typed(house, field):
+    def disable_meanwhile(_):
+        disable(house)
+        return RIGHT
+
+    outcome = log_in(house, field, disable_meanwhile, PASSWORD)
+    assert refused(outcome, "AUTH_ERR", EITHER) and outcome.texts == [DISABLED]
 
 
-def test_a_password_of_six_digits_is_typed_at_the_second_question(house):
+def test_one_field_and_no_passcode(house, field):
+    assert let_in(log_in(house, field, PASSWORD, user="bob"), WORD)
+
+
+def test_a_password_of_six_digits_is_typed_at_the_second_question(house, field):
     house.enroll("carol", RIGHT)
-    assert let_in(log_in(house, "one-field", "", DIGITS, user="carol"), EITHER, WORD)
+    assert let_in(log_in(house, field, "", DIGITS, user="carol"), EITHER, WORD)
     assert house.failures("carol") == 0
-    outcome = log_in(house, "one-field", DIGITS, user="carol", calls=["authenticate"])
-    assert outcome.result != "SUCCESS" and outcome.prompts == [EITHER, WORD]
-    assert house.failures("carol") == 1
+    outcome = log_in(house, field, DIGITS, DIGITS, user="carol")
+    assert refused(outcome, "AUTH_ERR", EITHER) and house.failures("carol") == 1
+
+
+def tallied(tally):
+    """What `faillock --user alice` shows below its two lines of heading."""
+    done = subprocess.run(
+        ["faillock", "--dir", tally, "--user", "alice"], capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()[2:]
+
+
+def test_wrong_passcodes_are_none_of_faillock_s(house):
+    """Three of them lock the passcode, and not the password."""
+    tally = add_faillock(house)
+    for code in WRONG[:3]:
+        assert refused(log_in(house, "faillock", *[code] * 2), "AUTH_ERR", EITHER)
+    assert house.status("alice")["state"] == "locked" and tallied(tally) == []
+    assert let_in(log_in(house, "faillock", PASSWORD), WORD)
+    house.tool("unlock", "alice", check=0)
+    for _ in range(3):
+        assert log_in(house, "faillock", WRONG_PASSWORD).prompts == [EITHER]
+    assert len(tallied(tally)) == 3 and house.failures("alice") == 0
+    assert log_in(house, "faillock", PASSWORD).result == "AUTH_ERR"
 
 
 # MARK: What an earlier module left (what is taken of it: test_first_pass.py)

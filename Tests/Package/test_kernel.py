@@ -11,6 +11,8 @@ import pytest
 from guest import Guest, disk
 from machine import OTHER, PASSWORD, RIGHT, WRONG
 
+ASKED = "Passcode or password: "
+
 
 @pytest.fixture(scope="module")
 def guest(deb):
@@ -27,7 +29,7 @@ def guest(deb):
 
 @pytest.fixture(scope="module")
 def alice(guest):
-    return guest.log_in("alice", ("Passcode: ", RIGHT))
+    return guest.log_in("alice", (ASKED, RIGHT))
 
 
 def denials(guest):
@@ -40,14 +42,14 @@ def test_apparmor_is_in_force(guest, alice):
     locker = "pamtester locker alice authenticate"
     success = "pamtester: successfully authenticated"
     acts = [
-        (locker, [("Passcode: ", RIGHT)], success),
-        (locker, [("Passcode: ", WRONG[0]), ("Password: ", PASSWORD)], "Wrong passcode, 2 attempts left."),
+        (locker, [(ASKED, RIGHT)], success),
+        (f"! {locker}", [(ASKED, WRONG[0])], "Wrong passcode, 2 attempts left."),
         ("passcode status", [], "failures since the last success: 1"),
         ("passcode change", [("Old passcode: ", RIGHT), ("New .*: ", OTHER), ("again: ", OTHER)], "Passcode changed"),
-        *[(locker, [("Passcode: ", code), ("Password: ", PASSWORD)], success) for code in WRONG[:3]],
+        *[(f"! {locker}", [(ASKED, code)], "Authentication failure") for code in WRONG[:3]],
         (locker, [("left to unlock.*Password: ", PASSWORD)], success),
         ("passcode unlock", [("Password: ", PASSWORD)], "Passcode unlocked"),
-        (locker, [("Passcode: ", OTHER)], success),
+        (locker, [(ASKED, OTHER)], success),
         ("passcode remove", [("Passcode or password: ", OTHER)], "Passcode removed"),
         ("passcode enroll", [("Password: ", PASSWORD), ("New .*: ", RIGHT), ("again: ", RIGHT)], "Passcode set"),
     ]  # fmt: skip
@@ -62,11 +64,12 @@ def test_apparmor_is_in_force(guest, alice):
 
 def test_polkit(alice):
     """Its helper runs as alice, in her session; ours then does the work."""
-    asked = "Authenticating as: alice\r\nPasscode: "
+    asked = f"Authenticating as: alice\r\n{ASKED}"
     text, status = alice.run("pkexec id -u", (asked, RIGHT), pause=2)
     assert "COMPLETE" in text and text.endswith("0\n") and status == 0
-    wrong = [(asked, WRONG[0]), ("2 attempts left.*Password: ", PASSWORD)]
-    text, status = alice.run("pkexec id -u", *wrong, pause=2)
+    text, status = alice.run("pkexec id -u", (asked, WRONG[0]), pause=2)
+    assert "2 attempts left" in text and "FAILED" in text and status == 127
+    text, status = alice.run("pkexec id -u", (asked, PASSWORD), pause=2)
     assert "COMPLETE" in text and text.endswith("0\n") and status == 0
 
 

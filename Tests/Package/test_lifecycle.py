@@ -22,7 +22,7 @@ def su(machine, prompt, answer):
 
 
 def passcode_works(machine):
-    su(machine, "Passcode: ", RIGHT)
+    su(machine, "Passcode or password: ", RIGHT)
 
 
 def only_the_password_is_asked(machine):
@@ -30,12 +30,10 @@ def only_the_password_is_asked(machine):
 
 
 def the_password_works(machine):
-    """Whether the passcode is asked for first or not."""
+    """Whether the passcode may be typed there, too, or not."""
     child = machine.terminal("su", "alice", "-c", "id -un")
-    if child.expect(["^Passcode: ", "^Password: "]) == 0:
-        prompted(child, ("^", ""), ("Password: ", PASSWORD))
-    else:
-        prompted(child, ("^", PASSWORD))
+    child.expect("^(Passcode or p|P)assword: ")
+    prompted(child, ("^", PASSWORD))
     assert "alice" in finished(child)[0]
 
 
@@ -229,9 +227,28 @@ def test_another_version_keeps_everything(fresh, deb, other_version, first, then
     passcode_works(fresh)
 
 
-def other_profile(folder):
+def old_profile(folder):
     path = folder / "usr/share/pam-configs/passcode"
-    path.write_text(path.read_text().replace("]\tpam_passcode.so", "]\tpam_passcode.so quiet"))
+    """As it was before there was one prompt for both."""
+    path = folder / "usr/share/pam-configs/passcode"
+    line = "[success=end auth_err=die conv_err=die default=ignore]\tpam_passcode.so either"
+    assert line in path.read_text()
+    path.write_text(path.read_text().replace(line, "[success=end default=ignore]\tpam_passcode.so"))
+
+
+def asking(machine):
+    """The lines of common-auth that ask, without the number of lines that they jump over."""
+    text = (machine.path / "etc/pam.d/common-auth").read_text()
+    return [re.sub("success=[0-9]", "success=N", " ".join(line.split())) for line in text.splitlines() if "success=" in line]
+
+
+UNIX = "auth [success=N default=ignore] pam_unix.so nullok"
+OLD = "auth [success=N default=ignore] pam_passcode.so"
+NEW = "auth [success=N auth_err=die conv_err=die default=ignore] pam_passcode.so either"
+
+
+def test_pam_unix_takes_what_the_profile_asked_for(machine):
+    assert asking(machine) == [NEW, f"{UNIX} try_first_pass"]
 
 
 @pytest.mark.parametrize("version, is_told", [("0.1.0", True), ("0.1.9", True), ("0.2.0~rc1", False)])
@@ -247,13 +264,33 @@ def test_a_downgrade_tells_what_the_older_package_makes_of_the_records(fresh, de
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_changed_profile_comes_with_the_upgrade(fresh, deb, other_version, enabled):
     """Where it is enabled, and only there."""
-    fresh.install(deb)
+    fresh.install(other_version("0.0.1", old_profile))
     fresh.enroll()
     if enabled:
         fresh.enable()
-    fresh.install(other_version("0.9.9", other_profile))
-    lines = re.findall(r"pam_passcode\.so.*", (fresh.path / "etc/pam.d/common-auth").read_text())
-    assert [line.strip() for line in lines] == (["pam_passcode.so quiet"] if enabled else [])
+    assert asking(fresh) == ([OLD, f"{UNIX} try_first_pass"] if enabled else [UNIX])
+    fresh.install(deb)
+    assert asking(fresh) == ([NEW, f"{UNIX} try_first_pass"] if enabled else [UNIX])
+    if enabled:
+        passcode_works(fresh)
+
+
+@pytest.mark.parametrize("edit, after, is_told", [
+    (("pam_passcode.so", "pam_passcode.so quiet"), NEW, False),
+    (("[success=2 default=ignore]\tpam_passcode", "sufficient\tpam_passcode"), None, True),
+], ids=["an option", "the rest"])  # fmt: skip
+def test_an_upgrade_where_the_line_was_edited_by_hand(fresh, deb, other_version, edit, after, is_told):
+    """pam-auth-update drops an option that was added, as NEWS says; any other edit keeps the line, and that is told."""
+    fresh.install(other_version("0.0.1", old_profile))
+    fresh.enroll()
+    fresh.enable()
+    path = fresh.path / "etc/pam.d/common-auth"
+    edited = path.read_text().replace(*edit)
+    path.write_text(edited)
+    said = fresh.install(deb)
+    assert asking(fresh)[0] == after if after else path.read_text() == edited
+    assert ("Local modifications to /etc/pam.d/common-*" in said) == is_told
+    passcode_works(fresh) if after else su(fresh, "Passcode: ", RIGHT)
 
 
 def make_older(machine):
@@ -311,7 +348,7 @@ def test_removed_while_enabled_and_with_a_session_open(fresh, deb):
     fresh.enroll()
     fresh.enable()
     session = fresh.terminal("sudo", "-s")
-    prompted(session, ("Passcode: ", RIGHT))
+    prompted(session, ("Passcode or password: ", RIGHT))
     session.sendline("echo uid=$(id -u)")
     session.expect("uid=0")
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")
@@ -475,7 +512,7 @@ def test_not_removed_where_pam_auth_update_leaves_its_line(machine):
     head = 'modules (the "Primary" block)\n'
     path.write_text(text.replace(head, f"{head}auth optional pam_permit.so\n"))
     said = machine.run("apt-get", "purge", "-y", "libpam-passcode", status=100)
-    assert re.search(r"^/etc/pam.d/common-auth:auth\t\[success=2 default=ignore\]\tpam_passcode.so *$", said, re.M)
+    assert re.search(r"^/etc/pam.d/common-auth:auth\t\[success=2 auth_err=die conv_err=die default=ignore\]\tpam_passcode.so either *$", said, re.M)
     passcode_works(machine)
     path.write_text(text)
     machine.run("apt-get", "purge", "-y", "libpam-passcode")

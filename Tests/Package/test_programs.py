@@ -9,6 +9,8 @@ import pytest
 from machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
 
 SUDO = "password for alice: "
+# What the profile asks: one prompt for both.
+ASKED = "Passcode or password: "
 
 
 # MARK: sudo and su
@@ -16,25 +18,56 @@ SUDO = "password for alice: "
 
 def test_sudo_right(machine):
     child = machine.terminal("sudo", "id", "-u")
-    prompted(child, ("Passcode: ", RIGHT))
+    prompted(child, (ASKED, RIGHT))
     assert finished(child) == ("\r\n0\r\n", 0)
 
 
-def test_sudo_wrong_then_the_password(machine):
-    child = machine.terminal("sudo", "id", "-u")
-    prompted(child, ("Passcode: ", WRONG[0]), (SUDO, PASSWORD))
-    assert finished(child)[1] == 0
-    assert machine.state()["failures"] == 1
+def test_sudo_wrong_then_right_or_the_password(machine):
+    """sudo asks again; nothing else does."""
+    for wrong, typed, failures in ((WRONG[0], RIGHT, 0), (WRONG[1], PASSWORD, 1)):
+        child = machine.terminal("sudo", "id", "-u")
+        prompted(child, (ASKED, wrong), (ASKED, typed))
+        assert finished(child)[1] == 0
+        assert machine.state()["failures"] == failures
+
+
+def test_the_password_by_standard_input(machine):
+    """As scripts have always given it to sudo; and su's by a terminal."""
+    for line in (PASSWORD, RIGHT):
+        assert machine.run("sudo", "-S", "id", "-u", user="alice", input=f"{line}\n").endswith("0\n")
+    assert machine.state()["failures"] == 0
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, (f"^{ASKED}", PASSWORD))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+
+
+def test_wrong_passcodes_are_none_of_faillock_s(machine):
+    """As its manual page says it, around the profile."""
+    path = machine.path / "etc/pam.d/common-auth"
+    lines = path.read_text().replace("[success=2", "[success=3").replace("[success=1", "[success=2").splitlines()
+    ours, unix = (next(n for n, line in enumerate(lines) if name in line) for name in ("pam_passcode", "pam_unix"))
+    assert "auth_err=die conv_err=die" in lines[ours] and "try_first_pass" in lines[unix]
+    lines.insert(unix + 1, "auth [default=die] pam_faillock.so authfail")
+    lines.insert(ours, "auth requisite pam_faillock.so preauth")
+    path.write_text("\n".join(lines) + "\n")
+    for code in WRONG[:3]:
+        child = machine.terminal("su", "alice", "-c", "id -un")
+        prompted(child, (f"^{ASKED}", code))
+        assert finished(child)[1] == 1
+    assert machine.state()["state"] == "locked"
+    assert machine.run("faillock", "--user", "alice").splitlines()[2:] == []  # what follows its heading
+    assert machine.run("sudo", "-S", "id", "-u", user="alice", input=f"{PASSWORD}\n").endswith("0\n")
 
 
 def test_locked_says_so_and_the_password_works(machine):
     for code in WRONG[:3]:
         child = machine.terminal("su", "alice", "-c", "id -un")
-        prompted(child, ("^Passcode: ", code), ("Password: ", PASSWORD))
-        assert finished(child)[1] == 0
+        prompted(child, (f"^{ASKED}", code))
+        text, status = finished(child)
+        assert "Password" not in text and status == 1
     assert machine.state()["state"] == "locked"
     child = machine.terminal("su", "alice", "-c", "id -un")
-    child.expect(r"Passcode locked \(1 minute left to unlock\)\.\r\n")
+    child.expect(r"Passcode locked \((1 minute|\d+ seconds) left to unlock\)\.\r\n")
     prompted(child, ("^Password: ", PASSWORD))
     assert finished(child) == ("\r\nalice\r\n", 0)
     child = machine.terminal("sudo", "id", "-u")
@@ -45,7 +78,7 @@ def test_locked_says_so_and_the_password_works(machine):
 def test_su_to_oneself_and_to_another(machine):
     machine.enroll("bob", OTHER)
     child = machine.terminal("su", "alice", "-c", "id -un")
-    prompted(child, ("^Passcode: ", RIGHT))
+    prompted(child, (f"^{ASKED}", RIGHT))
     assert finished(child) == ("\r\nalice\r\n", 0)
     child = machine.terminal("su", "bob", "-c", "id -un")
     prompted(child, ("^Password: ", PASSWORD))
@@ -63,7 +96,7 @@ def test_one_field(machine):
     path.write_text((machine.path / "usr/share/doc/libpam-passcode/examples/one-field").read_text())
     for answer in (RIGHT, PASSWORD):
         child = machine.terminal("sudo", "id", "-u")
-        prompted(child, ("^Passcode or password: ", answer))
+        prompted(child, (f"^{ASKED}", answer))
         assert finished(child) == ("\r\n0\r\n", 0)
 
 
@@ -90,15 +123,15 @@ def log_in(machine, *dialogue):
 
 
 def test_login(machine):
-    log_in(machine, ("Passcode: ", RIGHT))
-    log_in(machine, ("Passcode: ", ""), ("Password: ", PASSWORD))
+    log_in(machine, (ASKED, RIGHT))
+    log_in(machine, (ASKED, ""), ("Password: ", PASSWORD))
 
 
 def test_the_first_login_after_a_boot(machine):
     """The session line of the profile sets the mark."""
     machine.configure(first_login="deny")
     log_in(machine, (r"Log in with your password first\.\r\nPassword: ", PASSWORD))
-    log_in(machine, ("Passcode: ", RIGHT))
+    log_in(machine, (ASKED, RIGHT))
     machine.restart()
     log_in(machine, (r"Log in with your password first\.\r\nPassword: ", PASSWORD))
 
@@ -172,7 +205,7 @@ def test_a_locker(machine):
         while machine.state()["failures"] == 0 and time.monotonic() < end:
             time.sleep(0.1)
         assert machine.state()["failures"] == 1
-        time.sleep(5)  # the delay after a wrong one, and the password that it then asks for
+        time.sleep(5)  # the delay after a wrong one
         assert locker.poll() is None
         type(RIGHT)
         assert locker.wait(15) == 0
@@ -188,7 +221,7 @@ def test_people_help_themselves(machine):
     prompted(child, ("assword: ", PASSWORD), ("New passcode", OTHER), ("again", OTHER))
     assert finished(child)[1] == 0
     child = machine.terminal("su", "bob", "-c", "id -un", user="bob")
-    prompted(child, ("^Passcode: ", OTHER))
+    prompted(child, (f"^{ASKED}", OTHER))
     assert finished(child) == ("\r\nbob\r\n", 0)
 
 
@@ -198,7 +231,7 @@ def test_passwd_is_as_before(machine):
     prompted(child, ("Retype new password: ", "battery staple"))
     assert finished(child)[1] == 0
     child = machine.terminal("su", "alice", "-c", "id -un")
-    prompted(child, ("^Passcode: ", ""), ("Password: ", "battery staple"))
+    prompted(child, (f"^{ASKED}", ""), ("Password: ", "battery staple"))
     assert finished(child) == ("\r\nalice\r\n", 0)
 
 
@@ -214,7 +247,7 @@ def test_a_lock_survives_a_restart(machine):
     child.close()
     machine.run("passcode", "unlock", "alice")
     child = machine.terminal("su", "alice", "-c", "id -un")
-    prompted(child, ("^Passcode: ", RIGHT))
+    prompted(child, (f"^{ASKED}", RIGHT))
     assert finished(child) == ("\r\nalice\r\n", 0)
 
 

@@ -5,13 +5,15 @@
 /// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
 /// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.
 ///
-/// An error MUST tell no more of a line than the word that it begins with: some other file of root's may have been
-/// named for a configuration, a key or /etc/shadow.                                   OptionTests
+/// An error tells a module's argument whole. Of a line of the file it MUST tell no more than the word that it begins
+/// with: some other file of root's may have been named for a configuration, a key or /etc/shadow.       OptionTests
 public struct OptionParser {
   /// Bytes; a larger one is an error.
   public static let largestFile = 65_536
   /// Bytes.
   public static let longestLine = 1_200
+  /// Bytes of what may be meant for an option's name; the longest name has 14.
+  private static let longestName = 20
 
   /// The defaults, but for what was taken.
   public private(set) var options: Options
@@ -56,29 +58,42 @@ public struct OptionParser {
     let value = equals < option.endIndex ? option[(equals + 1)...].trimmed() : nil
     guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
     else {
-      throw OptionError(.badText, at: place, text: word(name))
+      throw OptionError(.badText, at: place, text: shown(option, name, at: place))
     }
-    guard let row = OptionRow.find(name) else { throw OptionError(.unknown, at: place, text: word(name)) }
+    guard let row = OptionRow.find(name) else {
+      throw OptionError(.unknown, at: place, text: shown(option, name, at: place))
+    }
     if row.kind == .policy, place == .moduleLine {
-      throw OptionError(.policyInModuleLine, at: place, text: row.name)
+      throw OptionError(.policyInModuleLine, at: place, text: Bytes(option))
     }
     guard seen & 1 << row.number == 0 else { throw OptionError(.twice, at: place, text: row.name) }
     seen |= 1 << row.number
-    try set(row, to: value, at: place)
-  }
-
-  @inline(never)
-  private func word(_ name: ArraySlice<UInt8>) -> Bytes {
-    Bytes(name.prefix { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || $0 == UInt8(ascii: "_") })
-  }
-
-  private mutating func set(
-    _ row: OptionRow, to value: ArraySlice<UInt8>?, at place: OptionError.Place
-  ) throws(OptionError) {
     guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), options.set(row.name[...], value)
     else {
-      throw OptionError(.badValue(allowed: row.values), at: place, text: row.name)
+      let text = place == .moduleLine ? Bytes(option) : row.name
+      throw OptionError(.badValue(allowed: row.values), at: place, text: text)
     }
+  }
+
+  /// What an error may tell of a line.
+  @inline(never)
+  private func shown(
+    _ option: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, at place: OptionError.Place
+  ) -> Bytes {
+    if place == .moduleLine { return Bytes(option) }
+    let letters = name.prefix { isLetter($0) || $0 == UInt8(ascii: "_") }
+    // Digits only where a value follows: without one it may be a key in base 16.
+    let hasValue = name.endIndex < option.endIndex
+    let isName =
+      letters.count > 0 && name.count <= OptionParser.longestName
+      && name.allSatisfy {
+        isLetter($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") || hasValue && isDigit($0)
+      }
+    return Bytes(isName ? name : letters)
+  }
+
+  private func isLetter(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 }
 
@@ -100,7 +115,7 @@ public struct ModuleLine: Equatable, Sendable {
   public init(_ arguments: [Bytes]) throws(OptionError) {
     for argument in arguments {
       if argument[...].begins(with: "conf=") {
-        try setConfiguration(argument[5...])
+        try setConfiguration(argument)
       } else if argument.spells("second_factor") {
         if isSecondFactor { throw OptionError(.twice, at: .moduleLine, text: argument) }
         isSecondFactor = true
@@ -110,11 +125,11 @@ public struct ModuleLine: Equatable, Sendable {
     }
   }
 
-  private mutating func setConfiguration(_ path: ArraySlice<UInt8>) throws(OptionError) {
-    let name = Bytes(text: "conf")
-    guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: name) }
+  private mutating func setConfiguration(_ argument: Bytes) throws(OptionError) {
+    guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf")) }
+    let path = argument[5...]
     guard isPlainPath(path) else {
-      throw OptionError(.badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: name)
+      throw OptionError(.badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: argument)
     }
     configuration = Bytes(path)
   }
@@ -134,7 +149,7 @@ public struct OptionError: Error, Equatable, Sendable {
 
   public let problem: Problem
   public let place: Place
-  /// The option's name, as it was given, as far as it is a word.
+  /// A module's argument; of a file's line the name, as far as it looks like one.
   public let name: Bytes
 
   public init(_ problem: Problem, at place: Place, text: Bytes) {

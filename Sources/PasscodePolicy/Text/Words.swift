@@ -16,7 +16,7 @@ public enum Words {
       left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, \(left) attempts left."
     case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _): locked(milliseconds)
     case .wrong(.exhausted, _), .exhausted:
-      "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+      "Passcode locked out after too many attempts. Use your password."
     case .disabled: "Passcode disabled by the administrator."
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.notAdministrators):
@@ -25,6 +25,9 @@ public enum Words {
     }
   }
 
+  /// Every notice fits a terminal's line.
+  private static var columns: Int { 80 }
+
   /// Fewer are somebody's own slips.
   private static var fewestTold: UInt32 { 3 }
 
@@ -32,8 +35,10 @@ public enum Words {
     guard earlier.count >= fewestTold else { return nil }
     let count = UInt64(earlier.count)
     guard earlier.time > 0 else { return "\(count) wrong passcodes since your last login." }
-    let program: Text = earlier.service.isEmpty ? "" : ", by \(earlier.service)"
-    return "\(count) wrong passcodes since your last login, the last \(when(earlier.time))\(program)."
+    let last: Text = "\(count) wrong passcodes since your last login, the last \(when(earlier.time))"
+    let whole: Text = "\(last), by \(earlier.service)."
+    // "passcode status" tells it, too.
+    return earlier.service.isEmpty || whole.bytes.count > columns ? "\(last)." : whole
   }
 
   private static func locked(_ milliseconds: UInt64) -> Text {

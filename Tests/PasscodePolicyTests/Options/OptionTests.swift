@@ -96,7 +96,7 @@ struct OptionTests {
     case .policy:
       #expect(
         complaint(arguments: [flip.line])
-          == "module line: \"\(flip.name)\" belongs in the configuration file")
+          == "module line: \"\(flip.line)\" belongs in the configuration file")
     }
   }
 
@@ -144,7 +144,7 @@ struct OptionTests {
   func `an unknown option is an error in both places`(line: String) {
     let name = String(line.prefix { $0 != "=" })
     #expect(complaint(line) == "/etc/passcode.conf:1: unknown option \"\(name)\"")
-    #expect(complaint(arguments: [line]) == "module line: unknown option \"\(name)\"")
+    #expect(complaint(arguments: [line]) == "module line: unknown option \"\(line)\"")
   }
 
   @Test func `an option given twice in one place is an error`() {
@@ -211,8 +211,11 @@ struct OptionTests {
   }
 
   @Test(arguments: [
+    ("first-login=deny", "first-login"), ("use-first-pass", "use-first-pass"), ("sha512=yes", "sha512"),
+    ("a-name-of-20-letters=x", "a-name-of-20-letters"), ("a-name-of-more-letters=x", "a"), ("-x=1", ""),
     ("a\"b\\c=1", "a"), ("é", ""), ("root:$y$j9T$abc:20000::::::", "root"), ("no_such option", "no_such"),
-    ("9f2e51a0", ""), ("{\u{7f}a", ""), ("@`[", ""),
+    ("www-data:*:20000::::::", "www"), ("9f2e51a0", ""), ("f9e251a0", "f"), ("hunter22", "hunter"),
+    ("aB3dEfGh1jKlMnOpQrStUvWxYz0123456789abcdefg=", "aB"), ("{\u{7f}a", ""), ("@`[", ""),
   ])
   func `an error tells the first word and no more`(line: String, word: String) {
     #expect(complaint(line)?.hasPrefix("/etc/passcode.conf:1: ") == true)
@@ -241,7 +244,7 @@ struct ModuleLineTests {
   ])
   func `conf= wants an absolute path`(argument: String) {
     let error = #expect(throws: OptionError.self) { try line(argument) }
-    #expect(error.map { text($0.text) } == "module line: \"conf\" wants an absolute path")
+    #expect(error.map { text($0.text) } == "module line: \"\(argument)\" wants an absolute path")
   }
 
   @Test func `conf= is given once`() {

@@ -15,12 +15,10 @@ struct WordsTests {
       (.locked(milliseconds: 180_000, failures: 1), "Passcode locked (3 minutes left to unlock)."),
       (.locked(milliseconds: 45_000, failures: 1), "Passcode locked (45 seconds left to unlock)."),
       (
-        .wrong(.exhausted, failures: 1),
-        "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+        .wrong(.exhausted, failures: 1), "Passcode locked out after too many attempts. Use your password."
       ),
       (
-        .exhausted(failures: 10),
-        "Passcode blocked after too many attempts: run \"passcode unlock\" with your password."
+        .exhausted(failures: 10), "Passcode locked out after too many attempts. Use your password."
       ),
       (.disabled, "Passcode disabled by the administrator."),
       (
@@ -30,6 +28,17 @@ struct WordsTests {
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
     #expect(Words.notice(verdict, when: when).map { text($0) } == words)
+  }
+
+  @Test(
+    arguments: [
+      .wrong(.open(attemptsLeft: .max), failures: 1), .locked(milliseconds: 172_800_000, failures: 1),
+      .exhausted(failures: .max), .disabled, .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
+      .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
+    ] as [Verdict])
+  func `each fits a line of 80 columns`(verdict: Verdict) throws {
+    let notice = try #require(Words.notice(verdict, when: { _ in Bytes(text: "on 2026-11-22 at 03:12") }))
+    #expect(notice.bytes.count <= 80)
   }
 
   @Test(arguments: [
