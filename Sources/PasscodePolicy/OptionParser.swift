@@ -58,13 +58,16 @@ public struct OptionParser {
     else {
       throw OptionError(.badText, at: place, text: word(name))
     }
-    guard let row = OptionRow.find(name) else { throw OptionError(.unknown, at: place, text: word(name)) }
-    if row.kind == .policy, place == .moduleLine {
-      throw OptionError(.policyInModuleLine, at: place, text: row.name)
+    let rows = OptionRow.all()
+    guard let index = rows.firstIndex(where: { name.spells($0.name) }) else {
+      throw OptionError(.unknown, at: place, text: word(name))
     }
-    guard seen & 1 << row.number == 0 else { throw OptionError(.twice, at: place, text: row.name) }
-    seen |= 1 << row.number
-    try set(row, to: value, at: place)
+    if rows[index].kind == .policy, place == .moduleLine {
+      throw OptionError(.policyInModuleLine, at: place, text: Bytes(name))
+    }
+    guard seen & 1 << index == 0 else { throw OptionError(.twice, at: place, text: Bytes(name)) }
+    seen |= 1 << index
+    try set(rows[index], to: value, at: place)
   }
 
   @inline(never)
@@ -75,9 +78,8 @@ public struct OptionParser {
   private mutating func set(
     _ row: OptionRow, to value: ArraySlice<UInt8>?, at place: OptionError.Place
   ) throws(OptionError) {
-    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), options.set(row.name[...], value)
-    else {
-      throw OptionError(.badValue(allowed: row.values), at: place, text: row.name)
+    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.set(&options, value) else {
+      throw OptionError(.badValue(allowed: Bytes(text: row.values)), at: place, text: Bytes(text: row.name))
     }
   }
 }
