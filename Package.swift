@@ -7,17 +7,19 @@ let embedded: BuildSettingCondition = .when(traits: ["Embedded"])
 
 let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
-  // Small, and a section for each function: the linker drops what nothing uses (130 kB -> 53 kB).
+  // A login program loads the module each time, so it is to be small: -Osize, and a section for each function, so that
+  // the linker drops what nothing uses (130 kB -> 53 kB). Two habits in the sources are for the same: `@inline(never)`
+  // on what many places call, since the optimizer would copy it into each, and plain loops or libc instead of the
+  // standard library's `split` and `sort`, which come once for each type and closure (`sort`: 5 kB).
   .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize"], embedded),
-  // What functions have in common, once.
-  .unsafeFlags(["-Xllvm", "-enable-machine-outliner=always"], embedded),
   // The same bytes, wherever the source lies.
   .unsafeFlags(
     [
       "-file-prefix-map", "\(Context.packageDirectory)=.", "-file-compilation-dir", ".", "-Xfrontend",
       "-disable-incremental-llvm-codegen", "-Xfrontend", "-no-clang-module-breadcrumbs",
     ], embedded),
-  // Nothing here throws in the C++ sense; debuggers have their own tables.
+  // Nothing here throws in the C++ sense. A debugger unwinds by .debug_frame, which goes into the symbols package:
+  // test_backtrace.py
   .unsafeFlags(["-Xcc", "-fno-asynchronous-unwind-tables", "-Xcc", "-fno-unwind-tables"], embedded),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),

@@ -183,3 +183,10 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {
   snprintf((char *)gecos, room, "%s", entry && entry->pw_gecos ? entry->pw_gecos : "");
   snprintf((char *)home, room, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
 }
+
+static int compare(const void *one, const void *two) {
+  uint32_t first = *(const uint32_t *)one, second = *(const uint32_t *)two;
+  return (first > second) - (first < second);
+}
+
+void cs_sort(uint32_t *numbers, size_t count) { qsort(numbers, count, sizeof *numbers, compare); }

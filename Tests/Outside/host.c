@@ -15,6 +15,7 @@
 // It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
 // is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
+// With ABORTS=hash or ABORTS=prompt, it crashes there instead.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>
@@ -66,6 +67,11 @@ static void *real(const char *library, const char *name) {
   return function;
 }
 
+static void crash_at(const char *place) {
+  const char *planted = getenv("ABORTS");
+  if (planted && strcmp(planted, place) == 0) abort();
+}
+
 static void linger(void) {
   char byte;
   close(1), close(2);
@@ -78,6 +84,7 @@ int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *
   static __typeof__(&crypto_pwhash) libsodium;
   if (!libsodium) libsodium = real("libsodium.so.23", "crypto_pwhash");
   getsid(0);
+  crash_at("hash");
   int number = atomic_fetch_add(&shared->hashes, 1);
   if (!forgets && number < MOST_LOGINS && codeLength < sizeof *shared->verified) memcpy(shared->verified[number], code, codeLength);
   int together = atomic_fetch_add(&shared->hashing, 1) + 1, most = atomic_load(&shared->mostHashing);
@@ -118,6 +125,7 @@ static int read_line(char *line, size_t size) {
 static const char *crowdService, *crowdFolder;
 
 static const char *answer(void) {
+  crash_at("prompt");
   if (!own) return *codes ? *codes : "";
   char byte;
   own->prompts++;

@@ -48,10 +48,13 @@ def items(text):
 
 
 def table(*kinds):
-    """{name: default} as OptionTable.swift has it."""
+    """{name: default} as OptionTable.swift has it; a flag's is no."""
     text = source("PasscodePolicy/Options/OptionTable.swift")
-    lines = re.search(r'let table = """\n(.*?)\n  """', text, re.DOTALL)[1].splitlines()
-    rows = [re.fullmatch(r"  (policy|door) (\w+)=([^|]+)\|.+", line).groups() for line in lines]
+    body = re.search(r"func all\(\) -> \[OptionRow\] {\n    \[\n(.*?)\n    \]", text, re.DOTALL)[1]
+    options = re.findall(r'\b(policy|door)\(\s*"(\w+)", "([^"]+)", "[^"]+"\s*\)', body)
+    flags = re.findall(r'\bflag\(\.(policy|door), "(\w+)"\)', body)
+    assert len(options) + len(flags) == len(re.findall(r"^      \w", body, re.MULTILINE))
+    rows = options + [(kind, name, "no") for kind, name in flags]
     return {name: standard for kind, name, standard in rows if kind in kinds}
 
 

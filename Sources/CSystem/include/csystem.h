@@ -41,6 +41,8 @@ static inline const char *cs_next_name(DIR *stream) {
   struct dirent *entry = readdir(stream);
   return entry ? entry->d_name : NULL;
 }
+/* Puts the numbers in ascending order. */
+void cs_sort(uint32_t *numbers, size_t count);
 static inline void cs_sleep(struct timespec duration) { nanosleep(&duration, NULL); }
 
 /* The kernel's words for an error number; never NULL. */

@@ -60,18 +60,24 @@ public struct OptionParser {
     else {
       throw OptionError(.badText, at: place, text: shown(option, name, at: place))
     }
-    guard let row = OptionRow.find(name) else {
+    let rows = OptionRow.all()
+    guard let index = rows.firstIndex(where: { name.spells($0.name) }) else {
       throw OptionError(.unknown, at: place, text: shown(option, name, at: place))
     }
-    if row.kind == .policy, place == .moduleLine {
+    if rows[index].kind == .policy, place == .moduleLine {
       throw OptionError(.policyInModuleLine, at: place, text: Bytes(option))
     }
-    guard seen & 1 << row.number == 0 else { throw OptionError(.twice, at: place, text: row.name) }
-    seen |= 1 << row.number
-    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), options.set(row.name[...], value)
-    else {
-      let text = place == .moduleLine ? Bytes(option) : row.name
-      throw OptionError(.badValue(allowed: row.values), at: place, text: text)
+    guard seen & 1 << index == 0 else { throw OptionError(.twice, at: place, text: Bytes(name)) }
+    seen |= 1 << index
+    try set(rows[index], to: value, option, at: place)
+  }
+
+  private mutating func set(
+    _ row: OptionRow, to value: ArraySlice<UInt8>?, _ option: ArraySlice<UInt8>, at place: OptionError.Place
+  ) throws(OptionError) {
+    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.set(&options, value) else {
+      let text = place == .moduleLine ? Bytes(option) : Bytes(text: row.name)
+      throw OptionError(.badValue(allowed: Bytes(text: row.values)), at: place, text: text)
     }
   }
 

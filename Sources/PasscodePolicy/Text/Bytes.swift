@@ -130,8 +130,6 @@ extension ArraySlice<UInt8> {
   }
 
   /// What lies between the separators, before the first and after the last one; empty parts, too.
-  ///
-  /// The standard library's `split` would stand in a program once for each kind of collection and closure.
   @inline(never)
   public func parts(between separator: UInt8) -> [ArraySlice<UInt8>] {
     var parts: [ArraySlice<UInt8>] = []

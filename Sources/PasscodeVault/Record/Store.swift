@@ -155,13 +155,6 @@ struct Store: ~Copyable {
     return false
   }
 
-  /// Bit by bit, from the lowest one: the standard library's sort would be 5 kB of the tool.
-  private func ascending(_ numbers: [UInt32]) -> [UInt32] {
-    (0..<32).reduce(numbers) { numbers, bit in
-      numbers.filter { $0 >> bit & 1 == 0 } + numbers.filter { $0 >> bit & 1 == 1 }
-    }
-  }
-
   @inline(never)
   func fault(_ uid: UInt32, _ problem: Text) -> Fault {
     Fault(.record, at: Text("\(path)/\(uid)").bytes, problem)
