@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from apparmor import Profile
-from conftest import build
-from machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, sh
+from debian_machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, build, sh
 
 ARCHITECTURE = subprocess.run(
     ["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, text=True

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
+from debian_machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
 
 STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
 

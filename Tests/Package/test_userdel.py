@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from machine import RIGHT
+from debian_machine import RIGHT
 from test_lifecycle import STORE, only_the_password_is_asked, passcode_works
 
 BOTH = pytest.mark.parametrize("program", ["userdel", "deluser"])

@@ -10,7 +10,7 @@ import time
 import pexpect
 import pexpect.fdpexpect
 
-from machine import MACHINES, Machine, root, sh
+from debian_machine import MACHINES, Machine, root, sh
 
 PROGRAMS = (
     "adduser apparmor dbus initramfs-tools iproute2 libpam-runtime libpam-systemd libsodium23"
