@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from bed import BUILD
-from test_tool import DONE
+from tool import DONE
 
 TREE = pathlib.Path(__file__).parents[2]
 DOCUMENTS = {

@@ -6,11 +6,11 @@ import time
 import pytest
 
 import machine as machines
-from scenario import RIGHT
-from test_tool import DONE, POLICY, one_line
-from test_tool import WRONG as WRONG_CODE
+from bed import person
+from scenario import PASSWORD, RIGHT
+from tool import DONE, POLICY, WRONG_CODE, one_line
 
-HUNDRED_MB, PASSWORD = 100_000_000, "correct horse"
+HUNDRED_MB = 100_000_000
 # Where nothing of this size can be kept: the tool runs within so much address space.
 LITTLE = ("prlimit", f"--as={64 << 20}")
 # Shell commands that write it.
@@ -26,7 +26,7 @@ def run(bed, arguments, script, user=None):
     """The tool at the end of a pipe; within seconds and little memory."""
     writer = subprocess.Popen(["/bin/sh", "-c", script.format(size=HUNDRED_MB)], stdout=subprocess.PIPE)
     started = time.monotonic()
-    who = machines.person(user) if user else {}
+    who = person(user) if user else {}
     with writer:
         done = subprocess.run(
             [*LITTLE, *bed.tool_words(), *arguments],
@@ -89,7 +89,7 @@ def test_a_passcode_with_a_nul_is_none(alice, command, first, typed):
 @pytest.fixture
 def own(machine):
     """Alice has a password and a passcode."""
-    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    machines.set_password("alice")
     machine.enroll("alice", RIGHT)
     return machine
 

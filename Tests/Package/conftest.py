@@ -3,7 +3,6 @@
 import concurrent.futures
 import functools
 import os
-import shutil
 import subprocess
 import sys
 
@@ -12,6 +11,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import debian_machine as machines  # noqa: E402
+from package import build  # noqa: E402
 
 RELEASES = ("bookworm", "trixie")
 
@@ -26,7 +26,7 @@ def built():
     """The folder of the package's build: the .deb, its .changes, the tree. Meanwhile the roots are made, too."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         roots = pool.map(machines.root, RELEASES)
-        folder = machines.build(machines.MACHINES / "build")
+        folder = build(machines.MACHINES / "build")
         list(roots)  # waits, and raises what went wrong
     return folder
 

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from apparmor import Profile
-from debian_machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, build, sh
+from debian_machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, sh
+from package import build
 
 ARCHITECTURE = subprocess.run(
     ["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, text=True

@@ -1,8 +1,6 @@
 """A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
 polkit, and an ext4 disk whose power can be cut."""
 
-import os
-import re
 import shutil
 import socket
 import time

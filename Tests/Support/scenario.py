@@ -7,6 +7,7 @@ from bed import SLOT
 PROMPT = "Passcode: "
 BLOCKED = 'Passcode blocked after too many attempts: run "passcode unlock" with your password.'
 RIGHT, WRONG = "0471", ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
+PASSWORD, NEW = "correct horse", "8305"
 
 
 def asked_once(outcome):
