@@ -4,6 +4,7 @@ import gc
 import os
 import pathlib
 import re
+import resource
 import traceback
 
 
@@ -13,6 +14,12 @@ def cost():
     memory = pathlib.Path("/proc/self/smaps_rollup").read_text()
     maps = pathlib.Path("/proc/self/maps").read_text().count("\n")
     return int(re.search(r"Rss: +(\d+)", memory)[1]), len(os.listdir("/proc/self/fd")), maps
+
+
+def processor_seconds():
+    """Of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def in_child(work):
