@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from bed import BUILD
+from option_table import table
 from tool import DONE
 
 TREE = pathlib.Path(__file__).parents[2]
@@ -45,14 +46,6 @@ def items(text):
 
 
 # MARK: Options
-
-
-def table(*kinds):
-    """{name: default} as OptionTable.swift has it."""
-    text = source("PasscodePolicy/OptionTable.swift")
-    lines = re.search(r'let table = """\n(.*?)\n  """', text, re.DOTALL)[1].splitlines()
-    rows = [re.fullmatch(r"  (policy|door) (\w+)=([^|]+)\|.+", line).groups() for line in lines]
-    return {name: standard for kind, name, standard in rows if kind in kinds}
 
 
 def defaults(text):

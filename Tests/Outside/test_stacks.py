@@ -8,12 +8,11 @@ import pytest
 
 import pam
 from bed import MEMORY, MODULE, become
-from scenario import BLOCKED, RIGHT, WRONG, fail
+from scenario import BLOCKED, EXAMPLES, PASSWORD, RIGHT, WRONG, fail
 
-EXAMPLES = pathlib.Path(__file__).parents[2] / "pam.d"
 CONFIGURATION = pathlib.Path("/etc/security/passcode.conf")
 CODE, WORD, EITHER = "Passcode: ", "Password: ", "Passcode or password: "
-PASSWORD, WRONG_PASSWORD, DIGITS = "correct horse", "battery staple", "918273"
+WRONG_PASSWORD, DIGITS = "battery staple", "918273"
 WITH_FALLBACK = ["lock-screen", "login", "sudo"]
 LOCKED = "Passcode locked (1 minute left to unlock)."
 DISABLED = "Passcode disabled by the administrator."

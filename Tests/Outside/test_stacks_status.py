@@ -4,11 +4,10 @@ import pathlib
 import shutil
 
 import pytest
-from test_stacks import EXAMPLES
 
 import machine as machines
 from bed import MODULE
-from scenario import PASSWORD, RIGHT
+from scenario import EXAMPLES, PASSWORD, RIGHT
 from tool import DONE, NOT_ENROLLED, alone
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")

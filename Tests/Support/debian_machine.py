@@ -14,6 +14,7 @@ import time
 import pexpect
 
 from journal import Journal
+from scenario import PASSWORD
 
 TREE = pathlib.Path(__file__).parents[2]
 DEV = TREE / "Tests/Support/dev.sh"
@@ -26,7 +27,6 @@ PROGRAMS = (
     " openssh-server pamtester passwd procps sudo util-linux xdotool xvfb"
 )
 
-PASSWORD = "correct horse"
 RIGHT, OTHER = "640297", "917340"
 WRONG = "918273", "605142", "281709", "730951"
 
