@@ -8,11 +8,13 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import bed as beds  # noqa: E402
-import tally  # noqa: E402
 import machine as machines  # noqa: E402
+import tally  # noqa: E402
+from journal import Journal  # noqa: E402
+from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
 
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
@@ -41,7 +43,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def journal():
-    return beds.Journal()
+    return Journal()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,7 +85,7 @@ def usual(make_bed):
     """Alice has the passcode 0471, and the configuration is the usual file: last wrong codes are remembered."""
     shutil.rmtree(beds.MEMORY, ignore_errors=True)
     bed = make_bed(usual=True)
-    bed.enroll("alice", "0471")
+    bed.enroll("alice", RIGHT)
     yield bed
     shutil.rmtree(beds.MEMORY, ignore_errors=True)
 
@@ -91,7 +93,7 @@ def usual(make_bed):
 @pytest.fixture
 def alice(bed):
     """A bed in which alice has the passcode 0471."""
-    bed.enroll("alice", "0471")
+    bed.enroll("alice", RIGHT)
     return bed
 
 
@@ -120,3 +122,20 @@ def machine(installation, journal):
         made.assert_nothing_typed_was_logged()
     finally:
         made.remove()
+
+
+@pytest.fixture
+def own(machine):
+    """Alice and bob have a passcode; root set it."""
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    return machine
+
+
+@pytest.fixture
+def with_passwords(machine):
+    """Alice and bob have passwords, and no passcode."""
+    for name in ("alice", "bob"):
+        machines.set_password(name)
+    machine.typed |= {PASSWORD, NEW}
+    return machine

@@ -14,12 +14,12 @@ import time
 import uuid
 
 import host
+import strace
 from bed import SLOT
-from every_call import Bench
+from clock import BOOT_ID, later
+from every_call import ERRORS, Bench
 from scenario import RIGHT, valid_slots
 from tally import attack
-from test_clock import BOOT_ID, later
-from test_every_call import ERRORS
 
 # Delays of a second, and never exhausted: the rounds are to go on.
 LOCKOUT = "3:1s,6:2s"
@@ -103,11 +103,11 @@ class Soak:
         trace = self.bed.folder / "trace"
         traced = f"trace={call},pwrite64,getsid"
         done = subprocess.run(
-            ["strace", "-f", "-o", str(trace), "-e", traced, "-e", injection, *host.one(self.bed, code)],
+            [*strace.record(trace, "-e", traced, "-e", injection), *host.one(self.bed, code)],
             capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]},
         )  # fmt: skip
         assert done.returncode in (0, 127, -signal.SIGKILL, -signal.SIGABRT), (injection, done)
-        verified = "getsid(" in trace.read_text()
+        verified = any(call.name == strace.VERIFYING for call in strace.calls(trace))
         granted = host.named(done.stdout) == ["SUCCESS"]
         self.row.breach("beyond", (injection, code), granted and (code != RIGHT or not verified))
         if verified and code != RIGHT:

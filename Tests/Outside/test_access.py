@@ -10,16 +10,14 @@ import pytest
 import machine as machines
 from bed import become, person, uid
 from machine import ACCOUNT, KEY, RUN, STORE
-from scenario import RIGHT, WRONG, refused_unasked
-from test_selfservice import NEW, PASSWORD
-from test_tool import DONE, UNUSABLE, one_line
-from test_tool import WRONG as WRONG_CODE
+from scenario import NEW, PASSWORD, RIGHT, WRONG, refused_unasked
+from tool import DONE, UNUSABLE, WRONG_CODE, one_line
 
 
 @pytest.fixture
 def own(machine):
     """alice has a passcode by root, and bob one by the helper; both have typed a wrong one."""
-    machines.sh("chpasswd", "-c", "SHA256", input=f"bob:{PASSWORD}".encode())
+    machines.set_password("bob")
     machine.enroll("alice", RIGHT)
     machine.tool("enroll", "--stdin", stdin=f"{PASSWORD}\n{NEW}\n", user="bob", check=DONE)
     machine.authenticate("alice", WRONG[0])

@@ -12,11 +12,11 @@ import pexpect
 import pytest
 
 import bench
-from bed import TOOL, uid, wait_for
+from bed import TOOL, uid
+from process import wait_for
 from scenario import RIGHT, WRONG, fail, refused_unasked
-from test_terminal import Terminal
-from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE
-from test_tool import WRONG as WRONG_CODE
+from terminal import Terminal
+from tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE, WRONG_CODE
 
 DISABLED = "Passcode disabled by the administrator."
 

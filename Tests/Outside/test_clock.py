@@ -12,11 +12,11 @@ import uuid
 import pytest
 
 import host
+from clock import BOOT_ID, later
 from scenario import RIGHT, WRONG, fail, unavailable_uncharged
 from tally import attack
 
 HOUR = 3600
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 @pytest.fixture
@@ -27,11 +27,6 @@ def locked(make_bed):
     fail(bed, 3)
     assert bed.status("alice")["state"] == "locked"
     return bed
-
-
-def later(seconds):
-    """The command that runs another one so many seconds later, by the clocks that count from the boot."""
-    return ["unshare", "--time", "--boottime", str(int(seconds)), "--monotonic", str(int(seconds))]
 
 
 def left(bed, **how):

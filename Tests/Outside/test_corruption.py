@@ -11,8 +11,8 @@ import host
 from bed import SLOT, become, uid
 from scenario import RIGHT, WRONG, fail, refused_unasked, unavailable_uncharged, valid_slots
 from tally import attack
+from tool import UNUSABLE
 
-UNUSABLE = 7
 LENGTH = 2 * SLOT
 
 

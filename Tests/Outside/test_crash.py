@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from bed import more_memory_than, wait_for
+from bed import more_memory_than
+from process import wait_for
 from scenario import RIGHT, WRONG, unavailable_uncharged
 
 

@@ -7,10 +7,10 @@ import re
 import pytest
 
 import bench
+from accounts import accounts_changed, renamed, replaced
 from bed import SLOT, uid
 from scenario import RIGHT, refused_unasked
-from test_identity import accounts_changed, listed, renamed, replaced
-from test_tool import DONE, NOT_ENROLLED, UNUSABLE, one_line
+from tool import DONE, NOT_ENROLLED, UNUSABLE, listed, one_line
 
 NOTHING = "passcode: no account {0}, and no passcode of a deleted one\n"
 

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from bed import BUILD
-from test_tool import DONE
+from option_table import table
+from tool import DONE
 
 TREE = pathlib.Path(__file__).parents[2]
 DOCUMENTS = {
@@ -45,17 +46,6 @@ def items(text):
 
 
 # MARK: Options
-
-
-def table(*kinds):
-    """{name: default} as OptionTable.swift has it; a flag's is no."""
-    text = source("PasscodePolicy/Options/OptionTable.swift")
-    body = re.search(r"func all\(\) -> \[OptionRow\] {\n    \[\n(.*?)\n    \]", text, re.DOTALL)[1]
-    options = re.findall(r'\b(policy|door)\(\s*"(\w+)", "([^"]+)", "[^"]+"\s*\)', body)
-    flags = re.findall(r'\bflag\(\.(policy|door), "(\w+)"\)', body)
-    assert len(options) + len(flags) == len(re.findall(r"^      \w", body, re.MULTILINE))
-    rows = options + [(kind, name, "no") for kind, name in flags]
-    return {name: standard for kind, name, standard in rows if kind in kinds}
 
 
 def defaults(text):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import bench
-from test_binaries import in_child
+from cost import in_child
 
 
 def show(capsys, name, ours, other, bar):

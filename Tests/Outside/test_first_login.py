@@ -4,10 +4,9 @@ import pytest
 
 import machine as machines
 from bed import become, uid
-from machine import RUN
-from scenario import RIGHT, refused_unasked
-from test_selfservice import ALICE, PASSWORD, alone
-from test_tool import DONE
+from machine import ALICE, RUN
+from scenario import PASSWORD, RIGHT, refused_unasked
+from tool import DONE, alone
 
 FIRST = "Log in with your password first."
 # What stands after the module lets everybody in: a password, as far as these tests go.
@@ -105,7 +104,7 @@ def test_a_person_cannot_set_it_alone(own):
 
 
 def test_an_enrolment_that_proved_the_password_sets_it(own):
-    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    machines.set_password("alice")
     own.typed.add(PASSWORD)
     assert waits(own)
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)

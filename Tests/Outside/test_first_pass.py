@@ -4,9 +4,8 @@ import subprocess
 
 import pytest
 
-from scenario import RIGHT, WRONG
+from scenario import PASSWORD, RIGHT, WRONG
 
-PASSWORD = "correct horse"
 # pam_unix asks first, lets nobody in, and leaves what was typed as PAM_AUTHTOK.
 AFTER = "auth [success=ok default=ignore] pam_unix.so\nauth required {module}"
 BEFORE = "auth sufficient {module}\nauth required pam_unix.so try_first_pass"

@@ -14,8 +14,10 @@ import pytest
 
 import forge
 import host
+import strace
 import pam
-from bed import MODULE, TOOL, become, person, wait_for
+from bed import MODULE, become, person
+from process import wait_for
 from scenario import RIGHT, WRONG
 from tally import attack
 
@@ -467,9 +469,8 @@ def test_a_file_that_is_missing_or_of_an_older_version_serves(street, length):
 def test_it_is_whole_and_synced_before_it_has_a_name(bed):
     """As the machine key is, which `key init` makes after it."""
     trace = bed.folder / "trace"
-    command = ["strace", "-o", trace, TOOL, "--conf", bed.configuration, "key", "init"]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    calls = re.findall(r"^(pwrite64|fsync|fdatasync|linkat)\((\w+)", trace.read_text(), re.MULTILINE)
+    bed.tool("key", "init", before=strace.record(trace, "-e", "trace=pwrite64,fsync,fdatasync,linkat"), check=0)
+    calls = [(call.name, call.arguments.split(",")[0]) for call in strace.calls(trace)]
     assert [name for name, _ in calls] == ["pwrite64", "fsync", "linkat", "fsync"] * 2
     for written, synced, _, last in ([file for _, file in calls[:4]], [file for _, file in calls[4:]]):
         assert written == synced != last, "the file is synced, then its folder"

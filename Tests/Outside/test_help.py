@@ -7,8 +7,18 @@ import pytest
 
 from bed import TOOL
 from scenario import RIGHT, WRONG, fail
-from test_tool import CANCELLED, DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, USAGE, one_line
-from test_tool import WRONG as WRONG_CODE
+from tool import (
+    CANCELLED,
+    DONE,
+    LOCKED,
+    NOT_ENROLLED,
+    NOT_PERMITTED,
+    POLICY,
+    UNUSABLE,
+    USAGE,
+    WRONG_CODE,
+    one_line,
+)
 
 EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
 # Each command with its operand, and the options of its own.

@@ -5,11 +5,9 @@ import subprocess
 import pytest
 
 import machine as machines
-from bed import become, uid
-from machine import HELPER
+from bed import become, person, uid
+from machine import ALICE, HELPER
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
-
-ALICE = {"prepare": become("alice")}
 
 
 @pytest.fixture
@@ -125,7 +123,7 @@ def test_no_new_privileges(own):
     )
     done = subprocess.run(
         ["setpriv", "--no-new-privs", "pamtester", "passcode-test", "alice", "authenticate"],
-        input=RIGHT, capture_output=True, text=True, timeout=30, **machines.person("alice"),
+        input=RIGHT, capture_output=True, text=True, timeout=30, **person("alice"),
     )  # fmt: skip
     assert done.returncode != 0
     assert any("no_new_privs" in line.message for line in own.log())

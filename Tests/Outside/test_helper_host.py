@@ -14,10 +14,11 @@ import pytest
 
 import machine as machines
 import pam
-from bed import SERVICE, become, more_memory_than
+from bed import SERVICE, become, more_memory_than, person, uid
+from cost import growth, in_child
+from helper import VERIFY, request
 from machine import HELPER
 from scenario import RIGHT, WRONG, asked_once, refused_unasked
-from test_binaries import growth, in_child
 
 
 @pytest.fixture
@@ -206,9 +207,9 @@ def test_a_reply_ends_though_another_process_has_the_helpers_end(own):
     """A host with threads may fork at the wrong moment."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **machines.person("alice"))
+        helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **person("alice"))
         ours.settimeout(5)
-        ours.sendall(machines.request(2, machines.uid("alice"), passcode=RIGHT))
+        ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
         ours.shutdown(socket.SHUT_WR)
         assert ours.recv(4096)[1] == 1 and ours.recv(1) == b""
         assert helper.wait(5) == 0

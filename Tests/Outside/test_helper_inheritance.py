@@ -10,29 +10,21 @@ import pathlib
 import resource
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
 
 import pytest
 
-import machine as machines
-from bed import uid, wait_for
-from machine import HELPER, person, request
+from bed import person, uid
+from process import wait_for
+from helper import GRANTED, UNAVAILABLE, VERIFY, WRONG_ONE, Waiting, as_alice, lingering, request, tcp, verify
+from machine import HELPER
 from scenario import RIGHT, WRONG
-from test_helper_attacks import GRANTED, UNAVAILABLE, VERIFY, WRONG_ONE, Waiting, as_alice, verify
 
 PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_TIMERSLACK = 1, 26, 29
 ADDR_NO_RANDOMIZE = 0x0040000
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-@pytest.fixture
-def own(machine):
-    for name in ("alice", "bob"):
-        machine.enroll(name, RIGHT)
-    return machine
 
 
 def attempt():
@@ -169,12 +161,6 @@ def run(stdin, **how):
     return done.returncode, done.stdout
 
 
-def tcp():
-    listener = socket.create_server(("127.0.0.1", 0))
-    one = socket.create_connection(listener.getsockname())
-    return one, listener.accept()[0], listener
-
-
 def test_only_a_stream_of_this_machine_is_answered(own):
     before = own.record("alice")
     other = socket.create_server(("127.0.0.1", 0))
@@ -205,17 +191,6 @@ def test_it_says_nothing_in_its_own_name_to_others(own):
         theirs.connect("/dev/log")
         lines = own.log()
         assert run(theirs) == (1, b"") and own.log() == lines
-
-
-def lingering():
-    """A connection whose last close takes 100 s, and what must stay open for that."""
-    one, *others = tcp()
-    one.settimeout(0.2)  # the other end's room grows for a while
-    with contextlib.suppress(TimeoutError):
-        while True:
-            one.send(b"x" * 65536)
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 100))
-    return one, others
 
 
 def test_files_that_are_sent_along_are_not_taken(own):

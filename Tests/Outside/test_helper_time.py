@@ -15,11 +15,9 @@ import time
 import pytest
 
 import machine as machines
-from bed import TOOL, become, children, open_files, state, uid, wait_for
-from machine import HELPER, PROOF, STORE, request
-from scenario import RIGHT, WRONG, refused_unasked
-from test_helper_inheritance import lingering
-from test_helper_attacks import (
+from bed import TOOL, become, person, uid
+from process import children, open_files, state, wait_for
+from helper import (
     ENROLL,
     GRANTED,
     LOOK,
@@ -27,23 +25,24 @@ from test_helper_attacks import (
     STATUS,
     VERIFY,
     as_alice,
+    lingering,
+    look,
     own_failures,
     pieces,
+    request,
     verify,
 )
+from machine import HELPER, PROOF, STORE
+from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 
-PASSWORD = "correct horse"
 KEPT = []
 UNFINISHED = []  # helpers whose requests don't end; from the first test on, as they take 30 s
 
 
 @pytest.fixture(autouse=True)
-def own(machine):
-    for name in ("alice", "bob"):
-        machine.enroll(name, RIGHT)
+def started(own):
     if not UNFINISHED:
         UNFINISHED.extend(unfinished())
-    return machine
 
 
 class Unfinished:
@@ -79,7 +78,7 @@ def slow_to_close():
     ours, theirs = socket.socketpair()
     command = ["sh", "-c", f"sleep 0.2; exec {HELPER}"]
     helper = subprocess.Popen(
-        command, stdin=theirs, cwd="/", pass_fds=[slow.fileno()], **machines.person("alice")
+        command, stdin=theirs, cwd="/", pass_fds=[slow.fileno()], **person("alice")
     )
     theirs.close()
     slow.close()  # the last one to do that is the helper
@@ -95,13 +94,6 @@ def stopped():
     assert as_alice(lambda: os.kill(helper.pid, signal.SIGSTOP)) == 0
     ours.shutdown(socket.SHUT_WR)
     threading.Timer(31, lambda: as_alice(lambda: os.kill(helper.pid, signal.SIGCONT))).start()
-    return helper, ours
-
-
-def look():
-    """A helper of alice's that answered a look, and waits."""
-    helper, ours = pieces(request(LOOK, uid("alice")), 0)
-    assert ours.recv(4096)[1] == OPEN
     return helper, ours
 
 
@@ -215,12 +207,12 @@ def test_nobody_waits_for_what_does_not_move(own):
     """10 s for what is stopped or sleeps, in any host; as long as it takes where a password is proven, by whatever
     module the administrator put there."""
     own.typed.add(PASSWORD)
-    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    machines.set_password("alice")
     PROOF.write_text("auth required pam_unix.so\nauth required pam_exec.so quiet /usr/bin/sleep 12\n")
     own.authenticate("alice", WRONG[0])
     start = time.monotonic()
     unlocking = subprocess.Popen(
-        [TOOL, "unlock", "--stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **machines.person("alice")
+        [TOOL, "unlock", "--stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **person("alice")
     )  # fmt: skip
     unlocking.stdin.write(PASSWORD + "\n")
     unlocking.stdin.close()

@@ -16,22 +16,15 @@ import time
 
 import pytest
 
-from bed import become, uid, wait_for
-from machine import HELPER, RUN, person, request
+from bed import become, person, uid
+from process import children, wait_for
+from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, request, verify
+from machine import HELPER, RUN
 from scenario import RIGHT, WRONG
-from test_helper_attacks import GRANTED, LOOK, OPEN, VERIFY, as_alice, verify
-from test_helper_time import children
 
-OPEN_WITHOUT_WAITING = 22
 MOST = 16
 FILE = RUN / "waiting"
-
-
-@pytest.fixture(autouse=True)
-def own(machine):
-    for name in ("alice", "bob"):
-        machine.enroll(name, RIGHT)
-    return machine
+pytestmark = pytest.mark.usefixtures("own")
 
 
 class Look:

@@ -1,51 +1,16 @@
 """Whose passcode it is: renamed accounts, uids that were given away, several names, no name."""
 
-import contextlib
-import json
-import pathlib
-import re
 
 import pytest
 
 import bench
+from accounts import renamed, replaced
 from bed import become, uid
 from pam import FAILS, NULL
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
-from test_tool import DONE, NOT_ENROLLED, UNUSABLE
-
-
-@contextlib.contextmanager
-def accounts_changed(change):
-    """Rewrites the lines of /etc/passwd, in the tests' own namespace (usermod asks who runs elsewhere)."""
-    file = pathlib.Path("/etc/passwd")
-    before = file.read_text()
-    file.write_text("".join(change(before.splitlines(keepends=True))))
-    try:
-        yield
-    finally:
-        file.write_text(before)
-
-
-@contextlib.contextmanager
-def renamed():
-    """alice is called alicia today."""
-    with accounts_changed(lambda lines: [re.sub("^alice:", "alicia:", line) for line in lines]):
-        yield "alicia"
-
-
-@contextlib.contextmanager
-def replaced():
-    """alice is gone, and somebody else has her uid."""
-    line = f"mallory:x:{uid('alice')}:100::/nonexistent:/bin/sh\n"
-    with accounts_changed(lambda lines: [old for old in lines if not old.startswith("alice:")] + [line]):
-        yield "mallory"
-
+from tool import DONE, NOT_ENROLLED, UNUSABLE, listed
 
 BOTH = pytest.mark.parametrize("happen", [renamed, replaced])
-
-
-def listed(bed):
-    return [json.loads(line)["user"] for line in bed.tool("list", "--json", check=DONE).output.splitlines()]
 
 
 @BOTH

@@ -10,7 +10,7 @@ import pytest
 import bench
 import forge
 from bed import uid
-from test_tool import DONE, NOT_ENROLLED, UNUSABLE
+from tool import DONE, NOT_ENROLLED, UNUSABLE
 
 # Of uids that nobody has; more than are worth a look-up each.
 GONE = [(300_000 + number, f"gone{number}") for number in range(40)]

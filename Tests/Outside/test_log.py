@@ -6,11 +6,10 @@ import time
 
 import pytest
 
-import machine as machines
 import pam
-from bed import SERVICE
+from bed import SERVICE, uid
+from helper import VERIFY, WRONG_ONE, converse, request
 from scenario import RIGHT, WRONG
-from test_helper_attacks import VERIFY, WRONG_ONE
 
 AUTHPRIV = 10
 FORGED = [
@@ -78,9 +77,9 @@ def test_debug_logs_more_and_no_secret(alice):
 @pytest.mark.parametrize("zone", ["FAR-11:30", ":Pacific/Kiritimati", "/usr/share/zoneinfo/Pacific/Kiritimati"])
 def test_the_helpers_lines_have_the_machines_time_whatever_zone_its_caller_names(machine, zone):
     machine.enroll("alice", RIGHT)
-    data = machines.request(VERIFY, machines.uid("alice"), passcode=WRONG[0])
+    data = request(VERIFY, uid("alice"), passcode=WRONG[0])
     before = time.time()
-    assert machines.converse(data, user="alice", env={"TZ": zone}).kind == WRONG_ONE
+    assert converse(data, user="alice", env={"TZ": zone}).kind == WRONG_ONE
     possible = [time.strftime("%b %e %T", time.localtime(before + after)) for after in range(60)]
     [line] = [line for line in machine.log() if line.message.startswith("passcode wrong user=alice")]
     assert line.time in possible

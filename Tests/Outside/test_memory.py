@@ -9,11 +9,11 @@ import pytest
 
 import forge
 import host
-import machine as machines
 import pam
-from bed import SERVICE, wait_for
+from bed import SERVICE, person
+from process import wait_for
+from helper import look
 from scenario import RIGHT
-from test_helper_time import look
 
 SIX = ["830517", "295064", "718342"]  # long enough to be nowhere else; that is looked at first
 
@@ -65,7 +65,7 @@ def end(process):
 @pytest.fixture(params=["directly", "by the helper"])
 def who(request, machine):
     machine.configure(opslimit="2", memlimit="8M")
-    return machines.person("alice") if request.param == "by the helper" else {}
+    return person("alice") if request.param == "by the helper" else {}
 
 
 def leaves_nothing(bed, who, results, codes):

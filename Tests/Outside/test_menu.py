@@ -6,10 +6,8 @@ import pexpect
 import pytest
 
 from bed import TOOL, become
-from scenario import RIGHT, WRONG, fail
-from test_selfservice import NEW, PASSWORD, own  # noqa: F401
-from test_tool import CANCELLED, DONE, LOCKED
-from test_tool import WRONG as WRONG_CODE
+from scenario import NEW, PASSWORD, RIGHT, WRONG, fail
+from tool import CANCELLED, DONE, LOCKED, WRONG_CODE
 
 ON, OFF, CHANGE, UNLOCK = "turn it on", "turn it off", "change it", "unlock it"
 
@@ -47,7 +45,12 @@ TWICE = [("New passcode (4 or 6 digits): ", NEW), ("The same again: ", NEW)]
 
 
 @pytest.fixture
-def enrolled(own):  # noqa: F811
+def own(with_passwords):
+    return with_passwords
+
+
+@pytest.fixture
+def enrolled(own):
     own.enroll("alice", RIGHT)
     return own
 
@@ -56,7 +59,7 @@ def verifies(bed, code):
     return bed.tool("verify", "--stdin", stdin=f"{code}\n", user="alice").status
 
 
-def test_turning_it_on(own):  # noqa: F811
+def test_turning_it_on(own):
     menu = Menu(ON)
     menu.chooses(1, ("Password: ", PASSWORD), *TWICE)
     status, said = menu.ends()

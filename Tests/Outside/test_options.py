@@ -2,9 +2,9 @@
 
 import pytest
 
+from option_table import table
 from pam import SILENT
 from scenario import RIGHT, WRONG, refused_unasked
-from test_documents import table
 
 
 @pytest.mark.parametrize(

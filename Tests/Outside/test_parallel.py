@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import re
 import signal
 import subprocess
 import threading
@@ -12,10 +11,10 @@ import time
 import pytest
 
 import host
-from bed import open_files, wait_for
+from process import open_files, wait_for
+from helper import own_failures
 from scenario import RIGHT, WRONG, asked_once, fail
 from tally import attack, others
-from test_helper_attacks import own_failures
 
 
 def test_the_lock_is_decided_after_the_typing(alice):

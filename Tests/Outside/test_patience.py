@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-import machine as machines
 from bed import SERVICE, become
+from helper import VERIFY, ask
 from scenario import RIGHT, fail
 
 HOSTS = pytest.mark.parametrize("how", [{}, {"prepare": become("alice")}], ids=["root", "helper"])
@@ -73,7 +73,7 @@ def test_status_says_when_and_where_the_last_wrong_one_was_typed(machine):
 def test_a_service_that_the_helper_is_told_is_a_plain_name_or_no_request(machine):
     machine.enroll("alice", RIGHT)
     for service, is_taken in (("i3lock", True), ("a b", False), ("a\n", False), ("x" * 32, True), ("x" * 33, False)):
-        answer = machines.ask(2, "alice", user="alice", passcode=RIGHT, service=service)
+        answer = ask(VERIFY, "alice", user="alice", passcode=RIGHT, service=service)
         assert (answer is not None and answer.kind == 1) == is_taken, service
 
 
@@ -82,5 +82,5 @@ def test_a_module_from_before_gets_the_reply_that_it_knows(machine):
     machine.configure(lockout="99:1s")
     machine.enroll("alice", RIGHT)
     fail(machine, 4)
-    answer = machines.ask(2, "alice", user="alice", passcode=RIGHT)
+    answer = ask(VERIFY, "alice", user="alice", passcode=RIGHT)
     assert (answer.kind, answer.numbers, answer.text) == (1, (0,) * 5, b"")

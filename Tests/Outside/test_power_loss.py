@@ -45,12 +45,13 @@ def recorded(bench, act):
     bench.begin(act)
     run = bench.run(act, "-xx", "-s", "10000", "-e", "trace=openat,pwrite64,fdatasync,fsync,linkat")
     steps, files = [], {}
-    for number, (name, line) in enumerate(run.calls):
-        if (result := re.search(r"\) += (\d+)", line)) is None:
+    for number, call in enumerate(run.calls):
+        name, line = call
+        if call.result is None:
             continue
         texts = [bytes.fromhex(text.replace("\\x", "")) for text in re.findall(r'"((?:\\x..)*)"', line)]
         if name == "openat":
-            opened = int(result[1])
+            opened = call.result
             files.pop(opened, None)
             if "O_TMPFILE" in line:
                 files[opened] = f"nameless {number}"
@@ -63,7 +64,7 @@ def recorded(bench, act):
         elif (file := files.get(int(re.match(r"\w+\((\d+)", line)[1]))) is None:
             continue
         elif name == "pwrite64":
-            assert len(texts[0]) == int(result[1]), "a write in parts"
+            assert len(texts[0]) == call.result, "a write in parts"
             steps.append(Write(file, int(re.search(r", (\d+)\) += ", line)[1]), texts[0]))
         else:
             steps.append(Sync(file))

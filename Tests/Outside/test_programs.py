@@ -10,11 +10,11 @@ import pexpect
 import pytest
 
 import machine as machines
-from bed import MODULE, uid, wait_for
-from machine import RUN, person
-from scenario import RIGHT, WRONG
+from bed import MODULE, person, uid
+from process import wait_for
+from machine import RUN
+from scenario import PASSWORD, RIGHT, WRONG
 
-PASSWORD = "correct horse"
 SUDO = "password for alice: "
 FOLDER = pathlib.Path("/etc/pam.d")
 STACK = f"""auth [success=done default=ignore] {MODULE}
@@ -31,7 +31,7 @@ ONE_FIELD = ONE_FIELD.replace(f"{MODULE}\nauth", f"{MODULE} either\nauth").repla
 @pytest.fixture
 def own(machine):
     for name in ("alice", "bob"):
-        machines.sh("chpasswd", "-c", "SHA256", input=f"{name}:{PASSWORD}".encode())
+        machines.set_password(name)
         machine.enroll(name, RIGHT)
     machine.typed |= {PASSWORD, *WRONG[:3]}
     kept = {}

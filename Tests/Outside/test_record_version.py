@@ -6,8 +6,8 @@ import host
 from bed import SLOT
 from scenario import RIGHT, WRONG, fail, replace_line, unavailable_uncharged, valid_slots
 from tally import attack
+from tool import UNUSABLE
 
-UNUSABLE = 7
 NEW_LINES = (b"enrolled_by=", b"unlocked_by=", b"must_change=", b"expires_time=", b"failure_service=", b"attempt_id=")
 
 

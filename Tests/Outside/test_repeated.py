@@ -10,9 +10,9 @@ import pytest
 import forge
 import host
 from bed import MEMORY, become, uid
+from clock import later
 from scenario import RIGHT, WRONG, fail, overwrite
 from tally import attack
-from test_clock import later
 
 SAID = "Wrong passcode, 2 attempts left."
 

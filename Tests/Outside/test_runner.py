@@ -18,8 +18,9 @@ def tree(tmp_path):
     for name in [*INPUTS, *(f".build/ship/out/{program}" for program in PROGRAMS)]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    (tmp_path / "Tests").mkdir()
-    shutil.copy(TREE / "Tests/outside", tmp_path / "Tests")
+    (tmp_path / "Tests/Support").mkdir(parents=True)
+    for name in ("Tests/outside", "Tests/Support/dev.sh"):
+        shutil.copy(TREE / name, tmp_path / name)
     for path in tmp_path.rglob("*"):
         age(path, 200 if ".build" not in str(path) else 100)
     return tmp_path

@@ -5,17 +5,17 @@ import pytest
 import machine as machines
 import pam
 from bed import SERVICE, become
-from scenario import RIGHT, WRONG, fail, refused_unasked, replace_line
+from helper import ask
+from scenario import NEW, PASSWORD, RIGHT, WRONG, fail, refused_unasked, replace_line
+from tool import NOT_PERMITTED
 
-PASSWORD, NEW = "correct horse", "8305"
 NOTICE = "Your passcode can't be used here: an administrator must set it anew."
-NOT_PERMITTED = 6
 
 
 @pytest.fixture
 def own(machine):
     """alice has a password; the passcode is required besides, in a line with second_factor."""
-    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    machines.set_password("alice")
     machine.typed |= {PASSWORD, NEW}
     machine.service("second_factor")
     return machine
@@ -102,7 +102,7 @@ def test_with_the_option_a_password_proves_nothing(own, command, lines):
     # Nor when the helper is asked without the tool.
     operations = {"enroll": (6, {"new": NEW}), "unlock": (7, {}), "remove": (5, {})}
     operation, more = operations[command]
-    assert machines.ask(operation, "alice", user="alice", password=PASSWORD, **more).kind == 20
+    assert ask(operation, "alice", user="alice", password=PASSWORD, **more).kind == 20
     assert own.record("alice") == before
 
 

@@ -7,31 +7,16 @@ import pytest
 
 import forge
 import machine as machines
-from bed import TOOL, become
-from machine import PROOF
-from scenario import RIGHT, WRONG, fail, refused_unasked
-from test_helper_attacks import CHANGE, DONE_IT, ENROLL
-from test_tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE
-from test_tool import WRONG as WRONG_CODE
-
-PASSWORD, NEW = "correct horse", "8305"
-REFUSED = 21  # the reply to a passcode that may not be chosen
-ALICE = {"prepare": become("alice")}
+from bed import MODULE, TOOL
+from helper import CHANGE, DONE_IT, ENROLL, REFUSED, ask
+from machine import ALICE, PROOF
+from scenario import NEW, PASSWORD, RIGHT, WRONG, fail, refused_unasked
+from tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, WRONG_CODE, alone
 
 
 @pytest.fixture
-def own(machine):
-    """alice and bob have passwords, and no passcode."""
-    for name in ("alice", "bob"):
-        machines.sh("chpasswd", "-c", "SHA256", input=f"{name}:{PASSWORD}".encode())
-    machine.typed |= {PASSWORD, NEW}
-    return machine
-
-
-def alone(bed, command, *lines, check=None, user="alice", arguments=()):
-    bed.typed |= set(lines)
-    text = "".join(line + "\n" for line in lines)
-    return bed.tool(command, "--stdin", *arguments, stdin=text, user=user, check=check)
+def own(with_passwords):
+    return with_passwords
 
 
 def state(bed):
@@ -118,13 +103,13 @@ def test_the_helper_itself_closes_it(own):
     """Whoever writes another tool gets no further."""
     own.enroll("alice", RIGHT)
     own.configure(self_enroll="no")
-    reply = machines.ask(6, "alice", new=NEW, password=PASSWORD, user="alice")
+    reply = ask(ENROLL, "alice", new=NEW, password=PASSWORD, user="alice")
     assert reply.kind == 20
     own.configure(self_enroll="password")
     own.tool("disable", "alice", check=DONE)
     for operation, how in [(6, {"new": NEW, "password": PASSWORD}), (7, {"password": PASSWORD}),
                            (4, {"passcode": RIGHT, "new": NEW}), (5, {"passcode": RIGHT})]:  # fmt: skip
-        assert machines.ask(operation, "alice", user="alice", **how).kind == 7
+        assert ask(operation, "alice", user="alice", **how).kind == 7
 
 
 def test_a_disabled_person_has_the_status_only(own):
@@ -155,20 +140,20 @@ def test_what_is_roots(own, command):
 def test_a_length_that_is_not_allowed(own):
     own.configure(lengths="6")
     alone(own, "enroll", PASSWORD, RIGHT, check=POLICY)
-    reply = machines.ask(6, "alice", new=RIGHT, password=PASSWORD, user="alice")
-    assert reply.kind == 21 and b"lengths" in reply.text
+    reply = ask(ENROLL, "alice", new=RIGHT, password=PASSWORD, user="alice")
+    assert reply.kind == REFUSED and b"lengths" in reply.text
 
 
 def test_a_weak_one(own):
     """By the tool, before anything is asked of the helper; and by the helper, whoever asks."""
     own.configure(weak="refuse")
     alone(own, "enroll", PASSWORD, "1234", check=POLICY)
-    reply = machines.ask(6, "alice", new="1234", password=PASSWORD, user="alice")
-    assert reply.kind == 21 and b"easy to guess" in reply.text
+    reply = ask(ENROLL, "alice", new="1234", password=PASSWORD, user="alice")
+    assert reply.kind == REFUSED and b"easy to guess" in reply.text
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
     alone(own, "change", RIGHT, RIGHT[::-1], check=POLICY)
-    reply = machines.ask(4, "alice", passcode=RIGHT, new=RIGHT[::-1], user="alice")
-    assert reply.kind == 21 and b"backwards" in reply.text
+    reply = ask(CHANGE, "alice", passcode=RIGHT, new=RIGHT[::-1], user="alice")
+    assert reply.kind == REFUSED and b"backwards" in reply.text
     own.configure(weak="allow")
     alone(own, "change", RIGHT, "1234", check=DONE)
 
@@ -187,10 +172,10 @@ def test_the_helper_itself_knows_what_is_weak_on_this_machine_only(own, code, re
     try:
         for operation, proof in ((ENROLL, {"password": PASSWORD}), (CHANGE, {"passcode": RIGHT})):
             before = forge.credential(own, "alice")
-            reply = machines.ask(operation, "alice", user="alice", new=code, **proof)
+            reply = ask(operation, "alice", user="alice", new=code, **proof)
             assert reply.kind == REFUSED and reason in reply.text, reply
             assert forge.credential(own, "alice") == before
-        assert machines.ask(CHANGE, "alice", user="alice", passcode=RIGHT, new="830562").kind == DONE_IT
+        assert ask(CHANGE, "alice", user="alice", passcode=RIGHT, new="830562").kind == DONE_IT
     finally:
         machines.sh("usermod", "-c", "", "alice")
 
@@ -222,7 +207,7 @@ def test_only_the_services_own_stack_is_a_proof(own):
 
 def test_the_module_is_no_proof_of_itself(own):
     own.enroll("alice", RIGHT)
-    PROOF.write_text(f"auth sufficient {machines.MODULE}\nauth required pam_unix.so\n")
+    PROOF.write_text(f"auth sufficient {MODULE}\nauth required pam_unix.so\n")
     alone(own, "enroll", RIGHT, NEW, check=WRONG_CODE)
     assert own.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
     assert own.failures("alice") == 0

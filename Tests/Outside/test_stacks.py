@@ -10,13 +10,12 @@ import pytest
 
 import pam
 from bed import MEMORY, MODULE, become
-from scenario import LOCKED_OUT, RIGHT, WRONG, fail
+from scenario import EXAMPLES, LOCKED_OUT, PASSWORD, RIGHT, WRONG, fail
 
 TREE = pathlib.Path(__file__).parents[2]
-EXAMPLES = TREE / "pam.d"
 CONFIGURATION = pathlib.Path("/etc/security/passcode.conf")
 CODE, WORD, EITHER = "Passcode: ", "Password: ", "Passcode or password: "
-PASSWORD, WRONG_PASSWORD, DIGITS = "correct horse", "battery staple", "918273"
+WRONG_PASSWORD, DIGITS = "battery staple", "918273"
 WITH_FALLBACK = ["login", "sudo"]
 LOCKED = "Passcode locked (1 minute left to unlock)."
 DISABLED = "Passcode disabled by the administrator."

@@ -7,10 +7,8 @@ import pytest
 
 import machine as machines
 from bed import MODULE
-from scenario import RIGHT
-from test_selfservice import PASSWORD, alone
-from test_stacks import EXAMPLES
-from test_tool import DONE, NOT_ENROLLED
+from scenario import EXAMPLES, PASSWORD, RIGHT
+from tool import DONE, NOT_ENROLLED, alone
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
 NOBODY = (
@@ -39,7 +37,7 @@ def folders():
 def system(folders, machine):
     """The installed system; no service asks for the passcode. alice has a password."""
     del folders
-    machines.sh("chpasswd", "-c", "SHA256", input=f"alice:{PASSWORD}".encode())
+    machines.set_password("alice")
     machine.typed.add(PASSWORD)
     return machine
 

@@ -2,47 +2,16 @@
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 
 import pexpect
 import pytest
 
-from bed import TOOL, children, state, wait_for
-from test_tool import CANCELLED, DONE, POLICY
-
-TERMINAL = 'trap : INT QUIT; "$@"; echo "status=$?"; stty -a'
-
-
-class Terminal:
-    """The tool on a pseudo-terminal, in a shell that outlives it and tells what it left."""
-
-    def __init__(self, bed, *arguments):
-        command = [str(TOOL), "--conf", str(bed.configuration), *arguments]
-        self.child = pexpect.spawn("/bin/bash", ["-c", TERMINAL, "-", *command], encoding="utf-8", timeout=30)
-        self.prompts = 0
-
-    def type(self, text):
-        """Waits for a prompt with echo off, and answers it."""
-        self.child.expect(r": $")
-        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
-        self.prompts += 1
-        self.child.send(text)
-
-    def ends(self):
-        """The exit status; the terminal is as it was, and no code was shown."""
-        self.child.expect(r"status=(\d+)\r\n")
-        status = int(self.child.match[1])
-        said = self.child.before
-        self.child.expect(pexpect.EOF)
-        assert re.search(r"(?<!-)\becho\b", self.child.before), "echo is off"
-        assert re.search(r"(?<!-)\bisig\b", self.child.before) and re.search(
-            r"(?<!-)\bicanon\b", self.child.before
-        )
-        assert not re.search(r"\b\d{4}(\d\d)?\b", said), "a code was shown"
-        self.child.close()
-        return status, said
+from bed import TOOL
+from process import children, state, wait_for
+from terminal import Shell, Terminal
+from tool import CANCELLED, DONE, POLICY
 
 
 def test_enroll_asks_twice(keyed):
@@ -167,36 +136,6 @@ def test_without_a_terminal_and_without_stdin_nothing_is_guessed(keyed):
 
 
 # MARK: Job control, and a terminal that goes away
-
-
-class Shell:
-    """A shell with job control on a pseudo-terminal; it leaves the terminal's modes to its programs."""
-
-    def __init__(self, *command):
-        environment = {"PS1": "shell> ", "PATH": os.environ["PATH"]}
-        self.child = pexpect.spawn("/bin/dash", ["-i"], env=environment, encoding="utf-8", timeout=30)
-        self.child.expect("shell> $")
-        self.run(" ".join(command))
-
-    def run(self, command):
-        self.child.sendline(command)
-
-    def waits_hidden(self, *typed):
-        """There is a prompt, with echo off."""
-        self.child.expect(r"\): $|again: $|[Pp]asscode: $")
-        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
-        for text in typed:
-            self.child.send(text)
-
-    def has_the_terminal(self):
-        """The shell again, with echo on."""
-        self.child.expect("shell> $")
-        assert self.child.getecho(), "echo is off"
-
-    def process(self):
-        """The tool's number."""
-        [number] = children(self.child.pid)
-        return number
 
 
 @pytest.mark.parametrize("prompt", [1, 2])

@@ -10,13 +10,18 @@ import subprocess
 import pytest
 
 from bed import TOOL, uid
-
-DONE, WRONG, USAGE, NOT_ENROLLED, LOCKED, POLICY, NOT_PERMITTED, UNUSABLE, CANCELLED = range(9)
-
-
-def one_line(text):
-    return text.endswith("\n") and text.count("\n") == 1 and len(text) > 10
-
+from tool import (
+    CANCELLED,
+    DONE,
+    LOCKED,
+    NOT_ENROLLED,
+    NOT_PERMITTED,
+    POLICY,
+    UNUSABLE,
+    USAGE,
+    WRONG_CODE,
+    one_line,
+)
 
 # MARK: The configuration
 
@@ -181,7 +186,7 @@ def test_remove_says_whether_one_was_removed(alice):
 
 
 def test_verify_counts_like_any_attempt(alice):
-    for code, status in (("1593", WRONG), ("2604", WRONG), ("3715", WRONG), ("0471", LOCKED)):
+    for code, status in (("1593", WRONG_CODE), ("2604", WRONG_CODE), ("3715", WRONG_CODE), ("0471", LOCKED)):
         answer = alice.tool("verify", "--stdin", "alice", stdin=code + "\n")
         assert answer.status == status, answer
     assert "left to unlock" in answer.errors + answer.output
@@ -193,7 +198,7 @@ def test_verify_counts_like_any_attempt(alice):
 def test_exhausted(make_bed):
     bed = make_bed(lockout="1:reset")
     bed.enroll("alice", "0471")
-    bed.tool("verify", "--stdin", "alice", stdin="1593\n", check=WRONG)
+    bed.tool("verify", "--stdin", "alice", stdin="1593\n", check=WRONG_CODE)
     bed.tool("verify", "--stdin", "alice", stdin="0471\n", check=LOCKED)
     assert bed.status("alice")["state"] == "exhausted"
     bed.tool("unlock", "alice", check=DONE)

@@ -8,7 +8,7 @@ import pytest
 
 from bed import become, uid
 from scenario import RIGHT, refused_unasked
-from test_tool import UNUSABLE, one_line
+from tool import UNUSABLE, one_line
 
 
 def is_refused(bed, part, path, person=None):

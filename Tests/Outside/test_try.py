@@ -8,8 +8,9 @@ import subprocess
 import pexpect
 import pytest
 
-from bed import MODULE, TOOL, become, wait_for
-from test_terminal import Shell
+from bed import MODULE, TOOL, become
+from process import wait_for
+from terminal import Shell
 
 STORY = [
     "Passcode: ",

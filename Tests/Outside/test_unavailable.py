@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from accounts import accounts_changed
 from bed import become, uid
 from scenario import RIGHT, WRONG, fail, overwrite, replace_line, unavailable_uncharged
-from test_identity import accounts_changed
 
 
 @pytest.mark.parametrize("code", [RIGHT, WRONG[0]])

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from bed import TOOL, uid
-from test_terminal import Terminal
-from test_tool import DONE, POLICY, UNUSABLE
+from terminal import Terminal
+from tool import DONE, POLICY, UNUSABLE
 
 STRONG, STRONG_SIX = "8305", "830562"
 

@@ -3,15 +3,15 @@
 import concurrent.futures
 import functools
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
-import machine as machines  # noqa: E402
+import debian_machine as machines  # noqa: E402
+from package import build  # noqa: E402
 
 RELEASES = ("bookworm", "trixie")
 
@@ -19,29 +19,6 @@ RELEASES = ("bookworm", "trixie")
 def pytest_configure():
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/package, which makes a mount namespace for them", 1)
-
-
-def build(folder):
-    """Builds the package from a copy of the tree in this folder."""
-    source = folder / "source"
-    source.mkdir(parents=True)
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=machines.TREE, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    for name in filter(None, names.split("\0")):
-        target = source / name
-        if (machines.TREE / name).is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(machines.TREE / name, target)
-    log = folder / "log"
-    with log.open("w") as output:
-        done = subprocess.run(
-            ["dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
-            cwd=source, env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output,
-        )  # fmt: skip
-    assert done.returncode == 0, log.read_text()[-2000:]
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from guest import Guest, disk
-from machine import OTHER, PASSWORD, RIGHT, WRONG
+from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
 
 ASKED = "Passcode or password: "
 

@@ -10,31 +10,8 @@ import time
 
 import pytest
 
-from machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
-
-STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
-
-
-def su(machine, prompt, answer):
-    child = machine.terminal("su", "alice", "-c", "id -un")
-    prompted(child, (f"^{prompt}", answer))
-    assert finished(child) == ("\r\nalice\r\n", 0)
-
-
-def passcode_works(machine):
-    su(machine, "Passcode or password: ", RIGHT)
-
-
-def only_the_password_is_asked(machine):
-    su(machine, "Password: ", PASSWORD)
-
-
-def the_password_works(machine):
-    """Whether the passcode may be typed there, too, or not."""
-    child = machine.terminal("su", "alice", "-c", "id -un")
-    child.expect("^(Passcode or p|P)assword: ")
-    prompted(child, ("^", PASSWORD))
-    assert "alice" in finished(child)[0]
+from debian_machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
+from package import HELPER, KEY, STORE, only_the_password_is_asked, passcode_works, the_password_works
 
 
 def owner(machine, path):

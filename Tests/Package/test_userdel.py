@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from machine import RIGHT
-from test_lifecycle import STORE, only_the_password_is_asked, passcode_works
+from debian_machine import RIGHT
+from package import STORE, only_the_password_is_asked, passcode_works
 
 BOTH = pytest.mark.parametrize("program", ["userdel", "deluser"])
 
@@ -46,13 +46,13 @@ def test_an_account_that_is_made_again_has_no_passcode(machine, program):
     only_the_password_is_asked(machine)
     machine.enroll()
     passcode_works(machine)
-    assert any(f"passcode removed user=alice uid={uid} by_uid=0" in line for line in machine.log.lines)
+    assert any(f"passcode removed user=alice uid={uid} by_uid=0" in line.text for line in machine.log.lines())
 
 
 @BOTH
 def test_who_has_no_passcode_goes_without_a_word(machine, program):
     assert "passcode" not in complaints(machine, program, "bob")
-    assert not any("passcode" in line for line in machine.log.lines if "bob" in line)
+    assert not any("passcode" in line.text for line in machine.log.lines() if "bob" in line.text)
 
 
 @BOTH
@@ -61,7 +61,7 @@ def test_a_store_that_cannot_be_used_is_told_and_stops_nothing(machine, program)
     said = complaints(machine, program, "alice")
     assert "passcode: /var/lib/passcode: no such directory" in said
     assert "passcode of the deleted account alice may still be there; run: passcode remove alice" in said
-    assert any("passcode-userdel: " in line and "passcode remove alice" in line for line in machine.log.lines)
+    assert any("passcode-userdel: " in line.text and "passcode remove alice" in line.text for line in machine.log.lines())
     assert "no such user" in machine.run("id", "alice", status=1)
     machine.run("mv", "/var/lib/away", f"/{STORE}")
     assert machine.run("passcode", "remove", "alice") == "Passcode removed for alice.\n"
@@ -94,7 +94,7 @@ def test_without_the_tool_the_hook_is_quiet(machine, act):
         machine.run("apt-get", "remove" if act == "removed" else "purge", "-y", "libpam-passcode")
     assert hook.exists() == (act != "purged")
     assert "passcode" not in complaints(machine, "userdel", "alice")
-    assert not any("passcode-userdel" in line for line in machine.log.lines)
+    assert not any("passcode-userdel" in line.text for line in machine.log.lines())
 
 
 def test_the_hook_never_fails(machine):

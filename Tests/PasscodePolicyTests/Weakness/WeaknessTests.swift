@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import PasscodePolicy
@@ -20,6 +21,13 @@ private func digits(_ value: Int, _ length: Int) -> Bytes {
     rest /= 10
   }
   return code
+}
+
+/// What this thread has used: the other tests run beside it.
+private func processorTime() -> Duration {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
 struct WeaknessTests {
@@ -109,9 +117,11 @@ struct WeaknessTests {
     let site = try WeakList(file[...], path: [])
     let surroundings = Surroundings(now: summer2025, person: person, site: site)
     let codes = (0..<2_000).map { digits($0 * 499, 6) }
-    // The fastest of several rounds: the machine's other work is not ours.
+    // The fastest of several rounds, in processor time: the machine's other work is not ours.
     let fastest = (0..<5).map { _ in
-      ContinuousClock().measure { for code in codes { _ = Weakness.of(code.span, in: surroundings) } }
+      let started = processorTime()
+      for code in codes { _ = Weakness.of(code.span, in: surroundings) }
+      return processorTime() - started
     }.min()
     #expect(try #require(fastest) < .microseconds(20) * codes.count)
   }

@@ -17,10 +17,12 @@ import time
 
 import _ctypes
 
+import helper
 import machine
 import pam
 from bed import MODULE, SERVICE, uid
-from test_binaries import in_child
+from cost import in_child
+from scenario import PASSWORD
 
 _ARGON2ID13 = 2
 
@@ -241,11 +243,11 @@ def locked_helper_against_unix_chkpwd(bed, rounds=101):
     """From the helper's start to the end of its reply for a locked account; and pam_unix's helper's run with the
     cheapest hash that a password can have.
     """
-    machine.sh("chpasswd", "-c", "SHA256", "-s", "1000", input=b"alice:correct horse")
+    machine.sh("chpasswd", "-c", "SHA256", "-s", "1000", input=f"alice:{PASSWORD}".encode())
     bed.enroll("alice", "0471")
     for code in ("1593", "2604", "3715"):
         bed.authenticate("alice", code)
-    request = machine.request(2, uid("alice"), passcode="0471")
+    request = helper.request(helper.VERIFY, uid("alice"), passcode="0471")
 
     def run(program, arguments, data, check):
         ours, theirs = socket.socketpair()
@@ -268,7 +270,7 @@ def locked_helper_against_unix_chkpwd(bed, rounds=101):
         run(str(machine.HELPER), [], request, is_locked)
 
     def theirs():
-        run("/usr/sbin/unix_chkpwd", ["alice", "nonull"], b"correct horse\0", is_right)
+        run("/usr/sbin/unix_chkpwd", ["alice", "nonull"], PASSWORD.encode() + b"\0", is_right)
 
     os.setresuid(uid("alice"), uid("alice"), 0)
     ours(), theirs()

@@ -1,12 +1,15 @@
 """What many scenarios need: the codes, what a refusal looks like, and hands that forge."""
 
 import hashlib
+import pathlib
 
 from bed import SLOT
 
 PROMPT = "Passcode: "
 LOCKED_OUT = "Passcode locked out after too many attempts. Use your password."
 RIGHT, WRONG = "0471", ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
+PASSWORD, NEW = "correct horse", "8305"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "pam.d"
 
 
 def asked_once(outcome):

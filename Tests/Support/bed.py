@@ -9,11 +9,8 @@ import pwd
 import re
 import resource
 import shutil
-import socket
 import subprocess
 import tempfile
-import threading
-import time
 
 import pam
 
@@ -201,62 +198,3 @@ def more_memory_than(bytes_more):
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     return prepare
-
-
-def wait_for(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.005)
-
-
-def children(pid):
-    """Of all its threads: {pid: state}."""
-    pids = [
-        child
-        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-        for child in path.read_text().split()
-    ]
-    return {int(child): state(child) for child in pids}
-
-
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-
-
-def open_files(pid):
-    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
-
-
-@dataclasses.dataclass(frozen=True)
-class Line:
-    facility: int
-    severity: int
-    time: str  # as the sender wrote it: in its own time zone
-    message: str
-
-
-class Journal:
-    """Collects what is sent to /dev/log (syslog's datagrams, RFC 3164)."""
-
-    def __init__(self, path="/dev/log"):
-        self._lines, self._path = [], path
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(path)
-        os.chmod(path, 0o666)
-        threading.Thread(target=self._collect, daemon=True).start()
-
-    def _collect(self):
-        while True:
-            text = self._socket.recv(65536).decode(errors="backslashreplace")
-            priority, header, message = re.match(r"<(\d+)>(.*?): (.*)", text, re.DOTALL).groups()
-            self._lines.append(Line(int(priority) // 8, int(priority) % 8, header[:15], message))
-
-    def lines(self):
-        """All lines that were sent before now."""
-        mark = f"mark {time.monotonic_ns()}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.sendto(f"<0>mark: {mark}".encode(), self._path)
-        wait_for(lambda: any(line.message == mark for line in self._lines))
-        self._lines = [line for line in self._lines if not line.message.startswith("mark ")]
-        return list(self._lines)

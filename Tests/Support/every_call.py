@@ -11,11 +11,12 @@ import re
 import subprocess
 
 import host
+import strace
 from bed import MEMORY
 from scenario import RIGHT, WRONG
 
 NEW = "8260"
-CALL, VERIFYING = "getppid", "getsid"  # host.c's marks
+ERRORS = ["ENOSPC", "EIO", "EROFS", "EMFILE", "ENOMEM", "EINTR", "EACCES"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Bench:
     def run(self, act, *options):
         trace = self.bed.folder / "trace"
         done = subprocess.run(
-            ["strace", "-f", "-o", str(trace), *options, *act.command(self.bed)],
+            [*strace.record(trace, *options), *act.command(self.bed)],
             input=act.stdin.encode() + b"\n", capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]},
         )  # fmt: skip
-        return Run(done.returncode, done.stdout, done.stderr.decode(), trace.read_text())
+        return Run(done.returncode, done.stdout, done.stderr.decode(), strace.calls(trace))
 
     def says(self):
         """What a status tells, of what the acts change."""
@@ -105,17 +106,11 @@ class Run:
     status: int
     output: bytes
     errors: str
-    trace: str
-
-    @property
-    def calls(self):
-        """[name, line] of each, in order; an injected one has "(INJECTED)" in its line."""
-        found = re.findall(r"^\d+ +((\w+)\(.*)$", self.trace, re.MULTILINE)
-        return [(name, line) for line, name in found]
+    calls: list
 
     @property
     def verified(self):
-        return any(name == VERIFYING for name, _ in self.calls)
+        return any(name == strace.VERIFYING for name, _ in self.calls)
 
     def completed(self, name):
         """How many calls of that name did what they were asked."""
@@ -128,13 +123,13 @@ class Run:
 def points(run):
     """(name, N, index) of each call that is the act's own: from the program's own beginning to its end."""
     calls, seen, found = run.calls, collections.Counter(), []
-    marks = [index for index, (name, _) in enumerate(calls) if name == CALL]
+    marks = [index for index, (name, _) in enumerate(calls) if name == strace.MARK]
     # The tool begins where it asks who it is; what comes before is the dynamic linker's.
     first = marks[0] if marks else [name for name, _ in calls].index("getresuid")
     last = marks[1] if marks else len(calls)
     for index, (name, _) in enumerate(calls):
         seen[name] += 1
-        if first < index < last and name not in (CALL, VERIFYING, "exit_group"):
+        if first < index < last and name not in (strace.MARK, strace.VERIFYING, "exit_group"):
             found.append((name, seen[name], index))
     return found
 

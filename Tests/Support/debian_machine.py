@@ -7,15 +7,17 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import tempfile
-import threading
 import time
 
 import pexpect
 
+from journal import Journal
+from scenario import PASSWORD
+
 TREE = pathlib.Path(__file__).parents[2]
+DEV = TREE / "Tests/Support/dev.sh"
 MACHINES = TREE / ".build/machines"
 ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 
@@ -25,26 +27,17 @@ PROGRAMS = (
     " openssh-server pamtester passwd procps sudo util-linux xdotool xvfb"
 )
 
-PASSWORD = "correct horse"
 RIGHT, OTHER = "640297", "917340"
 WRONG = "918273", "605142", "281709", "730951"
 
 BOOT = """set -e
 root=$1
+source "$2"
 hostname machine
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=0755 tmpfs "$root/run"
 mkdir -p "$root/run/sshd" "$root/run/lock"
-mount -t tmpfs -o mode=0755 tmpfs "$root/dev"
-for node in null zero full random urandom tty; do
-  touch "$root/dev/$node"
-  mount --bind "/dev/$node" "$root/dev/$node"
-done
-mkdir "$root/dev/pts" "$root/dev/shm"
-mount --bind /dev/pts "$root/dev/pts"
-mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-ln -s pts/ptmx "$root/dev/ptmx"
-ln -s /proc/self/fd "$root/dev/fd"
+make_dev "$root/dev" /dev/pts
 chroot "$root" ip link set lo up
 echo 127.0.0.1 localhost machine > "$root/etc/hosts"
 echo up
@@ -98,22 +91,6 @@ def make_root(suite, programs, folder):
     )  # fmt: skip
 
 
-class Log(threading.Thread):
-    """What programs send to /dev/log."""
-
-    def __init__(self, path):
-        super().__init__(daemon=True)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(path))
-        path.chmod(0o666)
-        self.lines = []
-        self.start()
-
-    def run(self):
-        while line := self.socket.recv(65536):
-            self.lines.append(line.decode(errors="replace"))
-
-
 class Machine:
     """A machine of its own: started, restarted and thrown away. Its files lie under `path`."""
 
@@ -133,14 +110,14 @@ class Machine:
     def start(self):
         self.keeper = subprocess.Popen(
             ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--",
-             "bash", "-c", BOOT, "boot", str(self.path)], stdout=subprocess.PIPE, text=True)  # fmt: skip
+             "bash", "-c", BOOT, "boot", str(self.path), str(DEV)], stdout=subprocess.PIPE, text=True)  # fmt: skip
         assert self.keeper.stdout.readline() == "up\n"
         children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
         self.pid = children.read_text().split()[0]
         self.inside = pathlib.Path(f"/proc/{self.pid}/root")
         while os.readlink(self.inside) == "/":  # not yet there
             time.sleep(0.001)
-        self.log = Log(self.inside / "dev/log")
+        self.log = Journal(self.inside / "dev/log")
 
     def stop(self):
         """All processes die at once, and what was in /run is gone: as when the power is cut."""

@@ -6,7 +6,7 @@ import time
 import pexpect
 import pytest
 
-from machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
+from debian_machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
 
 SUDO = "password for alice: "
 # What the profile asks: one prompt for both.

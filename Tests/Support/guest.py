@@ -1,8 +1,6 @@
 """A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
 polkit, and an ext4 disk whose power can be cut."""
 
-import os
-import re
 import shutil
 import socket
 import time
@@ -10,7 +8,7 @@ import time
 import pexpect
 import pexpect.fdpexpect
 
-from machine import MACHINES, Machine, root, sh
+from debian_machine import MACHINES, Machine, root, sh
 
 PROGRAMS = (
     "adduser apparmor dbus initramfs-tools iproute2 libpam-runtime libpam-systemd libsodium23"

@@ -1,16 +1,13 @@
 """The installed system, as far as the package will make it: the account `_passcode`, the helper at its fixed place
 with its bits, configuration, key and store where they really are. All in the tests' mount namespace."""
 
-import dataclasses
-import os
 import pathlib
 import shutil
-import socket
-import struct
 import subprocess
 
 import pam
-from bed import BUILD, MODULE, QUICK, SERVICE, TOOL, Answer, Bed, become, person, uid  # noqa: F401
+from bed import BUILD, QUICK, SERVICE, Bed, become
+from scenario import PASSWORD
 
 ACCOUNT = "_passcode"
 HELPER = pathlib.Path("/usr/libexec/passcode-helper")
@@ -19,6 +16,7 @@ KEY = pathlib.Path("/etc/passcode/key")
 STORE = pathlib.Path("/var/lib/passcode")
 RUN = pathlib.Path("/run/passcode")
 PROOF = pathlib.Path("/etc/pam.d/passcode")
+ALICE = {"prepare": become("alice")}  # for authenticate: she reaches it through the helper
 
 
 def sh(*command, **how):
@@ -51,6 +49,10 @@ def install_helper(mode=0o6755, owner=ACCOUNT):
     HELPER.chmod(mode)
 
 
+def set_password(name, password=PASSWORD):
+    sh("chpasswd", "-c", "SHA256", input=f"{name}:{password}".encode())
+
+
 class Machine(Bed):
     """A bed whose paths are the real ones. People reach it through the helper, root directly."""
 
@@ -79,46 +81,6 @@ class Machine(Bed):
             shutil.rmtree(folder, ignore_errors=True)
         for file in (CONFIGURATION, PROOF):
             file.unlink(missing_ok=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class Reply:
-    kind: int
-    numbers: tuple
-    text: bytes
-
-
-def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):
-    """The bytes of a request (HelperMessage.swift)."""
-    conditions |= len(service) << 2
-    head = struct.pack("<BBIBBH", 1, operation, uid, conditions, len(passcode) | len(new) << 4, len(password))
-    return head + (service + passcode + new + password).encode()
-
-
-def ask(operation, about, *, user, seconds=30, **secrets):
-    """One question to the installed helper, by that person; None where it gives no reply."""
-    return converse(request(operation, uid(about), **secrets), user=user, seconds=seconds)
-
-
-def converse(data, *, user, seconds=30, **how):
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **{**person(user), **how})
-        theirs.close()
-        ours.settimeout(seconds)
-        try:
-            ours.sendall(data)
-            ours.shutdown(socket.SHUT_WR)
-            answer = b"".join(iter(lambda: ours.recv(4096), b""))
-        except (BrokenPipeError, ConnectionResetError):
-            answer = b""
-        helper.wait(seconds)
-    return reply(answer) if answer else None
-
-
-def reply(answer):
-    count = 6 if answer[1] == 17 else 5
-    return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
 
 
 def pam_run_switched(bed, first, second):

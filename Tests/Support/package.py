@@ -1,0 +1,54 @@
+"""The Debian package: how it is built, where its files lie, and logins where it is installed."""
+
+import os
+import shutil
+import subprocess
+
+from debian_machine import PASSWORD, RIGHT, TREE, finished, prompted
+
+STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
+
+
+def build(folder):
+    """Builds the package from a copy of the tree in this folder."""
+    source = folder / "source"
+    source.mkdir(parents=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=TREE, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, names.split("\0")):
+        target = source / name
+        if (TREE / name).is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(TREE / name, target)
+    log = folder / "log"
+    with log.open("w") as output:
+        done = subprocess.run(
+            ["dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
+            cwd=source, env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output,
+        )  # fmt: skip
+    assert done.returncode == 0, log.read_text()[-2000:]
+    return folder
+
+
+def su(machine, prompt, answer):
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    prompted(child, (f"^{prompt}", answer))
+    assert finished(child) == ("\r\nalice\r\n", 0)
+
+
+def passcode_works(machine):
+    su(machine, "Passcode or password: ", RIGHT)
+
+
+def only_the_password_is_asked(machine):
+    su(machine, "Password: ", PASSWORD)
+
+
+def the_password_works(machine):
+    """Whether the passcode may be typed there, too, or not."""
+    child = machine.terminal("su", "alice", "-c", "id -un")
+    child.expect("^(Passcode or p|P)assword: ")
+    prompted(child, ("^", PASSWORD))
+    assert "alice" in finished(child)[0]

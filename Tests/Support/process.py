@@ -1,0 +1,30 @@
+"""Processes as /proc shows them, and waiting for what they do."""
+
+import os
+import pathlib
+import time
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.005)
+
+
+def children(pid):
+    """Of all its threads: {pid: state}."""
+    pids = [
+        child
+        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+        for child in path.read_text().split()
+    ]
+    return {int(child): state(child) for child in pids}
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def open_files(pid):
+    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
