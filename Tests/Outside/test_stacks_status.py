@@ -84,12 +84,11 @@ def test_what_is_wrong_is_told_with_its_place(system, user):
 
 
 def test_the_example_stacks_are_in_order(system):
-    """But for the one of two factors, as long as it doesn't say so."""
     for file in EXAMPLES.iterdir():
         shutil.copy2(file, ETC)
     first, *rest = told(system).splitlines()
     assert first == "Asked for by: " + "; ".join(sorted(file.name for file in EXAMPLES.iterdir())) + "."
-    assert [line for line in rest if line.startswith("/") and not line.startswith(f"{ETC}/second-factor:")] == []
+    assert [line for line in rest if line.startswith("/")] == []
 
 
 def test_the_configuration_counts_for_the_lines(system):

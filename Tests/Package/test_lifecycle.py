@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from debian_machine import PASSWORD, RIGHT, Machine, finished, prompted, sh
+from debian_machine import RIGHT, finished, prompted, sh
 from package import HELPER, KEY, STORE, only_the_password_is_asked, passcode_works, the_password_works
 
 
