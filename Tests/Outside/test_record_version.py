@@ -75,6 +75,25 @@ def test_a_record_of_a_later_version_is_refused_by_all_and_left_as_it_is(alice):
     assert host.results(alice, RIGHT) == ["SUCCESS"]
 
 
+@pytest.mark.parametrize("copy", [0, 1])
+def test_one_copy_of_a_later_version_is_enough(alice, copy):
+    """The later package may have been killed before it wrote the other one: an older count is in that."""
+    fail(alice, 1)
+    done = []
+
+    def change(body):
+        done.append(body)
+        later = replace_line(body, b"passcode_record", b"passcode_record=3\n")
+        return later if len(done) - 1 == copy else body
+
+    alice.rewrite("alice", change)
+    before = alice.record("alice")
+    unavailable_uncharged(alice)
+    for command in (["remove"], ["enroll", "--stdin"], ["status"]):
+        alice.tool(*command, "alice", stdin="8260\n", check=UNUSABLE)
+    assert alice.record("alice") == before
+
+
 # MARK: Generations
 
 

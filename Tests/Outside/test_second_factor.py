@@ -79,6 +79,18 @@ def test_a_passcode_that_the_password_had_a_hand_in_counts_no_more(own, way, how
     assert own.authenticate("alice", "8260", **how).result == "SUCCESS"
 
 
+@pytest.mark.parametrize("way", WAYS[:4], ids=lambda way: way.__name__)
+def test_roots_unlock_vouches_for_no_such_passcode(own, way):
+    own.service()
+    way(own)
+    own.configure(second_factor="yes")
+    fail(own, 3)
+    own.tool("unlock", "alice", check=0)
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS", "unlocked, where no second factor is asked for"
+    own.service("second_factor")
+    assert own.authenticate("alice", RIGHT).result == "PERM_DENIED"
+
+
 @HOSTS
 def test_what_root_set_counts_and_its_owner_may_change_it(own, how):
     own.configure(second_factor="yes")

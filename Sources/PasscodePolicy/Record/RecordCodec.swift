@@ -14,7 +14,8 @@
 ///     disabled=no                  or yes
 ///     sealed=6f1c…                 hexadecimal; empty where removed
 ///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
-///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since
+///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since.
+///                                  What isn't root's stays until the passcode is set anew
 ///     must_change=no               or yes: it opens nothing until it is changed
 ///     expires_time=0               wall clock, seconds since 1970, from which it opens nothing; 0: never
 ///     failures=1                   the ledger: consecutive failures,

@@ -24,12 +24,17 @@ public struct WeakList: Equatable, Sendable {
       if code.isEmpty { continue }
       guard Answer(code.span) == .passcode else {
         throw OptionError(
-          .badValue(allowed: Bytes(text: "4 or 6 digits")), at: .file(path, line: line), text: Bytes(code))
+          .badValue(allowed: Bytes(text: "4 or 6 digits")), at: .file(path, line: line), text: shown(code))
       }
       if codes.isEmpty { codes = [UInt64](repeating: 0, count: (10_000 + 1_000_000) / 64 + 1) }
       let place = WeakList.place(code.span)
       codes[place / 64] |= 1 << UInt64(place % 64)
     }
+  }
+
+  /// What begins a line like a code: some other file of root's may have been named, such as a key.
+  private func shown(_ text: ArraySlice<UInt8>) -> Bytes {
+    Bytes(text.prefix { isDigit($0) || $0 == UInt8(ascii: " ") }.prefix(12))
   }
 
   /// - Parameter code: 4 or 6 ASCII digits.

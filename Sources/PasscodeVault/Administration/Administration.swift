@@ -168,7 +168,7 @@ extension Vault {
       guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
       guard record.ledger != .clear else { return .leave }
       record.ledger = .clear
-      record.unlockedBy = proof(authority) ?? record.unlockedBy
+      record.unlockedBy = lastUnlock(record, authority)
       return .write(record)
     case .disabling(let disabled):
       guard var record = before else { throw corrupt(account) }
@@ -179,6 +179,15 @@ extension Vault {
       guard record.disabled != disabled else { return .leave }
       record.disabled = disabled
       return .write(record)
+    }
+  }
+
+  /// What the password unlocked once stays so until it is set anew: root's unlock vouches for no passcode that somebody
+  /// else may have guessed or set.
+  private func lastUnlock(_ record: Record, _ authority: Authority) -> Record.Proof {
+    switch record.unlockedBy {
+    case .nobody, .root: proof(authority) ?? record.unlockedBy
+    case .unknown, .password, .passcode: record.unlockedBy
     }
   }
 
@@ -210,7 +219,7 @@ extension Vault {
         // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
         if case .write(let replacement) = decision {
           try record.replace(replacement)
-        } else {
+        } else if !record.isCorrupt {
           try record.update { _ in }
         }
       } catch {

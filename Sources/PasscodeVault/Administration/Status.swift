@@ -119,10 +119,8 @@ extension Vault {
     } catch {
       throw store.fault(uid, Text(error.text))
     }
+    if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
     let record = recordCodec.latest(content)
-    if record == nil, let version = recordCodec.laterVersion(content) {
-      throw store.laterVersion(uid, version)
-    }
     return Reading(record: record?.uid == uid ? record : nil)
   }
 }

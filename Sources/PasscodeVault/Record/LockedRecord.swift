@@ -67,6 +67,7 @@ struct LockedRecord: ~Copyable {
     } catch {
       throw store.fault(uid, Text(error.text))
     }
+    if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
     // Copied over from another user's file: it isn't this user's record, whatever it says.
     if let found = recordCodec.read(content), found.record.uid == uid {
       current = found.record
@@ -75,7 +76,6 @@ struct LockedRecord: ~Copyable {
       isOldVersion = found.isOldVersion
       nextCopy = found.nextCopy
     } else {
-      if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
       current = Record(uid: uid, name: [], generation: 0)
       isCorrupt = true
       isDamaged = true
