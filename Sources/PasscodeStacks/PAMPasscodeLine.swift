@@ -34,7 +34,7 @@ struct PAMPasscodeLine {
       findings.append(
         """
         \(place): auth_err=die without either: a wrong passcode ends it
-          here, and the password isn't asked for. Add either, or take auth_err=die out.
+          here, and the password isn't asked for. Add either, or remove auth_err=die.
         """)
     }
     return findings

@@ -52,7 +52,7 @@ public struct Clock {
     return Clock(
       now: { () throws(Fault) in
         guard let boot else {
-          throw Fault(.clock, "/proc/sys/kernel/random/boot_id can't be read: lockout times can't be told")
+          throw Fault(.clock, "/proc/sys/kernel/random/boot_id can't be read: lockout times are unknown")
         }
         guard let milliseconds = SystemClock.bootMilliseconds() else {
           throw Fault(.clock, "the kernel has no CLOCK_BOOTTIME")

@@ -33,7 +33,7 @@ struct Main {
   private static func run() -> Bool {
     guard HelperService.isConnected() else {
       Stream.error.write(
-        Bytes(text: "passcode-helper: is run by the PAM module and by passcode(1), not by hand\n"))
+        Bytes(text: "passcode-helper: started by the PAM module and by passcode(1), not by hand\n"))
       return false
     }
     let caller = ProcessIdentity.current()

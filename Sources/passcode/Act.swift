@@ -50,7 +50,7 @@ extension Session {
     if hadFailures {
       say(.unlocked, account)
     } else {
-      say("No failures to forget for \(printable(account.name)).")
+      say("There were no failures to reset for \(printable(account.name)).")
     }
   }
 

@@ -35,14 +35,14 @@ struct Command {
     [
       Command(
         name: "enroll", operand: .user, options: [.length, .stdin, .generate],
-        summary: "set a passcode (asked twice), whatever was there before", run: runEnroll,
+        summary: "set a passcode (asked twice), or replace the old one", run: runEnroll,
         runOwn: SelfService.enroll),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
-        summary: "ask the old passcode, then set a new one; its length may change", run: runChange,
+        summary: "ask for the old passcode, then set a new one; the length may change", run: runChange,
         runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin], summary: "forget the passcode", run: runRemove,
+        name: "remove", operand: .user, options: [.stdin], summary: "remove the passcode", run: runRemove,
         runOwn: SelfService.remove),
       Command(
         name: "unlock", operand: .user, options: [.stdin], summary: "end a lock after too many failures",
@@ -59,7 +59,7 @@ struct Command {
         summary: "say whether a passcode is set, and its state",
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [], summary: "the state of everybody enrolled",
+        name: "list", operand: .none, options: [], summary: "the state of every enrolled user",
         run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
@@ -69,10 +69,10 @@ struct Command {
         run: runKey),
       Command(
         name: "check-weak", operand: .none, options: [],
-        summary: "read candidates, one a line, and say which are weak and why", run: runCheckWeak),
+        summary: "read codes, one per line, and say which are weak and why", run: runCheckWeak),
       Command(
         name: "try", operand: .none, options: [.demo],
-        summary: "the whole thing in a throw-away store; nothing on the system changes", run: runTry),
+        summary: "try everything in a temporary store; nothing on the system changes", run: runTry),
     ]
   }
 
@@ -115,16 +115,16 @@ struct Command {
 
     var summary: Text {
       switch self {
-      case .conf: "another configuration file than /etc/security/passcode.conf"
-      case .quiet: "say nothing when it worked"
+      case .conf: "use this file instead of /etc/security/passcode.conf"
+      case .quiet: "print nothing on success"
       case .help: "this text"
       case .version: "the version"
-      case .json: "status, list, check-weak: one JSON object a line, for programs"
-      case .stdin: "read passcodes from standard input, one a line, without asking twice"
+      case .json: "status, list, check-weak: one JSON object per line, for programs"
+      case .stdin: "read passcodes from standard input, one per line, without asking twice"
       case .length: "how many digits the new passcode must have"
-      case .generate: "make up a random passcode and print it, once"
+      case .generate: "choose a random passcode and print it once"
       case .force: "root: set a new passcode without the old one"
-      case .demo: "play it through without asking, and check every step"
+      case .demo: "run a scripted session, and check every step"
       }
     }
   }
@@ -138,7 +138,7 @@ extension Command {
     for command in table() {
       text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
     }
-    text += "\nOptions (\"passcode COMMAND --help\" tells which are a command's own):\n"
+    text += "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n"
     for option in Option.allCases { text += option.line }
     return text
   }

@@ -32,7 +32,7 @@ struct Failure: Error {
   init(_ error: EnrolmentError) {
     switch error {
     case .fault(let fault): self.init(fault)
-    case .refused: self.init(.refused, "no passcode was set: it isn't allowed any more")
+    case .refused: self.init(.refused, "no passcode was set: the configuration no longer allows it")
     }
   }
 
@@ -51,14 +51,14 @@ extension Failure {
   static var noAttempt: Failure { Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted") }
 
   static var otherPerson: Failure {
-    Failure(.notPermitted, "another person's passcode: only root can do that; run it with sudo")
+    Failure(.notPermitted, "another user's passcode: only root can do that; run it with sudo")
   }
 
   static var notPermitted: Failure {
-    Failure(.notPermitted, "another person's passcode: only they themselves and root can try it")
+    Failure(.notPermitted, "another user's passcode: only that user and root can try it")
   }
 
-  static var onlyRootForces: Failure { Failure(.notPermitted, "only root can leave the old passcode out") }
+  static var onlyRootForces: Failure { Failure(.notPermitted, "only root can use --force") }
 
   static func notEnrolled(_ account: Account) -> Failure {
     Failure(.notEnrolled, "no passcode is set for \(printable(account.name))")

@@ -67,7 +67,7 @@ struct NewPasscode {
       }
       if try judge(secrets) == .accepted { return }
     }
-    throw Failure(.unusable, "no passcode could be made up: is the weak_list too long?")
+    throw Failure(.unusable, "no random passcode was found that is not weak: is weak_list too long?")
   }
 
   private func judge(_ secrets: borrowing Secrets) throws(Failure) -> Choice {

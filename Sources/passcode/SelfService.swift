@@ -152,7 +152,7 @@ final class SelfService {
   }
 
   private var closed: Failure {
-    Failure(.notPermitted, "the configuration (self_enroll=no or second_factor) leaves that to root")
+    Failure(.notPermitted, "only root can do that (self_enroll=no or second_factor=yes in the configuration)")
   }
 
   // MARK: Secrets
@@ -166,7 +166,7 @@ final class SelfService {
 
   private func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) {
     guard try session.asker.askLine(question, &secrets) else {
-      throw Failure(.refused, "no password is that long; nothing was changed")
+      throw Failure(.refused, "the password is too long; nothing was changed")
     }
     if secrets.count(.line) == 0 { throw .cancelled }
   }

@@ -27,10 +27,10 @@ struct Session {
   mutating func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
     switch option {
     case .conf:
-      guard isPlainPath(value[...]) else { throw Failure(.usage, "--conf wants an absolute path") }
+      guard isPlainPath(value[...]) else { throw Failure(.usage, "--conf needs an absolute path") }
       configurationPath = value
     case .length:
-      guard value.spells("4") || value.spells("6") else { throw Failure(.usage, "--length wants 4 or 6") }
+      guard value.spells("4") || value.spells("6") else { throw Failure(.usage, "--length needs 4 or 6") }
       length = value.spells("4") ? 4 : 6
     case .quiet: isQuiet = true
     case .json: wantsJSON = true
@@ -65,7 +65,7 @@ struct Session {
   func vault() throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
-      throw Failure(.notPermitted, "only root reaches the passcodes: run it with sudo")
+      throw Failure(.notPermitted, "only root can do that: run it with sudo")
     }
     return try vault(configuration)
   }

@@ -77,7 +77,7 @@ extension Status {
     }
     var text: Text = "\(name): a passcode is set"
     if let length { text += ", \(length) digits" }
-    if length == nil { text += "\n  it doesn't open: \"passcode key status\", as root, says why" }
+    if length == nil { text += "\n  it can't be opened; to see why, run as root: passcode key status" }
     text += "\n  state: \(stateWords)\n  failures since the last success: \(failures)\n"
     if let enrolledAt { text += "  set: \(SystemClock.rfc3339(enrolledAt))\n" }
     if let lastSuccess { text += "  last used: \(SystemClock.rfc3339(lastSuccess))\n" }
@@ -93,8 +93,8 @@ extension Status {
     return switch state {
     case .ok: "ok"
     case .locked(let milliseconds): "locked, \(Words.remaining(milliseconds)) left"
-    case .exhausted: "exhausted after too many failures: \"passcode unlock \(name)\" ends it"
-    case .disabled: "disabled: root ends it by \"passcode enable \(name)\""
+    case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
+    case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"
     }
   }

@@ -40,7 +40,7 @@ struct TryBed {
   /// A folder with configuration, PAM service and a link to the module.
   static func makeDirectory(failDelay: Text) throws(Failure) -> TemporaryDirectory {
     guard let directory = TemporaryDirectory(prefix: "passcode-try") else {
-      throw Failure(.unusable, "no folder could be made in /tmp")
+      throw Failure(.unusable, "no directory could be made in /tmp")
     }
     let path = directory.path
     let configuration: Text = "store=\(path)/store\nkey_file=\(path)/key\nfail_delay=\(failDelay)\n"
@@ -113,7 +113,7 @@ struct TryBed {
       printLine("    PAM: \(outcome.text)")
       return check?(outcome, record) ?? true ? 0 : 1
     }
-    guard let status else { throw Failure(.cancelled, "the log-in was ended by a signal") }
+    guard let status else { throw Failure(.cancelled, "the login was ended by a signal") }
     return status == 0
   }
 }

@@ -32,7 +32,7 @@ struct TryDemo {
     for step in story() {
       number += 1
       guard try play(step, number) else {
-        printLine("Step \(number) went otherwise than it should have.")
+        printLine("Step \(number) did not go as it should.")
         return .wrong
       }
     }

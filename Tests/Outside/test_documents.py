@@ -54,7 +54,7 @@ def defaults(text):
 
 def test_the_manual_page_of_the_file_has_every_option():
     assert defaults(section(FILE_PAGE, "POLICY OPTIONS")) == table("policy")
-    assert defaults(section(FILE_PAGE, "DOOR OPTIONS")) == table("door")
+    assert defaults(section(FILE_PAGE, "SERVICE OPTIONS")) == table("door")
 
 
 def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
@@ -65,7 +65,7 @@ def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
 
 
 def test_the_sample_file_has_every_option_commented_out():
-    policy, door = SAMPLE.split("# ---- Door")
+    policy, door = SAMPLE.split("# ---- Service options")
     for text, kind in ((policy, "policy"), (door, "door")):
         assert dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE)) == table(kind)
     assert all(line.startswith("#") for line in SAMPLE.splitlines() if line)

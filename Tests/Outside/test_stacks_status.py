@@ -79,7 +79,7 @@ def test_what_is_wrong_is_told_with_its_place(system, user):
     assert "add second_factor (see pam_passcode(8))." in text
     assert f"{ETC}/login:1: auth_err=die without either: " in text
     assert f'{ETC}/sudo:1: unknown option "first-login=deny"\n' in text
-    assert f'{ETC}/sudo:1: "fail_delay=99" wants 0 to 60 seconds\n' in text
+    assert f'{ETC}/sudo:1: "fail_delay=99" needs 0 to 60 seconds\n' in text
     assert f'{ETC}/sudo:1: "store=/x" belongs in the configuration file\n' in text
 
 

@@ -69,7 +69,7 @@ def test_the_old_one_and_its_variations_are_refused_at_change(strict):
         (STRONG, "your old passcode"),
         ("5038", "backwards"),
         ("8306", "one digit changed by one"),
-        ("3058", "begun at another digit"),
+        ("3058", "starting at another digit"),
         (STRONG_SIX, "longer or shorter"),
     ):
         answer = strict.tool("change", "--stdin", "alice", stdin=f"{STRONG}\n{new}\n", check=POLICY)

@@ -131,10 +131,10 @@ struct PAMStacksTests {
     ("\nauth required pam_passcode.so store=/x", [#"2: "store=/x" belongs in the configuration file"#]),
     (
       "auth required pam_passcode.so fail_delay=99 x=y",
-      [#"1: "fail_delay=99" wants 0 to 60 seconds"#, #"1: unknown option "x=y""#]
+      [#"1: "fail_delay=99" needs 0 to 60 seconds"#, #"1: unknown option "x=y""#]
     ),
     ("auth required pam_passcode.so debug debug", [#"1: "debug" is given twice"#]),
-    ("auth required pam_passcode.so conf=x", [#"1: "conf=x" wants an absolute path"#]),
+    ("auth required pam_passcode.so conf=x", [#"1: "conf=x" needs an absolute path"#]),
     ("account required pam_passcode.so x", []),
   ])
   func `a bad option of a line is told with its value`(file: String, expected: [String]) {

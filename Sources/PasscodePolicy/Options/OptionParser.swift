@@ -180,7 +180,7 @@ public struct OptionError: Error, Equatable, Sendable {
     case .twice: return "\"\(name)\" is given twice"
     case .badText: return "a line too long, or with control characters: \"\(name)\""
     case .fileTooLarge: return "the file is larger than 64 KiB"
-    case .badValue(let allowed): return "\"\(name)\" wants \(allowed)"
+    case .badValue(let allowed): return "\"\(name)\" needs \(allowed)"
     }
   }
 

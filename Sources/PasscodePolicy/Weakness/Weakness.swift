@@ -119,7 +119,7 @@ extension Weakness {
   public var text: Text {
     switch self {
     case .sameDigit: "this is one digit repeated"
-    case .nearlySameDigit: "this is one digit repeated, but for one"
+    case .nearlySameDigit: "this is one digit repeated, except for one"
     case .repeated: "this is the same digits repeated"
     case .mirrored: "this reads the same backwards"
     case .doubled: "this is a row of doubled digits"
@@ -142,7 +142,7 @@ extension Weakness.Variation {
     switch self {
     case .same: "this is your old passcode"
     case .reversed: "this is your old passcode backwards"
-    case .rotated: "this is your old passcode, begun at another digit"
+    case .rotated: "this is your old passcode, starting at another digit"
     case .oneDigitByOne: "this is your old passcode with one digit changed by one"
     case .contained: "this is your old passcode, longer or shorter"
     }

@@ -18,7 +18,7 @@ public enum Access: Equatable, Sendable {
     guard ownConfiguration else { return .helper }
     guard process.isOnlyOnePersons else {
       throw Fault(
-        .configuration, "another configuration file can't be named by a program with borrowed privilege")
+        .configuration, "a program with raised privileges can't use another configuration file")
     }
     return .person(process.real)
   }

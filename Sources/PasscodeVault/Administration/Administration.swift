@@ -36,7 +36,7 @@ extension Vault {
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
     switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
-    case .missing: throw Fault(.store, "the record vanished while it was made: try again")
+    case .missing: throw Fault(.store, "the record vanished while it was being made: try again")
     case .busy: throw busy(account)
     case .locked(var record):
       try check(authority, record.current)
@@ -60,7 +60,7 @@ extension Vault {
   private func check(_ authority: Authority, _ record: Record) throws(Fault) {
     guard let mark = authority.provenMark, mark != self.mark(record) else { return }
     throw Fault(
-      .record, "the passcode was changed or removed by somebody else meanwhile; nothing was changed")
+      .record, "someone else has changed or removed the passcode meanwhile; nothing was changed")
   }
 
   /// - Throws: a fault if nobody could be enrolled now: no store, no key.

@@ -152,7 +152,7 @@ public struct DirectLogin: Login, ~Copyable {
     guard record.mustChange || record.times.expiry > 0 else { return }
     throw Fault(
       .record, at: vault.recordPath(account.uid),
-      "it expires or must be changed: that takes a later version of pam_passcode")
+      "it expires or must be changed: this needs a later version of pam_passcode")
   }
 
   private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential

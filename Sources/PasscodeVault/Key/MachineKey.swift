@@ -70,7 +70,7 @@ struct MachineKey {
       try directory.link(file, as: name)
       try directory.sync()
     } catch {
-      throw Fault(.key, at: path, error == .exists ? "is there already; it stays as it is" : Text(error.text))
+      throw Fault(.key, at: path, error == .exists ? "already exists; nothing was changed" : Text(error.text))
     }
   }
 

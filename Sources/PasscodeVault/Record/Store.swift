@@ -24,7 +24,7 @@ struct Store: ~Copyable {
     case .found(let directory, let status):
       return Store(directory: directory, status: status, access: configuration.access, path: path)
     case .missing:
-      throw Fault(.store, at: path, "no such directory: mount it, or run, to make it: passcode key init")
+      throw Fault(.store, at: path, "no such directory: mount it, or make it with: passcode key init")
     }
   }
 
@@ -124,10 +124,10 @@ struct Store: ~Copyable {
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
       throw fault(
         uid,
-        "belongs to somebody else than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
+        "has another owner than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
-      throw fault(uid, "others than its owner can write it; run: chmod go-w")
+      throw fault(uid, "its group or others can write to it; run: chmod go-w")
     }
     return found.size
   }

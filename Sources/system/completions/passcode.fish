@@ -3,17 +3,17 @@
 complete -c passcode -f
 
 complete -c passcode -n __fish_use_subcommand -a enroll -d 'set a passcode'
-complete -c passcode -n __fish_use_subcommand -a change -d 'ask the old passcode, then set a new one'
-complete -c passcode -n __fish_use_subcommand -a remove -d 'forget the passcode'
+complete -c passcode -n __fish_use_subcommand -a change -d 'ask for the old passcode, then set a new one'
+complete -c passcode -n __fish_use_subcommand -a remove -d 'remove the passcode'
 complete -c passcode -n __fish_use_subcommand -a unlock -d 'end a lock after too many failures'
 complete -c passcode -n __fish_use_subcommand -a disable -d 'disable a passcode without removing it'
 complete -c passcode -n __fish_use_subcommand -a enable -d 'enable a disabled passcode again'
 complete -c passcode -n __fish_use_subcommand -a status -d 'say whether a passcode is set, and its state'
-complete -c passcode -n __fish_use_subcommand -a list -d 'the state of everybody enrolled'
+complete -c passcode -n __fish_use_subcommand -a list -d 'the state of every enrolled user'
 complete -c passcode -n __fish_use_subcommand -a verify -d 'one attempt, counted like any other'
 complete -c passcode -n __fish_use_subcommand -a key -d 'make the machine key, or check it'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which candidates are weak, and why'
-complete -c passcode -n __fish_use_subcommand -a try -d 'the whole thing in a throw-away store'
+complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store'
 
 set -l people enroll change remove unlock disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
@@ -28,4 +28,4 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x
 complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify' -l stdin -d 'read passcodes from standard input'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'make one up and print it'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
-complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'play it through without asking'
+complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'

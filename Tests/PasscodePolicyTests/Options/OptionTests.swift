@@ -128,7 +128,7 @@ struct OptionTests {
     let name = String(line.prefix { $0 != "=" })
     let row = try #require(OptionRow.all().first { $0.name == name })
     #expect(
-      complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" wants \(row.values)")
+      complaint("# a comment\n\n\(line)\n") == "/etc/passcode.conf:3: \"\(name)\" needs \(row.values)")
   }
 
   @Test(arguments: Flip.all.filter { $0.name != "prompt" })
@@ -199,7 +199,7 @@ struct OptionTests {
   @Test func `the longest path and the longest schedule fit a line`() throws {
     let path = "/" + String(repeating: "x", count: 1_022)
     #expect(try parsed("key_file=\(path)").policy.keyFile.count == 1_023)
-    #expect(complaint("store=\(path)x") == "/etc/passcode.conf:1: \"store\" wants an absolute path")
+    #expect(complaint("store=\(path)x") == "/etc/passcode.conf:1: \"store\" needs an absolute path")
     let steps = (985...1_000).map { "\($0):\(2_591_000 + $0)" }.joined(separator: ",")
     #expect(try parsed("lockout=\(steps)").policy.lockout.steps.count == 16)
   }
@@ -242,9 +242,9 @@ struct ModuleLineTests {
   @Test(arguments: [
     "conf=", "conf=passcode.conf", "conf=/", "conf=/etc/../passcode.conf", "conf=/etc//x", "conf=/etc/",
   ])
-  func `conf= wants an absolute path`(argument: String) {
+  func `conf= needs an absolute path`(argument: String) {
     let error = #expect(throws: OptionError.self) { try line(argument) }
-    #expect(error.map { text($0.text) } == "module line: \"\(argument)\" wants an absolute path")
+    #expect(error.map { text($0.text) } == "module line: \"\(argument)\" needs an absolute path")
   }
 
   @Test func `conf= is given once`() {

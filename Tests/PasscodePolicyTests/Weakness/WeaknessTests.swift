@@ -231,13 +231,13 @@ struct WeakListTests {
   @Test(
     "A line that is no code is an error with its place",
     arguments: [
-      ("123", "/etc/weak:1: \"123\" wants 4 or 6 digits"),
-      ("8068\n12345", "/etc/weak:2: \"12345\" wants 4 or 6 digits"),
-      ("8068\n\n# x\n80 68", "/etc/weak:4: \"80 68\" wants 4 or 6 digits"),
-      ("8068\r\n", "/etc/weak:1: \"8068\" wants 4 or 6 digits"),
-      ("8068,7293", "/etc/weak:1: \"8068\" wants 4 or 6 digits"),
-      ("root:$y$j9T$abc:20000:", "/etc/weak:1: \"\" wants 4 or 6 digits"),
-      ("12345678901234567890", "/etc/weak:1: \"123456789012\" wants 4 or 6 digits"),
+      ("123", "/etc/weak:1: \"123\" needs 4 or 6 digits"),
+      ("8068\n12345", "/etc/weak:2: \"12345\" needs 4 or 6 digits"),
+      ("8068\n\n# x\n80 68", "/etc/weak:4: \"80 68\" needs 4 or 6 digits"),
+      ("8068\r\n", "/etc/weak:1: \"8068\" needs 4 or 6 digits"),
+      ("8068,7293", "/etc/weak:1: \"8068\" needs 4 or 6 digits"),
+      ("root:$y$j9T$abc:20000:", "/etc/weak:1: \"\" needs 4 or 6 digits"),
+      ("12345678901234567890", "/etc/weak:1: \"123456789012\" needs 4 or 6 digits"),
     ])
   func badLine(text: String, message: String) {
     let error = #expect(throws: OptionError.self) { try list(text) }
