@@ -46,7 +46,7 @@ def backtrace(program, symbols, **environment):
 
 @pytest.mark.parametrize(
     "place, crashed, file",
-    [("prompt", "converse", "pam_passcode/PAM.swift"), ("hash", "crypto_pwhash", "PasscodeVault/Credential.swift")],
+    [("prompt", "converse", "pam_passcode/PAM.swift"), ("hash", "crypto_pwhash", "PasscodeVault/Key/Credential.swift")],
 )
 def test_a_crash_inside_the_module_can_be_traced_to_the_login_program(alice, tmp_path, place, crashed, file):
     module, symbols = split(tmp_path)
