@@ -99,7 +99,7 @@ def test_version(bed):
 def test_wrong_usage(bed, arguments):
     answer = bed.tool(*arguments, check=USAGE)
     assert answer.output == "" and answer.errors.startswith("passcode: ") and one_line(answer.errors)
-    assert "--help" in answer.errors or "wants" in answer.errors
+    assert "--help" in answer.errors or "needs" in answer.errors
 
 
 # MARK: Exit statuses
