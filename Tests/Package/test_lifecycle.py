@@ -232,6 +232,7 @@ def test_pam_unix_takes_what_the_profile_asked_for(machine):
 def test_a_downgrade_tells_what_the_older_package_makes_of_the_records(fresh, deb, other_version, version, is_told):
     fresh.install(deb)
     fresh.enroll()
+    fresh.enable()
     said = fresh.install(other_version(version))
     assert ("do not enroll them again" in said) == is_told
     fresh.install(deb)
