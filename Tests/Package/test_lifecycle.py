@@ -11,7 +11,7 @@ import time
 import pytest
 
 from debian_machine import RIGHT, finished, prompted, sh
-from package import HELPER, KEY, STORE, only_the_password_is_asked, passcode_works, the_password_works
+from package import HELPER, KEY, STORE, only_the_password_is_asked, passcode_works, su, the_password_works
 
 
 def owner(machine, path):
