@@ -2,7 +2,7 @@ public import PasscodePolicy
 
 /// All PAM service files of a system: which services ask for the passcode, and what is wrong with the lines that do.
 ///
-/// It reads nothing itself: whoever has it adds the files of both folders, and then those that it wants.
+/// It reads nothing itself: its owner adds the files of both folders, and then those that it wants.
 public struct PAMStacks: Sendable {
   /// A name in the first hides the same name in the second.
   public static var folders: [Bytes] { [Bytes(text: "/etc/pam.d"), Bytes(text: "/usr/lib/pam.d")] }

@@ -24,7 +24,7 @@ public enum HelperService {
     if error != 0 { throw Errno(error) }
   }
 
-  /// Becomes the account wholly: real, effective and saved ids, a session of its own. From here on the caller
+  /// Becomes the account for good: real, effective and saved ids, a session of its own. From here on the caller
   /// can neither signal, trace nor slow this process. The corresponding C functions are `setsid`, `setresgid`
   /// and `setresuid`; `sched_setaffinity`, `sched_setscheduler` and others for its share of the machine.
   public static func become(_ account: Account) throws(Errno) {

@@ -25,7 +25,7 @@ struct RequestHandler {
     case .remove: return try remove(&secrets)
     case .enroll:
       let reply = try enroll(&secrets, by: .password)
-      // Whoever proved the password needn't prove it again; where the mark can't be set, they must.
+      // Who has proved the password needn't prove it again; where the mark can't be set, they must.
       if reply.kind == .done { try? LoginMark(account, .service).set() }
       return reply
     case .unlock:
@@ -65,7 +65,7 @@ struct RequestHandler {
     return try vault.remove(account, by: proof) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
   }
 
-  /// Whoever names no service was loaded before it could be told what failed earlier.
+  /// A module that names no service was loaded before it could be told what failed earlier.
   private func reply(_ verdict: Verdict) -> HelperReply {
     verdict.isGranted && service.isEmpty ? HelperReply(.granted) : HelperReply(verdict: verdict)
   }

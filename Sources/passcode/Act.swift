@@ -1,7 +1,7 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// What was done with somebody's passcode: in the words of the log, and of whoever did it.
+/// What was done with somebody's passcode: in the words of the log, and of the person who did it.
 enum Act {
   case enrolled, changed, removed, unlocked, disabled, enabled
 

@@ -2,7 +2,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// An account's passcode, for whoever reaches the store: root anybody's, a person with a store of their own the own
+/// An account's passcode, for those who reach the store: root anyone's, a person with a store of their own the own
 /// one. Each command asks what it must, calls one function of the Vault, and says how it went.
 final class Direct {
   var session: Session

@@ -61,7 +61,7 @@ struct Session {
     }
   }
 
-  /// The vault, for whoever reaches the store directly: root, or a person with a store of their own.
+  /// The vault, for those who reach the store directly: root, or a person with a store of their own.
   func vault() throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {

@@ -24,7 +24,7 @@ struct TryDemo {
     case remove(Text)
   }
 
-  /// - Returns: `wrong` if any step went otherwise than it says.
+  /// - Returns: `wrong` if any step failed.
   func play() throws(Failure) -> ExitStatus {
     printLine("A throw-away store, a private PAM service, the built module, the system's libpam.")
     printLine("Nothing on this system is changed. What would be hidden is shown here.")

@@ -70,7 +70,7 @@ public enum NotPermitted: Equatable, Sendable {
   case notAdministrators
 }
 
-/// Something that must be mended before passcodes work: what, where, and what to do.
+/// Something that must be fixed before passcodes work: what, where, and what to do.
 public struct Fault: Error, Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
     case configuration, store, key, record, account, busy, memory, clock, helper

@@ -1,4 +1,4 @@
-// Verdicts on their way from the helper to whoever asked.
+// Verdicts on their way from the helper to its caller.
 
 extension HelperReply {
   public init(verdict: Verdict) {

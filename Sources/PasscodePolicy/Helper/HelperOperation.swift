@@ -52,7 +52,7 @@ extension HelperOperation {
     }
   }
 
-  /// Whether whoever runs the helper may ask this about an account.
+  /// Whether the helper's caller may ask this about an account.
   ///
   /// - Parameter caller: the helper's real uid.
   public func permits(caller: UInt32, account: UInt32) -> Bool {

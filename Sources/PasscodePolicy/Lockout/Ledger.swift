@@ -4,7 +4,7 @@
 /// - MUST be decided by the clock that nobody can set: time since boot (with suspend), and the boot's id.
 /// - A delay that started in another boot, or lies ahead, MUST start over in full, here and now, once.
 /// - A delay that was found over MUST NOT start over: it is marked served.
-/// - A correction MUST be made durable by whoever finds it, before anything is answered.
+/// - A correction MUST be made durable by the process that finds it, before anything is answered.
 public struct Ledger: Equatable, Sendable {
   /// Consecutive charged failures since the last success, unlock or enrolment.
   public var failures: UInt32

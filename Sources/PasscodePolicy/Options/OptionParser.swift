@@ -1,6 +1,6 @@
 /// One parser for the file and for module arguments. Nothing is guessed: an unknown name, a policy option
 /// in a module line, a value that isn't one, an option given twice in one place: each is an error, and the
-/// passcode is unusable until it is mended.
+/// passcode is unusable until it is fixed.
 ///
 /// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
 /// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.

@@ -35,7 +35,7 @@
 /// `attempt_id`. It is read, with `unknown` for both proofs, and the next write replaces both copies.
 ///
 /// - A copy is valid only if it is byte for byte what its version's writer makes of what it says. So every value MUST
-///   have one spelling, and the reader take no other: whoever adds a field keeps to that. RecordCodecTests changes
+///   have one spelling, and the reader take no other. Keep to that when you add a field. RecordCodecTests changes
 ///   every byte, and repairs the checksum; FuzzRecord.
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
 ///   write leaves the record as it was.                                                       RecordCodecTests

@@ -1,7 +1,7 @@
 /// What is made of a passcode that somebody chose.
 public enum Choice: Equatable, Sendable {
   case accepted
-  /// With `weak=warn`: it is taken, and whoever chose it is told.
+  /// With `weak=warn`: it is accepted, and the person is told.
   case easy(Weakness)
   case refused(Refusal)
 

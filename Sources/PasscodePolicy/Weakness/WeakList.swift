@@ -2,7 +2,7 @@
 /// postcode, the switchboard's number.
 ///
 /// One code a line, 4 or 6 digits; blanks around it don't count, and `#` starts a comment. Anything else is an
-/// error with its line, and no passcode can be chosen until it is mended: a list read in part would refuse
+/// error with its line, and no passcode can be chosen until it is fixed: a list read in part would refuse
 /// less than it says.
 public struct WeakList: Equatable, Sendable {
   public static let largestFile = OptionParser.largestFile

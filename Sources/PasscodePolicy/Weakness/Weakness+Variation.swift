@@ -1,5 +1,5 @@
 extension Weakness.Variation {
-  /// What a new passcode is to the old one, if it is something that whoever knows the old one tries first;
+  /// What a new passcode is to the old one, if it is something that a person who knows the old one tries first;
   /// nil if it is none of these.
   ///
   /// Both are needed in the clear, so this can be asked only while the old one has just been typed: nothing

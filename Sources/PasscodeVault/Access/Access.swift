@@ -9,7 +9,7 @@ public enum Access: Equatable, Sendable {
   case person(UInt32)
   /// Anybody else: only the helper, which runs as `_passcode`, reaches the store.
   case helper
-  /// The helper itself, once it is `_passcode` wholly.
+  /// The helper itself, once it is `_passcode` and nothing else.
   case service
 
   /// - Parameter ownConfiguration: another than the usual file was named.

@@ -52,7 +52,7 @@ public final class Configuration: Sendable {
 
   /// What the options mean together.
   ///
-  /// - Throws: a fault where the module line asks for a second factor and the file doesn't: whoever knows the password
+  /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the password
   ///   could set the passcode, and have both.
   private static func consistent(_ options: Options, _ isSecondFactor: Bool) throws(Fault) -> Options {
     guard options.policy.secondFactor else {

@@ -43,7 +43,7 @@ public struct LoginOrigin: Sendable {
 
   /// A PAM service. sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY.
   public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
-    // Since polkit 127 its helper is root's, and serves whoever connects; its PAM_RUSER is the account itself.
+    // Since polkit 127 its helper is root's, and serves anyone who connects; its PAM_RUSER is the account itself.
     process = .current(peers: service.spells("polkit-1"))
     self.service = service
     self.requester = requester

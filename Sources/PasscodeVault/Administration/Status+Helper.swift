@@ -1,7 +1,7 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// A status on its way from the helper to whoever asked: the two are inverse, but for `lockedUntil`, which is told anew.
+// A status on its way from the helper to its caller: the two are inverse, but for `lockedUntil`, which is told anew.
 //                                                                                                   StatusTests
 
 extension HelperStatus {

@@ -51,7 +51,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .busy: return nil
       case .locked(var record):
         if case .refused(let verdict) = try readiness(&record) { return verdict }
-        // Whoever can't be verified is better not asked.
+        // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &secrets)
         secrets.wipe(.credential)
         secrets.wipe(.key)

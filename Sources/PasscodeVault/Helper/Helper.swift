@@ -5,7 +5,7 @@ public import PasscodeSystem
 ///
 /// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
 ///   started.                                                                          test_helper.py
-/// - Real root MUST NOT start it: the file is _passcode's, and whoever took that account over would be root.
+/// - Real root MUST NOT start it: the file is _passcode's, and an intruder in that account would become root.
 ///                                                                                     test_helper.py
 /// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
 public enum Helper {

@@ -21,7 +21,7 @@ struct LockedRecord: ~Copyable {
   private var isOldVersion: Bool
   private var nextCopy: Int
 
-  /// How long to wait for whoever holds it.
+  /// How long to wait for its holder.
   enum Patience {
     case none
     /// Until nothing has moved for 10 s; 120 s at most (MUST 12).

@@ -6,7 +6,7 @@ internal import PasscodeSystem
 /// A record file MUST never be replaced, and never unlinked while its account may be in use: it carries the
 /// lock. It appears whole, under its name, or not at all. test_corruption.py, test_power_loss.py
 ///
-/// Root's own record MUST be root's, and not the service account's: whoever took that over could make one.
+/// Root's own record MUST be root's, and not the service account's: an intruder in that account could make one.
 /// test_identity.py
 ///
 /// Directory and records MUST be their owner's alone (0700, 0600): root reaches them by CAP_DAC_OVERRIDE, and a
