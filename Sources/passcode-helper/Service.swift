@@ -9,7 +9,7 @@ struct Service: ~Copyable {
   /// The account of the look before; by then this process is `_passcode`.
   private var looked: UInt32?
   /// From the reply to a look to the end of the process.
-  private var slot: WaitingSlot?
+  private var slot: CallerSlot?
 
   /// - Parameter caller: whose process this was when it started.
   init(_ caller: ProcessIdentity, _ sodium: Sodium) {
@@ -35,8 +35,9 @@ struct Service: ~Copyable {
 
   /// Asked before the reply: a caller that was told of a waiting helper sends its attempt there.
   private mutating func mayWait() -> Bool {
-    slot = WaitingSlot.take(for: caller.real)
-    return slot != nil
+    guard case .taken(let slot) = CallerSlot.take(.waiting, for: caller.real) else { return false }
+    self.slot = consume slot
+    return true
   }
 
   private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
