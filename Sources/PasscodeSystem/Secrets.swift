@@ -13,7 +13,7 @@ public struct Sodium: Sendable {
 /// goes. Its parts are lent, each by its own type, and can't be copied or moved out; their bytes are lent as spans, and
 /// never become a String or an Array.
 ///
-/// Whoever makes it passes on only the parts that a function needs.
+/// Only the programs' outermost functions have it whole; every other function takes the parts that it needs.
 ///
 /// One piece, because each sodium_malloc costs ten system calls; and the process keeps it, wiped, for the next
 /// attempt. mlock failing is not fatal (polkit runs us with LimitMEMLOCK=0).
@@ -43,8 +43,8 @@ public struct Sodium: Sendable {
     guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Secrets.total) else { return nil }
     unsafe sodium_memzero(memory, Secrets.total)
     unsafe base = memory
-    // SAFETY: the parts lie apart within the arena, and each is at least as long as its type says. None outlives it:
-    // they can't be copied, and nothing can be moved out of a value that has a deinit.
+    // SAFETY: the parts lie apart within the arena, and each has the room that its type needs. None outlives it: they
+    // can't be copied or moved out of it, and nothing swaps the parts of two arenas (test_source.py).
     let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
     passcode = unsafe Passcode(start)
     change = unsafe PasscodeChange(old: start + 16, new: start + 32)

@@ -23,7 +23,7 @@ internal import CSystem
     unsafe body(Span(_unsafeStart: start, count: count))
   }
 
-  /// Takes what was typed; false, and there is none then, if it is longer than a passcode.
+  /// Takes what was typed, without a look at it; false, and there is none then, if it is longer than a passcode.
   public mutating func copy(_ line: borrowing TypedLine) -> Bool {
     count = 0
     guard line.count <= Passcode.longest else { return false }
@@ -39,6 +39,7 @@ internal import CSystem
   }
 
   /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.
+  @inline(never)
   public mutating func receive(count: Int) -> Bool {
     guard count <= Passcode.longest, unsafe HelperService.fill(start, count) else { return false }
     self.count = count

@@ -24,7 +24,7 @@ final class Direct {
     var secrets = try newSecrets()
     let new = try PasscodeChoice(session, vault, account)
     try new.choose(&secrets.line, &secrets.change)
-    try store(&secrets, by: .direct, .enrolled)
+    try store(secrets.change, &secrets.unsealed, by: .direct, .enrolled)
     return try new.announce(secrets.change.new)
   }
 
@@ -42,14 +42,16 @@ final class Direct {
       secrets.change.old.passcode.copy(secrets.passcode)
     }
     try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
-    try store(&secrets, by: authority, .changed)
+    try store(secrets.change, &secrets.unsealed, by: authority, .changed)
     session.say(.changed, account)
     return .done
   }
 
-  private func store(_ secrets: inout Secrets, by authority: Authority, _ act: Act) throws(Failure) {
+  private func store(
+    _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority, _ act: Act
+  ) throws(Failure) {
     do throws(EnrolmentError) {
-      try vault.enroll(account, secrets.change, &secrets.unsealed, by: authority, then: noting(act))
+      try vault.enroll(account, change, &unsealed, by: authority, then: noting(act))
     } catch {
       throw Failure(error)
     }

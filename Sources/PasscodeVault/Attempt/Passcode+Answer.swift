@@ -1,10 +1,8 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// From a typed line to a passcode: the one way.
-
 extension Passcode {
-  /// Takes a typed line if it is a passcode; else there is none afterwards.
+  /// Takes a typed line if it is a passcode; else there is none afterwards. The one way from the one to the other.
   @inline(never)
   public mutating func take(_ line: borrowing TypedLine) -> Answer {
     wipe()
