@@ -65,6 +65,8 @@ extension Digest {
         start, UInt64(Length.hash), code, UInt64(length), salt, operations, Int(memory),
         crypto_pwhash_ALG_ARGON2ID13)
     }
+    // libsodium leaves its output on the stack below this frame.
+    sodium_stackzero(4_096)
     return result == 0
   }
 
