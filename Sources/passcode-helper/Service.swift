@@ -49,9 +49,9 @@ struct Service: ~Copyable {
     let account = try account(request.head.uid)
     let configuration = try Configuration.loadForService(
       isSecondFactor: request.head.conditions.isSecondFactor)
-    if let password = request.takePassword() {
+    if request.head.lengths.password > 0 {
       guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
-      guard try PasswordProof(account).succeeds(password) else {
+      guard try PasswordProof(account).succeeds(&request.secrets.password) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }

@@ -54,8 +54,8 @@ private func ownStatus(_ session: Session) throws(Failure) -> (Status, Options.P
 /// nil: nothing that can be chosen.
 private func readChoice(_ count: Int) throws(Failure) -> Int? {
   var secrets = try newSecrets()
-  guard secrets.readLineFromInput() == .line else { return nil }
-  let line = secrets.read(.line) { text in text.indices.map { text[$0] } }
+  guard secrets.line.readFromInput() == .line else { return nil }
+  let line = secrets.line.read { text in text.indices.map { text[$0] } }
   guard let number = decimal(line[...]), (1...UInt64(count)).contains(number) else { return nil }
   return Int(number) - 1
 }

@@ -30,7 +30,7 @@
 /// - Secrets aren't part of the head: they go from guarded memory to guarded memory, and are in no Array.
 public struct HelperRequest: Equatable, Sendable {
   public static let headLength = 10
-  /// Bytes; as many as `Secrets` has room for.
+  /// Bytes; as many as a `TypedLine` has room for.
   public static let longestPassword = 512
 
   /// Bytes of each secret that follows the head, in this order.

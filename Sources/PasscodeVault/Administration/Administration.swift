@@ -8,30 +8,41 @@ public import PasscodeSystem
 // the system's log.                                                            test_administration.py
 
 extension Vault {
-  /// Sets the passcode in the secrets' field `code` as the account's, whatever was there before; ends
-  /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
+  /// Sets the new passcode as the account's, whatever was there before; ends `locked` and `exhausted`, not `disabled`.
+  /// For root, or a person's own store.
   ///
   /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
   /// passcode an administrator's.
   ///
   /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.
   public func enroll(
-    _ account: Account, _ secrets: inout Secrets, by authority: Authority, then done: (() -> Void)? = nil
+    _ account: Account, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed,
+    by authority: Authority,
+    then done: (() -> Void)? = nil
   ) throws(EnrolmentError) {
     let choice: Choice
-    do throws(Fault) { choice = try judge(account, secrets) } catch { throw .fault(error) }
+    do throws(Fault) { choice = try judge(account, change) } catch { throw .fault(error) }
     if case .refused(let refusal) = choice { throw .refused(refusal) }
-    do throws(Fault) { try write(account, &secrets, authority, done) } catch { throw .fault(error) }
+    let enrolment = Enrolment(account: account, authority: authority, done: done)
+    defer { unsealed.wipe() }
+    do throws(Fault) { try write(enrolment, change.new, &unsealed) } catch { throw .fault(error) }
+  }
+
+  private struct Enrolment {
+    let account: Account
+    let authority: Authority
+    let done: (() -> Void)?
   }
 
   private func write(
-    _ account: Account, _ secrets: inout Secrets, _ authority: Authority, _ done: (() -> Void)?
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed
   ) throws(Fault) {
+    let account = enrolment.account
     guard Record.canKeep(name: account.name) else {
       throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
     }
     // Before anything is made: without the key there is nothing to enrol with.
-    try MachineKey(configuration: configuration).load(&secrets)
+    try MachineKey(configuration: configuration).load(&unsealed.key)
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
@@ -39,14 +50,14 @@ extension Vault {
     case .missing: throw Fault(.store, "the record vanished while it was being made: try again")
     case .busy: throw busy(account)
     case .locked(var record):
-      try check(authority, record.current)
+      try check(enrolment.authority, record.current)
       let slot = try takeHashingSlot(store, account)
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try enroll(account, &record, &secrets, authority)
+      try enroll(enrolment, new, &record, &unsealed)
       withExtendedLifetime(slot) {}
-      done?()
+      enrolment.done?()
     }
   }
 
@@ -76,14 +87,16 @@ extension Vault {
   }
 
   private func enroll(
-    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets, _ authority: Authority
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ record: inout LockedRecord,
+    _ unsealed: inout Unsealed
   ) throws(Fault) {
-    guard Credential.make(&secrets, policy.cost, sodium) != nil else {
+    let (account, authority) = (enrolment.account, enrolment.authority)
+    guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
       throw Fault(
         .memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
     }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
-    enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))
+    enrolled.state = .enrolled(sealed: Credential.seal(unsealed, enrolled, sodium))
     enrolled.disabled = try isDisabled(record, account)
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
@@ -280,7 +293,7 @@ extension Vault {
   /// - Throws: a fault that says what is wrong with the key, if anything is.
   public func checkKey() throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.memory, "no memory for the machine key") }
-    try MachineKey(configuration: configuration).load(&secrets)
+    try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
   }
 
   private func enrolledCount() throws(Fault) -> Int {
