@@ -60,7 +60,7 @@ struct TryMenu {
   private func readKey() throws(Failure) -> Bytes? {
     var secrets = try newSecrets()
     switch secrets.readLineFromInput() {
-    case .line: return secrets.read(.line) { line in line.indices.map { line[$0] } }
+    case .line: return secrets.read(.line) { Bytes($0) }
     case .tooLong: return []
     case .endOfFile, .interrupted, .failed: return nil
     }
