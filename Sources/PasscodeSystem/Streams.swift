@@ -6,6 +6,7 @@ public enum Stream: Int32, Sendable {
   case error = 2
 
   /// Writes it all; false when that failed (a closed pipe, a full disk).
+  @inline(never)
   @discardableResult
   public func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]

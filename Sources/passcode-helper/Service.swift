@@ -114,6 +114,7 @@ struct Service: ~Copyable {
     return line
   }
 
+  @inline(never)
   private func log(_ line: LogLine, cause: Bytes? = nil) {
     var line = line
     line.add("by_uid", UInt64(caller.real))

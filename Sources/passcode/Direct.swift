@@ -5,7 +5,7 @@ internal import PasscodeVault
 /// An account's passcode, for those who reach the store: root anyone's, a person with a store of their own the own
 /// one. Each command asks what it must, calls one function of the Vault, and says how it went.
 final class Direct {
-  var session: Session
+  let session: Session
   let vault: Vault
   let account: Account
 

@@ -3,7 +3,7 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// Choosing a passcode: asked twice, in at most three rounds, or made up; one place for enrolment and change.
-struct PasscodeChoice {
+final class PasscodeChoice {
   private static let rounds = 3
 
   private let session: Session
@@ -37,7 +37,7 @@ struct PasscodeChoice {
       session.hintAtStacks()
       return .done
     }
-    let digits = new.passcode.read { code in code.indices.map { code[$0] } }
+    let digits = new.passcode.read { Bytes($0) }
     guard Stream.output.write("\(digits)\n") else {
       throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
     }

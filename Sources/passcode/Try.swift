@@ -57,11 +57,10 @@ struct TryBed {
   }
 
   init(_ session: Session, _ directory: Bytes) throws(Failure) {
-    var trial = session
-    trial.configurationPath = Text("\(directory)/passcode.conf").bytes
-    trial.isTrial = true
+    session.configurationPath = Text("\(directory)/passcode.conf").bytes
+    session.isTrial = true
     self.directory = directory
-    direct = try Direct(trial)
+    direct = try Direct(session)
     let vault = vault
     try reporting { () throws(Fault) in _ = try vault.createKey() }
   }

@@ -60,7 +60,7 @@ struct TryMenu {
   private func readKey() throws(Failure) -> Bytes? {
     var secrets = try newSecrets()
     switch secrets.line.readFromInput() {
-    case .line: return secrets.line.read { line in line.indices.map { line[$0] } }
+    case .line: return secrets.line.read { Bytes($0) }
     case .tooLong: return []
     case .endOfFile, .interrupted, .failed: return nil
     }

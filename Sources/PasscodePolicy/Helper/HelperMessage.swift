@@ -187,7 +187,9 @@ public struct HelperReply: Equatable, Sendable {
 
   /// As it is sent.
   public let bytes: Bytes
+  @inline(never)
   public var kind: Kind { Kind(rawValue: bytes[1]) ?? .unavailable }
+  @inline(never)
   public var text: Bytes { Bytes(bytes[kind.textOffset...]) }
 
   /// - Precondition: one that the kind has, or below 5.
@@ -203,7 +205,7 @@ public struct HelperReply: Equatable, Sendable {
     for index in 0..<max(HelperReply.numbers, kind.numbers) {
       bytes += littleEndian(index < numbers.count ? numbers[index] : 0, 8)
     }
-    for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte) }
+    for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte: byte) }
     self.bytes = bytes
   }
 

@@ -43,28 +43,25 @@ public final class Configuration: Sendable {
     } catch {
       throw error.fault
     }
-    let options = try consistent(parser.options, line.isSecondFactor)
+    var options = parser.options
+    try makeConsistent(&options, line.isSecondFactor)
     let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
     return Configuration(
       options: options, access: access, isUsual: line.configuration == nil,
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
-  /// What the options mean together.
+  /// Sets what the options mean together.
   ///
   /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the password
   ///   could set the passcode, and have both.
-  private static func consistent(_ options: Options, _ isSecondFactor: Bool) throws(Fault) -> Options {
-    guard options.policy.secondFactor else {
-      guard !isSecondFactor else {
-        throw Fault(
-          .configuration, "the module line says second_factor: set second_factor=yes in \(usualPath), too")
-      }
-      return options
+  private static func makeConsistent(_ options: inout Options, _ isSecondFactor: Bool) throws(Fault) {
+    if options.policy.secondFactor {
+      options.policy.selfEnroll = .no
+    } else if isSecondFactor {
+      throw Fault(
+        .configuration, "the module line says second_factor: set second_factor=yes in \(usualPath), too")
     }
-    var options = options
-    options.policy.selfEnroll = .no
-    return options
   }
 
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.

@@ -160,39 +160,44 @@ extension Vault {
 
   /// What an act makes of a record.
   private enum Decision {
-    case write(Record)
+    case write
     /// There is nothing to do.
     case leave
     /// There is nothing to do it to.
     case notEnrolled
   }
 
-  /// - Parameter before: nil where the record is damaged.
-  private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
+  /// - Parameter record: as it is, and with `.write` as it is to be; nil where it is damaged.
+  private func decide(_ act: Act, _ account: Account, _ record: inout Record?) throws(Fault) -> Decision {
     switch act {
-    case .removal(let authority): return try decideRemoval(account, before, authority)
+    case .removal(let authority): return try decideRemoval(account, &record, authority)
     case .deletion:
       // Looked at again under the lock: it may be somebody's by now.
-      guard try isDeleted(account.uid, account.name, before) else { return .notEnrolled }
-      if let before, before.state == .removed, !before.disabled { return .leave }
-      return .write(Record(uid: account.uid, name: before?.name ?? account.name, generation: 0))
-    case .unlocking(let authority):
-      guard var record = before else { throw corrupt(account) }
-      guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
-      guard record.ledger != .clear else { return .leave }
-      record.ledger = .clear
-      record.unlockedBy = lastUnlock(record, authority)
-      return .write(record)
+      guard try isDeleted(account.uid, account.name, record) else { return .notEnrolled }
+      if let record, record.state == .removed, !record.disabled { return .leave }
+      record = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
+    case .unlocking(let authority): return try decideUnlocking(account, &record, authority)
     case .disabling(let disabled):
-      guard var record = before else { throw corrupt(account) }
+      guard let before = record else { throw corrupt(account) }
       // Somebody else's from before the uid was given away: today's account is meant.
-      if try !isSameAccount(record, account) {
+      if try !isSameAccount(before, account) {
         record = Record(uid: account.uid, name: account.name, generation: 0)
       }
-      guard record.disabled != disabled else { return .leave }
-      record.disabled = disabled
-      return .write(record)
+      guard record?.disabled != disabled else { return .leave }
+      record?.disabled = disabled
     }
+    return .write
+  }
+
+  private func decideUnlocking(
+    _ account: Account, _ record: inout Record?, _ authority: Authority
+  ) throws(Fault) -> Decision {
+    guard let before = record else { throw corrupt(account) }
+    guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
+    guard before.ledger != .clear else { return .leave }
+    record?.ledger = .clear
+    record?.unlockedBy = lastUnlock(before, authority)
+    return .write
   }
 
   /// What the password unlocked once stays so until it is set anew: root's unlock vouches for no passcode that somebody
@@ -205,14 +210,16 @@ extension Vault {
   }
 
   private func decideRemoval(
-    _ account: Account, _ before: Record?, _ authority: Authority
+    _ account: Account, _ record: inout Record?, _ authority: Authority
   ) throws(Fault) -> Decision {
-    guard let before else { return .write(Record(uid: account.uid, name: account.name, generation: 0)) }
-    try check(authority, before)
-    if before.state == .removed { return .leave }
-    var removed = Record(uid: account.uid, name: before.name, generation: 0)
-    removed.disabled = before.disabled
-    return .write(removed)
+    if let record {
+      try check(authority, record)
+      if record.state == .removed { return .leave }
+    }
+    var removed = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
+    removed.disabled = record?.disabled ?? false
+    record = removed
+    return .write
   }
 
   /// Under the record's lock, replaces it by what the act makes of it.
@@ -227,18 +234,7 @@ extension Vault {
     case .locked(var record):
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      let decision = try decide(act, account, record.isCorrupt ? nil : record.current)
-      do throws(Errno) {
-        // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-        if case .write(let replacement) = decision {
-          try record.replace(replacement)
-        } else if !record.isCorrupt {
-          try record.update { _ in }
-        }
-      } catch {
-        throw unwritten(account, error)
-      }
-      switch decision {
+      switch try carryOut(act, account, &record) {
       case .write:
         done?()
         return true
@@ -246,6 +242,24 @@ extension Vault {
       case .notEnrolled: return nil
       }
     }
+  }
+
+  private func carryOut(
+    _ act: Act, _ account: Account, _ record: inout LockedRecord
+  ) throws(Fault) -> Decision {
+    var next = record.isCorrupt ? nil : record.current
+    let decision = try decide(act, account, &next)
+    do throws(Errno) {
+      // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
+      if decision == .write, let next {
+        try record.replace(next)
+      } else if !record.isCorrupt {
+        try record.update { _ in }
+      }
+    } catch {
+      throw unwritten(account, error)
+    }
+    return decision
   }
 }
 

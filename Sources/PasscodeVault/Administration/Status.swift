@@ -110,7 +110,7 @@ extension Vault {
     let record: Record?
   }
 
-  func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
+  func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid) else { return nil }
     let size = try store.check(file, uid)
     let content: Bytes
