@@ -63,6 +63,9 @@ static int close_descriptors(void) {
   return close_range(3, ~0U, 0) == 0 ? 0 : errno;
 }
 
+/* Descriptors that a request may need at once: store, record, slots, key, PAM and the accounts' libraries. */
+enum { enough_descriptors = 32 };
+
 /* As far as they are the caller's own choice: nobody needs a right for that. */
 static int lift_limits(void) {
   const int limits[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_MEMLOCK, RLIMIT_NOFILE};
@@ -70,6 +73,7 @@ static int lift_limits(void) {
     struct rlimit limit;
     if (getrlimit(limits[i], &limit) != 0) return errno;
     limit.rlim_cur = limit.rlim_max;
+    if (limits[i] == RLIMIT_NOFILE && limit.rlim_max < enough_descriptors) return EMFILE;
     if (setrlimit(limits[i], &limit) != 0) return errno;
   }
   return 0;

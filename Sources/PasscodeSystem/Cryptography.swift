@@ -66,7 +66,7 @@ extension Digest {
         crypto_pwhash_ALG_ARGON2ID13)
     }
     // libsodium leaves its output on the stack below this frame.
-    sodium_stackzero(4_096)
+    sodium_stackzero(16_384)
     return result == 0
   }
 
@@ -79,7 +79,7 @@ extension Digest {
   /// BLAKE2b-256 of a context and a passcode under the machine key; put together here, and wiped. The corresponding C
   /// function is `crypto_generichash`.
   ///
-  /// - Returns: nil if the context has more than 96 bytes.
+  /// - Returns: nil if context and passcode together have more than 112 bytes.
   public mutating func keyed(
     _ key: borrowing SecretKey, _ context: [UInt8], _ passcode: borrowing Passcode
   ) -> [UInt8]? {

@@ -25,6 +25,9 @@ public struct Errno: Error, Equatable, Sendable {
   public static let notDirectory = Errno(ENOTDIR)
   public static let wouldBlock = Errno(EWOULDBLOCK)
   public static let noTerminal = Errno(ENOTTY)
+
+  /// Whether the call could succeed another time: the process or the machine has too much open, or no memory.
+  public var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }
 
 /// Calls until it isn't interrupted by a signal; -1 becomes a typed error.

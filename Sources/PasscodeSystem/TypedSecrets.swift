@@ -41,6 +41,7 @@ internal import CSystem
   /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.
   @inline(never)
   public mutating func receive(count: Int) -> Bool {
+    self.count = 0
     guard count <= Passcode.longest, unsafe HelperService.fill(start, count) else { return false }
     self.count = count
     return true
@@ -145,6 +146,7 @@ public struct PasscodeChange: ~Copyable {
 
   /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.
   public mutating func receive(count: Int) -> Bool {
+    self.count = 0
     guard count <= TypedLine.longest, unsafe HelperService.fill(start, count) else { return false }
     self.count = count
     return true

@@ -186,6 +186,21 @@ def test_at_most_128_helpers_of_one_caller_run(own, look):
     wait_for(lambda: running("alice") == 0)
 
 
+@pytest.mark.parametrize("descriptors", [4, 5, 6, 31])
+def test_few_descriptors_do_not_lift_the_limit(own, descriptors):
+    """The caller chose how many; without the file that counts its helpers, nothing would."""
+
+    few = (descriptors, descriptors)
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen(
+        [HELPER], stdin=theirs, cwd="/", env={}, **person("alice"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+    ) as process:  # fmt: skip
+        theirs.close()
+        ours.settimeout(10)
+        assert ours.recv(1) == b"" and process.wait(5) == 1
+
+
 # MARK: Where there is no sound file
 
 

@@ -25,6 +25,8 @@ extension Login where Self: ~Copyable {
     _ passcode: inout Passcode, _ unsealed: inout Unsealed, asking ask: (inout Passcode) throws(Stop) -> Void
   ) throws(Stop) -> Verdict {
     if let refusal = look(&unsealed) { return refusal }
+    // What an earlier question took isn't an answer to this one.
+    passcode.wipe()
     try ask(&passcode)
     return attempt(passcode, &unsealed)
   }

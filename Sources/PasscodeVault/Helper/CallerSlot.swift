@@ -18,7 +18,8 @@ internal import PasscodeSystem
 /// - A helper without a slot for waiting MUST NOT wait. That is so, too, where the file can't be opened or made: the
 ///   limit always holds, and its price is the start of a second helper, not a refusal.  test_helper_waiting.py
 /// - A helper that finds all 128 taken MUST end at once, without reading its request. Where there is no sound file, it
-///   goes on: a fault in /run/passcode refuses nobody.                           test_helper_waiting.py
+///   goes on: a fault in /run/passcode refuses nobody. A shortage, which a caller could bring about, is no such fault.
+///                                                                               test_helper_waiting.py
 public struct CallerSlot: ~Copyable {
   public enum Purpose: Sendable {
     /// From the start to the end of the helper.
@@ -60,7 +61,8 @@ public struct CallerSlot: ~Copyable {
 
   /// Takes one of the caller's slots, until the process ends.
   public static func take(_ purpose: Purpose, for caller: UInt32) -> Outcome {
-    guard let file = try? open() else { return .noSoundFile }
+    let file: Descriptor
+    do throws(Errno) { file = try open() } catch { return error.isShortage ? .allTaken : .noSoundFile }
     let first = purpose.start + Int(caller) * purpose.limit
     for byte in first..<first + purpose.limit where RangeLock.tryLock(file, at: byte, count: 1) {
       return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))

@@ -52,7 +52,8 @@ struct Credential {
     let head =
       salt + littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
       + littleEndian(UInt64(passcode.count), 1)
-    return unsealed.credential.fill(head, unsealed.digest)
+    // Read again: what could never be opened isn't kept.
+    return unsealed.credential.fill(head, unsealed.digest) && Credential(unsealed.credential) != nil
   }
 
   /// Hashes the passcode with this credential's salt and cost.
