@@ -60,7 +60,7 @@ extension Asker {
   /// Asks for one passcode into the field `code`.
   ///
   /// - Returns: what was typed; only `.passcode` is in the field.
-  func askPasscode(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Answer {
+  func askPasscode(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Answer {
     secrets.wipe(.code)
     guard try askLine(question, &secrets) else { return .other }
     let answer = secrets.read(.line) { Answer($0) }
@@ -72,14 +72,13 @@ extension Asker {
   /// Asks for a line into the field `line`.
   ///
   /// - Returns: false if there was more than fits.
-  func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Bool {
-    switch ask(question, &secrets) {
+  func askLine(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Bool {
+    switch ask(question.text, &secrets) {
     case .line: return true
     case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled
-    case .failed(let error):
-      throw Failure(
-        .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
+    case .failed(.noTerminal): throw .noTerminal
+    case .failed(let error): throw .unreadable(error)
     }
   }
 }

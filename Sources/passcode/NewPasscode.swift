@@ -21,7 +21,7 @@ struct NewPasscode {
     lengths = vault.configuration.options.policy.lengths
     length = session.length
     if let length, !lengths.allow(length) {
-      throw Failure(.refused, "the configuration (lengths) doesn't allow passcodes of \(length) digits")
+      throw .lengthNotAllowed(length)
     }
   }
 
@@ -39,20 +39,20 @@ struct NewPasscode {
     }
     let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
     guard Stream.output.write("\(digits)\n") else {
-      throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
+      throw .unwritablePasscode
     }
     session.hintAtStacks()
     return .done
   }
 
   private func ask(_ secrets: inout Secrets) throws(Failure) {
-    var problem: Text = ""
+    var problem = lengthProblem
     for _ in 0..<NewPasscode.rounds {
       if let found = try problemOfOneRound(&secrets) { problem = found } else { return }
       guard asker.isPatient else { break }
-      asker.tell(problem)
+      asker.tell(problem.text)
     }
-    throw Failure(.refused, asker.isPatient ? "no passcode was set" : problem)
+    throw asker.isPatient ? .noneChosen : .badChoice(problem)
   }
 
   /// Makes one up: uniformly random among those that aren't weak.
@@ -67,41 +67,53 @@ struct NewPasscode {
       }
       if try judge(secrets) == .accepted { return }
     }
-    throw Failure(.unusable, "no random passcode was found that is not weak: is weak_list too long?")
+    throw .noRandomPasscode
   }
 
   private func judge(_ secrets: borrowing Secrets) throws(Failure) -> Choice {
-    do throws(Fault) { return try vault.judge(account, secrets) } catch { throw Failure(error) }
+    do throws(Fault) { return try vault.judge(account, secrets) } catch { throw .fault(error) }
   }
 
   /// nil: it is chosen.
-  private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> Text? {
-    guard try asker.askPasscode("New passcode (\(words)): ", &secrets) == .passcode,
+  private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> Problem? {
+    guard try asker.askPasscode(.newPasscode(digits), &secrets) == .passcode,
       length == nil || secrets.count(.code) == length
     else { return lengthProblem }
     switch try judge(secrets) {
     case .accepted: break
-    case .easy(let weakness): asker.tell("Easy to guess: \(weakness.text).")
+    case .easy(let weakness): asker.tell(Message.easyPasscode(weakness).text)
     case .refused(.length): return lengthProblem
-    case .refused(.weak(let weakness)): return "Too easy to guess: \(weakness.text). Choose another one."
+    case .refused(.weak(let weakness)): return .weak(weakness)
     }
     guard asker.isPatient else { return nil }
     return try problemOfRepetition(&secrets)
   }
 
-  private var lengthProblem: Text { "A passcode is \(words)." }
+  private var lengthProblem: Problem { .length(digits) }
 
-  private func problemOfRepetition(_ secrets: inout Secrets) throws(Failure) -> Text? {
+  private func problemOfRepetition(_ secrets: inout Secrets) throws(Failure) -> Problem? {
     secrets.copy(.code, to: .other)
     defer { secrets.wipe(.other) }
-    guard try asker.askPasscode("The same again: ", &secrets) == .passcode, secrets.areEqual(.code, .other)
-    else { return "The passcodes do not match. Start again." }
+    guard try asker.askPasscode(.repetition, &secrets) == .passcode, secrets.areEqual(.code, .other)
+    else { return .mismatch }
     return nil
   }
 
-  private var words: Text {
-    if let length { return "\(length) digits" }
-    if lengths.four && lengths.six { return "4 or 6 digits" }
-    return lengths.four ? "4 digits" : "6 digits"
+  private var digits: Digits {
+    if let length { return length == 4 ? .four : .six }
+    if lengths.four && lengths.six { return .fourOrSix }
+    return lengths.four ? .four : .six
   }
+
+  /// Why what was typed is not chosen.
+  enum Problem {
+    case length(Digits)
+    case weak(Weakness)
+    case mismatch
+  }
+}
+
+/// Lengths that a new passcode may have.
+enum Digits {
+  case four, six, fourOrSix
 }

@@ -43,9 +43,9 @@ final class SelfService {
 
   func change() throws(Failure) -> ExitStatus {
     if session.isForced { throw .onlyRootForces }
-    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account) }
+    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    let verdict = try verify("Old passcode: ", &secrets)
+    let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else { return tell(verdict) }
     secrets.copy(.code, to: .old)
     try NewPasscode(session, vault(), account).choose(&secrets)
@@ -57,12 +57,12 @@ final class SelfService {
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
     let status = try openStatus(needsPassword: false)
-    guard status.isEnrolled else { throw .notEnrolled(account) }
+    guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
     let takesPasscode = status.state == .ok
-    let question: Text =
-      takesPasscode ? (takesPassword ? "Passcode or password: " : "Passcode: ") : "Password: "
-    guard takesPasscode || takesPassword else { throw closed }
+    let question: Question =
+      takesPasscode ? (takesPassword ? .passcodeOrPassword : .passcode) : .password
+    guard takesPasscode || takesPassword else { throw .selfServiceClosed }
     var secrets = try newSecrets()
     try askLine(question, &secrets)
     if takesPasscode, secrets.read(.line, { Answer($0) }) == .passcode {
@@ -75,7 +75,7 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
-    guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account) }
+    guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     let reply = try ask(.unlock, try askPassword())
     try done(reply)
     session.sayUnlocked(reply.number(0) == 1, account)
@@ -84,8 +84,8 @@ final class SelfService {
 
   func verify() throws(Failure) -> ExitStatus {
     var secrets = try newSecrets()
-    let verdict = try verify("Passcode: ", &secrets)
-    if verdict.isGranted { session.say("Right.") }
+    let verdict = try verify(.passcode, &secrets)
+    if verdict.isGranted { session.say(.right) }
     return tell(verdict)
   }
 
@@ -105,14 +105,14 @@ final class SelfService {
   private func openStatus(needsPassword: Bool) throws(Failure) -> Status {
     let status = try status()
     if status.state == .disabled {
-      throw Failure(.locked, "disabled by the administrator; you can only see its status")
+      throw .onlyStatus
     }
-    if needsPassword, configuration.options.policy.selfEnroll == .no { throw closed }
+    if needsPassword, configuration.options.policy.selfEnroll == .no { throw .selfServiceClosed }
     return status
   }
 
   /// One attempt, the question included; the passcode stays in `code`.
-  private func verify(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Verdict {
+  private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
     var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
     return try session.run(&login, question, &secrets)
@@ -120,7 +120,7 @@ final class SelfService {
 
   private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply
   {
-    do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw Failure(error) }
+    do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw .fault(error) }
   }
 
   /// Says that it was done, or what the attempt came to that was to prove it.
@@ -138,21 +138,17 @@ final class SelfService {
 
   private func failure(_ reply: HelperReply) -> Failure {
     switch reply.kind {
-    case .wrongPassword: return Failure(.wrong, "wrong password; nothing was changed")
-    case .closed: return closed
-    case .refused: return Failure(.refused, Text(reply.text))
-    case .disabled: return Failure(.locked, "disabled by the administrator")
-    case .notEnrolled: return .notEnrolled(account)
-    case .notPermitted, .notAdministrators, .beforeLogin: return Failure(.notPermitted, "not permitted")
-    case .unavailable: return Failure(.unusable, Text(reply.text))
+    case .wrongPassword: return .wrongPassword
+    case .closed: return .selfServiceClosed
+    case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
+    case .disabled: return .disabled
+    case .notEnrolled: return .notEnrolled(account.name)
+    case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
+    case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open,
       .openWithoutWaiting, .status, .done:
-      return Failure(Helper.senseless)
+      return .fault(Helper.invalidReply)
     }
-  }
-
-  private var closed: Failure {
-    Failure(.notPermitted, "only root can do that (self_enroll=no or second_factor=yes in the configuration)")
   }
 
   // MARK: Secrets
@@ -160,13 +156,13 @@ final class SelfService {
   /// In the field `line`.
   private func askPassword() throws(Failure) -> Secrets {
     var secrets = try newSecrets()
-    try askLine("Password: ", &secrets)
+    try askLine(.password, &secrets)
     return secrets
   }
 
-  private func askLine(_ question: Text, _ secrets: inout Secrets) throws(Failure) {
+  private func askLine(_ question: Question, _ secrets: inout Secrets) throws(Failure) {
     guard try session.asker.askLine(question, &secrets) else {
-      throw Failure(.refused, "the password is too long; nothing was changed")
+      throw .longPassword
     }
     if secrets.count(.line) == 0 { throw .cancelled }
   }
@@ -181,6 +177,6 @@ final class SelfService {
 
   /// For its policy only: this process can't reach the store.
   private func vault() -> Vault {
-    Vault(configuration, sodium) { complain(Text($0)) }
+    Vault(configuration, sodium) { complain($0.noteText) }
   }
 }

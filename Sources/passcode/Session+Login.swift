@@ -17,7 +17,7 @@ extension Session {
 
   /// One attempt, the question included; what is typed is left in the secrets' field `code`.
   func run<Way: Login & ~Copyable>(
-    _ login: inout Way, _ question: Text, _ secrets: inout Secrets
+    _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
     let verdict = try login.run(&secrets) { secrets throws(Failure) in
       guard try asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
