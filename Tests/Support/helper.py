@@ -20,6 +20,8 @@ LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
 GRANTED, WRONG_ONE, FORBIDDEN, UNAVAILABLE, OPEN, DONE_IT, WRONG_PASSWORD = 1, 2, 9, 11, 16, 18, 19
 REFUSED = 21  # a passcode that may not be chosen
 OPEN_WITHOUT_WAITING = 22
+# HelperMessage+Fault.swift: the numbers of a refusal.
+BAD_LENGTH, A_RUN, A_PHONE, A_ROOM, ON_THE_LIST, BACKWARDS = 1, 7, 14, 15, 23, 25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Reply:
     kind: int
     numbers: tuple
     text: bytes
+
+    def refuses(self, number):
+        """A number, and no word."""
+        return (self.kind, self.numbers, self.text) == (REFUSED, (number, 0, 0, 0, 0), b"")
 
 
 def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):
