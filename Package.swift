@@ -12,6 +12,13 @@ let swiftSettings: [SwiftSetting] = [
   // on what many places call, since the optimizer would copy it into each, and plain loops or libc instead of the
   // standard library's `split` and `sort`, which come once for each type and closure (`sort`: 5 kB).
   .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize"], embedded),
+  // One trap for several checks; and no copy of a function for each closure that it is called with. Embedded Swift's
+  // runtime checks no exclusive access: its functions for that are empty, and needn't be called.
+  .unsafeFlags(
+    [
+      "-Xfrontend", "-mergeable-traps", "-Xllvm", "-sil-disable-pass=closure-specialize",
+      "-enforce-exclusivity=unchecked",
+    ], embedded),
   // The same bytes, wherever the source lies.
   .unsafeFlags(
     [
@@ -28,7 +35,7 @@ let swiftSettings: [SwiftSetting] = [
 
 let cSettings: [CSetting] = [
   .unsafeFlags([
-    "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Os",
+    "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Oz",
     "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
     "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
     "-ffile-prefix-map=\(Context.packageDirectory)=.", "-ffile-compilation-dir=.",

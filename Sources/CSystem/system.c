@@ -94,14 +94,21 @@ cs_memory cs_machine_memory(void) {
   return (cs_memory){info.totalram * unit, (info.freeram + info.bufferram) * unit};
 }
 
-void cs_block_signals(sigset_t *before) {
-  sigset_t all;
+uint64_t cs_block_signals(void) {
+  sigset_t all, before;
   memset(&all, 0xff, sizeof all);
-  pthread_sigmask(SIG_SETMASK, &all, before);
+  sigemptyset(&before);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  uint64_t mask;
+  memcpy(&mask, &before, sizeof mask);
+  return mask;
 }
 
-void cs_restore_signals(const sigset_t *before) {
-  pthread_sigmask(SIG_SETMASK, before, NULL);
+void cs_restore_signals(uint64_t mask) {
+  sigset_t before;
+  sigemptyset(&before);
+  memcpy(&before, &mask, sizeof mask);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk) {

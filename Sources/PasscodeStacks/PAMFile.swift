@@ -40,7 +40,7 @@ public struct PAMFile: Sendable {
 }
 
 /// One line, with those that it goes on in.
-public struct PAMLine: Equatable, Sendable {
+public final class PAMLine: Sendable {
   public enum Kind: Equatable, Sendable {
     case auth, account, session, password
     /// `@include`
@@ -111,7 +111,7 @@ private struct PAMWords {
     var word = Bytes()
     while index < text.count, !(isBracketed ? text[index] == UInt8(ascii: "]") : isBlank(text[index])) {
       if isBracketed, text[index...].begins(with: "\\]") { index += 1 }
-      word.append(text[index])
+      word.append(byte: text[index])
       index += 1
     }
     index += 1

@@ -13,13 +13,21 @@ struct PAMStack: Sendable {
     case other
   }
 
-  struct Entry: Sendable {
+  final class Entry: Sendable {
     let role: Role
     let control: PAMControl
     let path: Bytes
     let line: Int
     /// How many substacks it lies in.
     let level: Int
+
+    init(role: Role, control: PAMControl, path: Bytes, line: Int, level: Int) {
+      self.role = role
+      self.control = control
+      self.path = path
+      self.line = line
+      self.level = level
+    }
   }
 
   var entries: [Entry] = []
@@ -50,6 +58,7 @@ struct PAMStack: Sendable {
   /// - Parameters:
   ///   - password: whether the password is right.
   ///   - index: the line at which the passcode is right; at all others it isn't.
+  @inline(never)
   func opens(password: Bool, passcodeAt index: Int?) -> Bool {
     var impression = Impression.none
     // At most 16 substacks deep (PAMStacks.deepest).

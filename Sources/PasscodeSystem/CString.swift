@@ -8,7 +8,7 @@ internal import CSystem
 @inline(never)
 public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
   // SAFETY: strnlen stays within a NUL-terminated string.
-  unsafe UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)).map { $0 }
+  unsafe [UInt8](UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)))
 }
 
 /// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
@@ -28,5 +28,5 @@ func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Valu
 @inline(never)
 func literal(_ text: StaticString) -> [UInt8] {
   // SAFETY: a StaticString's bytes live for ever.
-  unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).map { $0 }
+  unsafe [UInt8](UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
 }

@@ -10,6 +10,7 @@ public enum Shield: Equatable, Sendable {
 /// For programs with one thread only (the tool). Where the new process is stopped, this one stops after it: not
 /// before it, which may have the terminal to put back first.
 /// - Returns: what `body` returned (0 to 255), or nil if the process could not be made or was ended by a signal.
+@inline(never)
 public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
   let child = fork()
   if child == 0 { _exit(Int32(body())) }

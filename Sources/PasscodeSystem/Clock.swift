@@ -67,6 +67,7 @@ public enum SystemClock {
       // SAFETY: strftime stays within the text's 32 bytes.
       unsafe strftime(&text, text.count, format, &parts)
     }
-    return text.prefix(length).map { UInt8(bitPattern: $0) }
+    // SAFETY: it ends in NUL, unless there is nothing.
+    return unsafe length > 0 ? bytes(text) : []
   }
 }

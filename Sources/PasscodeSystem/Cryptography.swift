@@ -6,6 +6,7 @@ public enum Length {
   public static let salt = 16
   public static let hash = 32
   public static let key = 32
+  public static let credential = 61
   /// XChaCha20-Poly1305's nonce and tag, which sealing adds.
   public static let nonce = 24
   public static let tag = 16
@@ -43,87 +44,80 @@ public func equalInConstantTime(_ one: [UInt8], _ two: [UInt8]) -> Bool {
   unsafe one.count == two.count && sodium_memcmp(one, two, one.count) == 0
 }
 
-extension Secrets {
-  /// BLAKE2b-256 of `context` and the field `code`, keyed by the field `key`; put together in the field `line`,
-  /// which is wiped. The corresponding C function is `crypto_generichash`.
-  ///
-  /// - Precondition: the context is at most 256 bytes.
-  public mutating func keyedDigest(_ context: [UInt8]) -> [UInt8] {
-    let length = min(context.count, 256)
-    // SAFETY: `line` has room for 256 bytes and a passcode; the key has Length.key bytes.
-    unsafe cs_copy(start(.line), context, length)
-    unsafe cs_copy(start(.line) + length, start(.code), count(.code))
-    var digest = [UInt8](repeating: 0, count: Length.hash)
-    unsafe crypto_generichash(
-      &digest, digest.count, start(.line), UInt64(length + count(.code)), start(.key), Length.key)
-    wipe(.line)
-    return digest
-  }
-
-  /// Argon2id of the field `code` into `digest` (RFC 9106; the corresponding C function is `crypto_pwhash`).
+extension Digest {
+  /// Argon2id of a passcode (RFC 9106; the corresponding C function is `crypto_pwhash`).
   ///
   /// - Parameters:
   ///   - salt: `Length.salt` bytes.
   ///   - operations: passes, at least 1.
   ///   - memory: bytes, at least 8,192.
-  /// - Returns: false when it could not be completed (no memory); then `digest` says nothing.
-  public mutating func hashCode(salt: [UInt8], operations: UInt64, memory: UInt64) -> Bool {
+  /// - Returns: false when it could not be completed (no memory); then this says nothing.
+  @inline(never)
+  public mutating func hash(
+    _ passcode: borrowing Passcode, salt: [UInt8], operations: UInt64, memory: UInt64
+  ) -> Bool {
     guard salt.count == Length.salt else { return false }
-    wipe(.digest)
-    let length = count(.code)
-    // SAFETY: digest has Length.hash bytes, code has `length`, salt was counted above.
-    let result = unsafe start(.code).withMemoryRebound(to: CChar.self, capacity: length) { code in
+    unsafe sodium_memzero(start, Length.hash)
+    let length = passcode.count
+    // SAFETY: there is room for Length.hash bytes, the passcode has `length`, salt was counted above.
+    let result = unsafe passcode.start.withMemoryRebound(to: CChar.self, capacity: length) { code in
       unsafe crypto_pwhash(
-        start(.digest), UInt64(Length.hash), code, UInt64(length), salt, operations, Int(memory),
+        start, UInt64(Length.hash), code, UInt64(length), salt, operations, Int(memory),
         crypto_pwhash_ALG_ARGON2ID13)
     }
+    // libsodium leaves its output on the stack below this frame.
+    sodium_stackzero(4_096)
     return result == 0
   }
 
-  /// Whether `digest` is the hash at `offset` of `credential`, in constant time (`sodium_memcmp`).
-  public func digestMatchesCredential(at offset: Int) -> Bool {
-    guard offset >= 0, offset + Length.hash <= Field.credential.capacity else { return false }
-    // SAFETY: both have Length.hash bytes, by the line above.
-    return unsafe sodium_memcmp(start(.digest), start(.credential) + offset, Length.hash) == 0
+  /// Whether this is the credential's hash, in constant time (`sodium_memcmp`).
+  public func matches(_ credential: borrowing OpenedCredential) -> Bool {
+    // SAFETY: both have Length.hash bytes.
+    unsafe sodium_memcmp(start, credential.start + OpenedCredential.hashOffset, Length.hash) == 0
   }
 
-  /// Copies `digest` into `credential` at `offset`.
-  public mutating func copyDigest(toCredentialAt offset: Int) {
-    guard offset >= 0, offset + Length.hash <= Field.credential.capacity else { return }
-    for index in 0..<Length.hash { unsafe start(.credential)[offset + index] = start(.digest)[index] }
+  /// BLAKE2b-256 of a context and a passcode under the machine key; put together here, and wiped. The corresponding C
+  /// function is `crypto_generichash`.
+  ///
+  /// - Returns: nil if the context has more than 96 bytes.
+  public mutating func keyed(
+    _ key: borrowing SecretKey, _ context: [UInt8], _ passcode: borrowing Passcode
+  ) -> [UInt8]? {
+    let length = context.count + passcode.count
+    guard length <= Digest.capacity else { return nil }
+    // SAFETY: there is room for `length` bytes, by the line above; the key has Length.key bytes.
+    unsafe cs_copy(start, context, context.count)
+    unsafe cs_copy(start + context.count, passcode.start, passcode.count)
+    var digest = [UInt8](repeating: 0, count: Length.hash)
+    unsafe crypto_generichash(&digest, digest.count, start, UInt64(length), key.start, Length.key)
+    unsafe sodium_memzero(start, Digest.capacity)
+    return digest
   }
+}
 
-  /// Seals the first `count` bytes of `credential` under `key` with XChaCha20-Poly1305.
+extension OpenedCredential {
+  /// Seals it with XChaCha20-Poly1305.
   ///
   /// - Parameter associated: what the sealed bytes are bound to; not kept in them.
   /// - Returns: nonce, ciphertext and tag.
-  public func seal(credential count: Int, associated: [UInt8], _ sodium: Sodium) -> [UInt8] {
+  public func seal(_ key: borrowing SecretKey, associated: [UInt8], _ sodium: Sodium) -> [UInt8] {
     let nonce = randomBytes(Length.nonce, sodium)
-    var sealed = [UInt8](repeating: 0, count: count + Length.tag)
+    var sealed = [UInt8](repeating: 0, count: Length.credential + Length.tag)
     // SAFETY: the output has room for the tag, every buffer comes with its length, the key has Length.key bytes.
     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-      &sealed, nil, start(.credential), UInt64(count), associated, UInt64(associated.count), nil, nonce,
-      start(.key))
+      &sealed, nil, start, UInt64(Length.credential), associated, UInt64(associated.count), nil, nonce,
+      key.start)
     return nonce + sealed
   }
 
-  /// Opens what `seal` made into `credential`; false if anything about it is not as it was sealed.
-  public mutating func open(_ sealed: [UInt8], credential count: Int, associated: [UInt8]) -> Bool {
-    guard sealed.count == Length.nonce + count + Length.tag, count <= Field.credential.capacity else {
-      return false
-    }
+  /// Opens what `seal` made; false if anything about it is not as it was sealed.
+  public mutating func open(_ sealed: [UInt8], _ key: borrowing SecretKey, associated: [UInt8]) -> Bool {
+    guard sealed.count == Length.nonce + Length.credential + Length.tag else { return false }
     let nonce = [UInt8](sealed.prefix(Length.nonce))
     let text = [UInt8](sealed.dropFirst(Length.nonce))
-    // SAFETY: the text has count + Length.tag bytes by the line above, and credential has room for count.
+    // SAFETY: the text has Length.credential + Length.tag bytes by the line above, and there is room for the former.
     let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-      start(.credential), nil, nil, text, UInt64(text.count), associated, UInt64(associated.count), nonce,
-      start(.key))
+      start, nil, nil, text, UInt64(text.count), associated, UInt64(associated.count), nonce, key.start)
     return result == 0
-  }
-
-  /// Reads `Length.key` bytes of an open file into `key`; false if it is shorter.
-  public mutating func readKey(_ file: borrowing Descriptor) throws(Errno) -> Bool {
-    // SAFETY: key has Length.key bytes.
-    return try unsafe file.read(into: start(.key), count: Length.key)
   }
 }

@@ -115,21 +115,25 @@ public struct Descriptor: ~Copyable {
   }
 
   /// Returns when what was written is on the device. The corresponding C function is `fdatasync`.
+  @inline(never)
   public func syncData() throws(Errno) {
     try retrying { fdatasync(raw) }
   }
 
   /// The same with all that belongs to it, or for a directory. The corresponding C function is `fsync`.
+  @inline(never)
   public func sync() throws(Errno) {
     try retrying { fsync(raw) }
   }
 
   /// Sets the time of the last change to now. The corresponding C function is `futimens`.
+  @inline(never)
   public func touch() throws(Errno) {
     try retrying { futimens(raw, nil) }
   }
 
   /// The corresponding C function is `ftruncate`.
+  @inline(never)
   public func setSize(_ size: Int) throws(Errno) {
     try retrying { ftruncate(raw, size) }
   }
@@ -154,11 +158,13 @@ public struct Descriptor: ~Copyable {
   }
 
   /// The corresponding C function is `fchown`.
+  @inline(never)
   public func setOwner(_ owner: UInt32, group: UInt32) throws(Errno) {
     try retrying { fchown(raw, owner, group) }
   }
 
   /// The corresponding C function is `fchmod`.
+  @inline(never)
   public func setMode(_ mode: UInt32) throws(Errno) {
     try retrying { fchmod(raw, mode) }
   }

@@ -49,6 +49,7 @@ public struct RangeLock: ~Copyable {
     self.count = count
   }
 
+  @inline(never)
   deinit {
     cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
   }

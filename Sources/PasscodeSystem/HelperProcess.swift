@@ -50,17 +50,25 @@ public struct HelperProcess: ~Copyable {
   /// Whether it waits for another request.
   public var isWaiting: Bool { connection.inode == inode && !hasInput(within: 0) }
 
-  /// Sends the head, the secrets in this order and, with the last request, the end of the stream. Fits into the
-  /// connection's buffer: doesn't wait.
+  /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.
   ///
   /// An error is none yet: the helper may have answered before it had read everything. The reply decides.
-  public func send(_ head: [UInt8], _ secrets: borrowing Secrets, _ fields: [Secrets.Field], isLast: Bool) {
-    _ = unsafe CSystem.send(connection.raw, head, head.count, HelperProcess.quietly)
-    for field in fields {
-      _ = unsafe CSystem.send(
-        connection.raw, secrets.start(field), secrets.count(field), HelperProcess.quietly)
-    }
-    if isLast { shutdown(connection.raw, Int32(SHUT_WR)) }
+  public func send(_ bytes: [UInt8]) {
+    _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, HelperProcess.quietly)
+  }
+
+  public func send(_ passcode: borrowing Passcode) {
+    _ = unsafe CSystem.send(connection.raw, passcode.start, passcode.count, HelperProcess.quietly)
+  }
+
+  public func send(_ password: borrowing Password) {
+    let line = unsafe password.line.start
+    _ = unsafe CSystem.send(connection.raw, line, password.line.count, HelperProcess.quietly)
+  }
+
+  /// Sends the end of the stream: there is no further request.
+  public func endRequests() {
+    shutdown(connection.raw, Int32(SHUT_WR))
   }
 
   private static var quietly: Int32 { Int32(MSG_NOSIGNAL | MSG_DONTWAIT) }

@@ -51,7 +51,7 @@ public enum HelperService {
     return (try? retrying { unsafe recv(0, &byte, 1, Int32(MSG_PEEK)) }) != 0
   }
 
-  fileprivate static func fill(_ memory: UnsafeMutableRawPointer?, _ count: Int) -> Bool {
+  static func fill(_ memory: UnsafeMutableRawPointer?, _ count: Int) -> Bool {
     var done = 0
     while done < count {
       let start = done
@@ -72,19 +72,6 @@ public enum HelperService {
   /// corresponding C function is `shutdown`.
   public static func endReplies() {
     shutdown(0, Int32(SHUT_RDWR))
-  }
-}
-
-extension Secrets {
-  /// Fills the field with so many bytes of the helper's request; false where it ends before, or where they
-  /// don't fit.
-  public mutating func receive(_ field: Field, count: Int) -> Bool {
-    guard count <= field.capacity else { return false }
-    let memory = unsafe start(field)
-    // SAFETY: the field has room, by the line above.
-    guard unsafe HelperService.fill(memory, count) else { return false }
-    write(field) { _ in count }
-    return true
   }
 }
 

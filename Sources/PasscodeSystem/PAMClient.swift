@@ -4,13 +4,13 @@ internal import CSystem
 /// The application's side of PAM, for `passcode try`, and for the helper's proof of a password.
 public enum PAMClient {
   public enum Message: Sendable {
-    /// A question whose answer isn't shown: fill the secrets' field `line`.
+    /// A question whose answer isn't shown: fill in the line.
     case hidden
     case information, error
   }
 
   /// Answers one message; false cancels the conversation.
-  public typealias Converse = (Message, [UInt8], inout Secrets) -> Bool
+  public typealias Converse = (Message, [UInt8], inout TypedLine) -> Bool
 
   /// The result of pam_authenticate, and its words.
   public struct Outcome: Sendable {
@@ -20,23 +20,32 @@ public enum PAMClient {
   }
 
   /// Lives as long as the call below; the C side holds a pointer to it.
-  private final class Conversation {
-    var secrets: Secrets
+  @safe private final class Conversation {
+    let line: UnsafeMutablePointer<TypedLine>
     let converse: Converse
 
-    init(_ secrets: consuming Secrets, _ converse: @escaping Converse) {
-      self.secrets = secrets
+    init(_ line: UnsafeMutablePointer<TypedLine>, _ converse: @escaping Converse) {
+      unsafe self.line = line
       self.converse = converse
     }
   }
 
   /// Authenticates `user` with a service file of a private directory. The corresponding C functions are
   /// `pam_start_confdir`, `pam_authenticate` and `pam_end`.
+  ///
+  /// - Parameter line: where answers are kept until libpam has its copy.
   public static func authenticate(
-    service: [UInt8], user: [UInt8], directory: [UInt8], _ secrets: consuming Secrets,
+    service: [UInt8], user: [UInt8], directory: [UInt8], _ line: inout TypedLine,
     _ converse: @escaping Converse
   ) -> Outcome {
-    let conversation = Conversation(secrets, converse)
+    unsafe withUnsafeMutablePointer(to: &line) {
+      unsafe authenticate(service, user, directory, Conversation($0, converse))
+    }
+  }
+
+  private static func authenticate(
+    _ service: [UInt8], _ user: [UInt8], _ directory: [UInt8], _ conversation: Conversation
+  ) -> Outcome {
     // SAFETY: `conversation` outlives pam_end, after which libpam holds no pointer to it.
     var conv = unsafe pam_conv(
       conv: answerAll, appdata_ptr: Unmanaged.passUnretained(conversation).toOpaque())
@@ -85,26 +94,25 @@ public enum PAMClient {
     let text = unsafe message.pointee.msg.map { unsafe bytes($0) } ?? []
     switch unsafe message.pointee.msg_style {
     case PAM_PROMPT_ECHO_OFF:
-      guard conversation.converse(.hidden, text, &conversation.secrets) else { return false }
-      unsafe response.resp = conversation.secrets.lineForC()
+      guard unsafe conversation.converse(.hidden, text, &conversation.line.pointee) else { return false }
+      unsafe response.resp = conversation.line.pointee.forC()
       return unsafe response.resp != nil
-    case PAM_TEXT_INFO: return conversation.converse(.information, text, &conversation.secrets)
-    case PAM_ERROR_MSG: return conversation.converse(.error, text, &conversation.secrets)
+    case PAM_TEXT_INFO: return unsafe conversation.converse(.information, text, &conversation.line.pointee)
+    case PAM_ERROR_MSG: return unsafe conversation.converse(.error, text, &conversation.line.pointee)
     default: return false
     }
   }
 }
 
-extension Secrets {
-  /// A malloc'ed, NUL-terminated copy of `line`, which libpam's modules wipe and free; nil where a NUL within would
-  /// hide what follows it.
-  fileprivate func lineForC() -> UnsafeMutablePointer<CChar>? {
-    let length = count(.line)
-    guard read(.line, { line in line.indices.allSatisfy { line[$0] != 0 } }),
-      let memory = unsafe calloc(length + 1, 1)
+extension TypedLine {
+  /// A malloc'ed, NUL-terminated copy, which libpam's modules wipe and free; nil where a NUL within would hide what
+  /// follows it.
+  fileprivate func forC() -> UnsafeMutablePointer<CChar>? {
+    guard read({ line in line.indices.allSatisfy { line[$0] != 0 } }),
+      let memory = unsafe calloc(count + 1, 1)
     else { return nil }
-    // SAFETY: length + 1 bytes were allocated, the last one stays NUL.
-    unsafe cs_copy(memory, start(.line), length)
+    // SAFETY: count + 1 bytes were allocated, the last one stays NUL.
+    unsafe cs_copy(memory, start, count)
     return unsafe memory.assumingMemoryBound(to: CChar.self)
   }
 }

@@ -55,22 +55,20 @@ public func programPath() -> [UInt8]? {
   else {
     return nil
   }
-  return buffer.prefix(length).map { UInt8(bitPattern: $0) }
+  // SAFETY: a NUL follows: readlink writes at most 4,095 bytes.
+  return unsafe length > 0 ? bytes(buffer) : []
 }
 
 /// While one exists, no signal that can be blocked reaches this thread.
 public struct SignalsBlocked: ~Copyable {
-  private var before = sigset_t()
+  private let before: UInt64
 
   public init() {
-    // SAFETY: it writes the set it is given.
-    unsafe cs_block_signals(&before)
+    before = cs_block_signals()
   }
 
   deinit {
-    var mask = before
-    // SAFETY: it reads the set it is given.
-    unsafe cs_restore_signals(&mask)
+    cs_restore_signals(before)
   }
 }
 
@@ -87,6 +85,7 @@ public func reserveMemory(_ bytes: UInt64) throws(Errno) {
 /// The system log, facility authpriv, for a program (the module has libpam's).
 public enum SystemLog {
   /// The corresponding C function is `syslog`.
+  @inline(never)
   public static func notice(_ line: [UInt8]) {
     unsafe withCString(line) { unsafe cs_log(LOG_NOTICE, $0) }
   }

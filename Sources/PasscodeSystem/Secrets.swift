@@ -9,167 +9,121 @@ public struct Sodium: Sendable {
   }
 }
 
-/// Everything secret of one attempt or enrolment: one piece of guarded, locked memory that is wiped when it
-/// goes. Its contents are lent as spans; they never become a String or an Array.
+/// Everything secret of one login, enrolment or change: one piece of guarded, locked memory that is wiped when it
+/// goes. Its parts are lent, each by its own type, and can't be copied or moved out; their bytes are lent as spans, and
+/// never become a String or an Array.
+///
+/// Only the programs' outermost functions have it whole; every other function takes the parts that it needs.
 ///
 /// One piece, because each sodium_malloc costs ten system calls; and the process keeps it, wiped, for the next
 /// attempt. mlock failing is not fatal (polkit runs us with LimitMEMLOCK=0).
+///
+///     offset    0    Passcode         16     offset   80    OpenedCredential    64
+///     offset   16    Passcode         16     offset  144    Digest             112
+///     offset   32    Passcode         16     offset  256    TypedLine          528
+///     offset   48    SecretKey        32     offset  784    TypedLine          528
 @safe public struct Secrets: ~Copyable {
+  private static let total = 1_312
+
   private let base: UnsafeMutableRawPointer
 
-  /// The parts of the arena.
-  public enum Field: Sendable {
-    /// A passcode: what was just typed.
-    case code
-    /// A passcode typed again; in a helper's request, the new one.
-    case other
-    /// The old passcode, at a change.
-    case old
-    /// The machine key.
-    case key
-    /// The opened credential, as PasscodeVault lays it out.
-    case credential
-    /// Argon2id's output for `code`.
-    case digest
-    /// A line as it was read, before anybody knows whether it is a passcode.
-    case line
-
-    /// Bytes that the field can hold.
-    public var capacity: Int {
-      switch self {
-      case .code, .other, .old: 8
-      case .key, .digest: 32
-      case .credential: 128
-      case .line: 512
-      }
-    }
-
-    var offset: Int {
-      switch self {
-      case .code: 0
-      case .other: 8
-      case .old: 16
-      case .key: 32
-      case .digest: 64
-      case .credential: 128
-      case .line: 256
-      }
-    }
-
-    static let total = 768
-  }
-
-  /// Counts of the passcodes and the line; the other fields are always full.
-  private var codeCount = 0
-  private var otherCount = 0
-  private var oldCount = 0
-  private var lineCount = 0
+  /// What was just typed.
+  public var line: TypedLine
+  /// The one to verify.
+  public var passcode: Passcode
+  /// The one to set.
+  public var change: PasscodeChange
+  public var password: Password
+  /// The Vault's.
+  public var unsealed: Unsealed
 
   /// nil: no memory. The corresponding C function is `sodium_malloc`.
   @inline(never)
   public init?(_ sodium: Sodium) {
-    guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Field.total) else { return nil }
+    guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Secrets.total) else { return nil }
+    unsafe sodium_memzero(memory, Secrets.total)
     unsafe base = memory
-    unsafe sodium_memzero(base, Field.total)
+    // SAFETY: the parts lie apart within the arena, and each has the room that its type needs. None outlives it: they
+    // can't be copied or moved out of it, and nothing swaps the parts of two arenas (test_source.py).
+    let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
+    passcode = unsafe Passcode(start)
+    change = unsafe PasscodeChange(old: start + 16, new: start + 32)
+    unsealed = unsafe Unsealed(key: start + 48, credential: start + 80, digest: start + 144)
+    line = unsafe TypedLine(start + 256)
+    password = unsafe Password(start + 784)
   }
 
   @inline(never)
   deinit {
     // SAFETY: base came from sodium_malloc, and has one owner: this, who keeps it, or nobody after it is freed.
-    unsafe sodium_memzero(base, Field.total)
+    unsafe sodium_memzero(base, Secrets.total)
     if unsafe cs_keep_memory(base) == 0 { unsafe sodium_free(base) }
   }
+}
 
-  /// How many bytes of the field count.
-  public func count(_ field: Field) -> Int {
-    switch field {
-    case .code: codeCount
-    case .other: otherCount
-    case .old: oldCount
-    case .line: lineCount
-    case .key, .credential, .digest: field.capacity
-    }
+/// What only the Vault works with: nobody types it, and nobody is told it.
+public struct Unsealed: ~Copyable {
+  public var key: SecretKey
+  public var credential: OpenedCredential
+  public var digest: Digest
+
+  fileprivate init(
+    key: UnsafeMutablePointer<UInt8>, credential: UnsafeMutablePointer<UInt8>,
+    digest: UnsafeMutablePointer<UInt8>
+  ) {
+    unsafe self.key = SecretKey(start: key)
+    unsafe self.credential = OpenedCredential(start: credential)
+    unsafe self.digest = Digest(start: digest)
   }
 
-  private mutating func setCount(_ field: Field, _ count: Int) {
-    switch field {
-    case .code: codeCount = count
-    case .other: otherCount = count
-    case .old: oldCount = count
-    case .line: lineCount = count
-    case .key, .credential, .digest: break
-    }
+  /// Wipes all three. The corresponding C function is `sodium_memzero`.
+  @inline(never)
+  public mutating func wipe() {
+    unsafe sodium_memzero(key.start, Length.key)
+    unsafe sodium_memzero(credential.start, Length.credential)
+    unsafe sodium_memzero(digest.start, Digest.capacity)
+  }
+}
+
+/// The machine key.
+@safe public struct SecretKey: ~Copyable {
+  /// `Length.key` bytes.
+  let start: UnsafeMutablePointer<UInt8>
+
+  /// Reads an open file; false if it is shorter than a key.
+  public mutating func read(_ file: borrowing Descriptor) throws(Errno) -> Bool {
+    // SAFETY: there is room for Length.key bytes.
+    try unsafe file.read(into: start, count: Length.key)
+  }
+}
+
+/// An opened credential, as PasscodeVault lays it out; its end is the passcode's hash.
+@safe public struct OpenedCredential: ~Copyable {
+  /// `Length.credential` bytes.
+  let start: UnsafeMutablePointer<UInt8>
+
+  static var hashOffset: Int { Length.credential - Length.hash }
+
+  // SAFETY (of both): there are Length.credential bytes.
+
+  /// Lends it all for reading.
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+    unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }
 
-  mutating func setLineCount(_ count: Int) {
-    lineCount = count
+  /// Puts it together from all that comes before the hash, and the hash; false if the former hasn't its length.
+  public mutating func fill(_ head: [UInt8], _ digest: borrowing Digest) -> Bool {
+    guard head.count == OpenedCredential.hashOffset else { return false }
+    unsafe cs_copy(start, head, head.count)
+    unsafe cs_copy(start + head.count, digest.start, Length.hash)
+    return true
   }
+}
 
-  // SAFETY (of all below): the fields lie apart within the arena, and no count exceeds its capacity.
-  func start(_ field: Field) -> UnsafeMutablePointer<UInt8> {
-    unsafe (base + field.offset).assumingMemoryBound(to: UInt8.self)
-  }
+/// Argon2id's output for a passcode.
+@safe public struct Digest: ~Copyable {
+  static let capacity = 112
 
-  /// Lends the field's bytes for reading.
-  public func read<Result>(_ field: Field, _ body: (Span<UInt8>) -> Result) -> Result {
-    unsafe body(Span(_unsafeStart: start(field), count: count(field)))
-  }
-
-  /// Lends the whole field for writing; the body says how many bytes count now.
-  public mutating func write(_ field: Field, _ body: (inout MutableSpan<UInt8>) -> Int) {
-    var span = unsafe MutableSpan(_unsafeStart: start(field), count: field.capacity)
-    let count = body(&span)
-    setCount(field, min(max(0, count), field.capacity))
-  }
-
-  /// Lends two fields for reading.
-  public func read<Result>(_ one: Field, _ two: Field, _ body: (Span<UInt8>, Span<UInt8>) -> Result) -> Result
-  {
-    unsafe body(
-      Span(_unsafeStart: start(one), count: count(one)), Span(_unsafeStart: start(two), count: count(two)))
-  }
-
-  /// Copies one field over another of at least its count.
-  public mutating func copy(_ source: Field, to target: Field) {
-    let length = min(count(source), target.capacity)
-    unsafe cs_copy(start(target), start(source), length)
-    setCount(target, length)
-  }
-
-  /// Copies a field of other secrets over one of at least its count.
-  public mutating func copy(_ source: Field, of other: borrowing Secrets, to target: Field) {
-    let length = min(other.count(source), target.capacity)
-    unsafe cs_copy(start(target), other.start(source), length)
-    setCount(target, length)
-  }
-
-  /// Whether two passcodes are the same, in constant time. The corresponding C function is `sodium_memcmp`.
-  public func areEqual(_ one: Field, _ two: Field) -> Bool {
-    guard count(one) == count(two) else { return false }
-    return unsafe sodium_memcmp(start(one), start(two), count(one)) == 0
-  }
-
-  /// Takes a typed answer into `line`; what is longer than it fits is cut (it can't be a passcode).
-  ///
-  /// - Precondition: NUL-terminated.
-  public mutating func takeLine(_ text: UnsafePointer<CChar>) {
-    let length = unsafe cs_length(text, Field.line.capacity)
-    // SAFETY: length is at most the field's capacity.
-    unsafe cs_copy(start(.line), text, length)
-    lineCount = length
-  }
-
-  /// Lends `line` as a C string; not where it filled the field (it may have been cut).
-  public mutating func lendLine(_ body: (UnsafePointer<CChar>) -> CInt) {
-    guard lineCount < Field.line.capacity else { return }
-    // SAFETY: the NUL goes behind the line, within the field.
-    unsafe start(.line)[lineCount] = 0
-    _ = unsafe start(.line).withMemoryRebound(to: CChar.self, capacity: lineCount + 1) { unsafe body($0) }
-  }
-
-  /// Wipes the field. The corresponding C function is `sodium_memzero`.
-  public mutating func wipe(_ field: Field) {
-    unsafe sodium_memzero(start(field), field.capacity)
-    setCount(field, 0)
-  }
+  /// `Length.hash` bytes; with what follows them, `capacity`, in which a keyed digest is put together.
+  let start: UnsafeMutablePointer<UInt8>
 }

@@ -6,6 +6,7 @@ public enum Stream: Int32, Sendable {
   case error = 2
 
   /// Writes it all; false when that failed (a closed pipe, a full disk).
+  @inline(never)
   @discardableResult
   public func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
@@ -73,9 +74,9 @@ public func inputIsReady(within milliseconds: Int32) -> Bool {
 
 /// What reading a line came to.
 public enum LineRead: Equatable, Sendable {
-  /// It is in the secrets' field `line`.
+  /// There is one.
   case line
-  /// There was more than fits; what came is wiped. Not a passcode, and not a password.
+  /// More than `TypedLine.longest` bytes; what came is wiped. Not a passcode, and not a password.
   case tooLong
   case endOfFile
   /// Ctrl-C, a closed window, a session that ends.
@@ -83,60 +84,55 @@ public enum LineRead: Equatable, Sendable {
   case failed(Errno)
 }
 
-extension Secrets {
+extension TypedLine {
   /// Reads one line from standard input, byte by byte: what follows belongs to somebody else. The newline is
   /// not part of it; a last line without one counts.
-  public mutating func readLineFromInput() -> LineRead {
-    wipe(.line)
-    var length = 0
-    while length < Field.line.capacity {
-      let place = unsafe start(.line) + length
-      // SAFETY: length is below the field's capacity.
+  public mutating func readFromInput() -> LineRead {
+    wipe()
+    for length in 0...TypedLine.longest {
+      let place = unsafe start + length
       let got: Int
       do throws(Errno) {
         got = try retrying { unsafe CSystem.read(0, place, 1) }
       } catch {
-        wipe(.line)
+        wipe()
         return .failed(error)
       }
       if got == 0 && length == 0 { return .endOfFile }
-      let isEnd = unsafe got == 0 || place.pointee == UInt8(ascii: "\n")
-      if isEnd {
-        setLineCount(length)
+      if unsafe got == 0 || place.pointee == UInt8(ascii: "\n") {
+        count = length
         return .line
       }
-      length += 1
     }
-    wipe(.line)
+    wipe()
     return .tooLong
   }
 
   /// Shows `prompt` on the person's terminal and reads one line that isn't shown. The terminal is as it was
   /// before in every case, also after Ctrl-C or Ctrl-Z.
-  public mutating func readLine(from terminal: borrowing Terminal, prompt: [UInt8]) -> LineRead {
-    wipe(.line)
+  public mutating func read(from terminal: borrowing Terminal, prompt: [UInt8]) -> LineRead {
+    wipe()
     var signal: Int32 = 0
-    let place = unsafe start(.line)
-    // SAFETY: the field has so many bytes.
+    let place = unsafe start
     let length = unsafe withCString(prompt) { text in
-      unsafe place.withMemoryRebound(to: CChar.self, capacity: Field.line.capacity) { line in
-        unsafe cs_read_hidden(terminal.file.raw, text, line, Field.line.capacity, &signal)
+      unsafe place.withMemoryRebound(to: CChar.self, capacity: TypedLine.longest) { line in
+        unsafe cs_read_hidden(terminal.file.raw, text, line, TypedLine.longest, &signal)
       }
     }
     switch length {
     case -1:
       let error = Errno.last
-      wipe(.line)
+      wipe()
       return error.code == EIO ? .interrupted : .failed(error)
     case -2: return .endOfFile
     case -3:
-      wipe(.line)
+      wipe()
       return .interrupted
-    case 0...Field.line.capacity:
-      setLineCount(length)
+    case 0...TypedLine.longest:
+      count = length
       return .line
     default:
-      wipe(.line)
+      wipe()
       return .tooLong
     }
   }

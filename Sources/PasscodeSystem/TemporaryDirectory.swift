@@ -8,7 +8,8 @@ public struct TemporaryDirectory: ~Copyable {
   public init?(prefix: StaticString) {
     var name = (literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]).map { CChar(bitPattern: $0) }
     guard unsafe mkdtemp(&name) != nil else { return nil }
-    path = name.dropLast().map { UInt8(bitPattern: $0) }
+    // SAFETY: the name ends in NUL.
+    path = unsafe bytes(name)
   }
 
   deinit {

@@ -107,33 +107,36 @@ struct Authentication {
   ) throws(Interruption) -> Ending {
     var login = login
     var wasTyped = false
-    let verdict = try login.run(&secrets) { secrets throws(Interruption) in
-      if let result = ask(user, door, &secrets) { throw Interruption(result: result) }
+    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Interruption) in
+      if let result = ask(user, door, &secrets.line, &passcode) { throw Interruption(result: result) }
       wasTyped = true
     }
     return Ending(verdict, wasTyped: wasTyped)
   }
 
-  /// The one prompt; what was typed goes into the secrets' field `code`.
+  /// The one prompt.
   ///
   /// - Returns: nil for a passcode; else what to answer.
-  private func ask(_ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets) -> PAMResult? {
-    defer { secrets.wipe(.line) }
-    if takeFirstPass(door, &secrets) { return nil }
+  private func ask(
+    _ user: Bytes, _ door: Options.Door, _ line: inout TypedLine, _ passcode: inout Passcode
+  ) -> PAMResult? {
+    defer { line.wipe() }
+    if takeFirstPass(door, &line, &passcode) { return nil }
     if door.useFirstPass { return .notAPasscode(door) }
-    guard pam.ask(prompt(door), &secrets) else { return .cancelled }
+    let prompted = pam.ask(prompt(door), &line)
+    if prompted == .cancelled { return .cancelled }
     guard case .named(let name) = pam.user(), name == user else {
-      pam.log(.notice, line("the user changed while the passcode was typed", user, door).text)
+      pam.log(.notice, logLine("the user changed while the passcode was typed", user, door).text)
       return .failed
     }
-    switch secrets.read(.line, { Answer($0) }) {
-    case .passcode:
-      secrets.copy(.line, to: .code)
-      return nil
+    // No module gets a part of an answer: the next one asks for itself.
+    if prompted == .tooLong { return .notAPasscode(door) }
+    switch passcode.take(line) {
+    case .passcode: return nil
     case .empty: return .notAPasscode(door)
     case .other:
-      // One field for both: the next module finds the password there, and doesn't ask again.
-      if door.either { pam.setToken(&secrets) }
+      // One prompt for both: the next module finds the password there, and doesn't ask again.
+      if door.either { pam.setToken(&line) }
       return .notAPasscode(door)
     }
   }
@@ -144,10 +147,11 @@ struct Authentication {
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
-  private func takeFirstPass(_ door: Options.Door, _ secrets: inout Secrets) -> Bool {
-    guard door.tryFirstPass || door.useFirstPass, pam.takeToken(&secrets) else { return false }
-    guard secrets.read(.line, { Answer($0) }) == .passcode else { return false }
-    secrets.copy(.line, to: .code)
+  private func takeFirstPass(
+    _ door: Options.Door, _ line: inout TypedLine, _ passcode: inout Passcode
+  ) -> Bool {
+    guard door.tryFirstPass || door.useFirstPass, pam.takeToken(&line), passcode.take(line) == .passcode
+    else { return false }
     pam.clearToken()
     return true
   }
@@ -177,7 +181,7 @@ struct Authentication {
   }
 
   private func log(_ verdict: Verdict, _ user: Bytes?, _ door: Options.Door) {
-    var line = line(verdict.event, user ?? [], door)
+    var line = logLine(verdict.event, user ?? [], door)
     switch verdict {
     case .wrong(.open(let left), let failures):
       line.add("failures", UInt64(failures))
@@ -205,7 +209,7 @@ struct Authentication {
     return true
   }
 
-  private func line(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+  private func logLine(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
     line.add("service", origin.service)

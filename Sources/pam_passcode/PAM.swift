@@ -58,33 +58,39 @@ internal import PasscodeSystem
     return unsafe .named(bytes(name))
   }
 
-  /// Asks once, without showing what is typed; the answer goes into the secrets' field `line`, and the
-  /// program's copy is wiped and freed.
-  ///
-  /// - Returns: false if the conversation failed, was cancelled, or gave no answer.
-  func ask(_ prompt: Bytes, _ secrets: inout Secrets) -> Bool {
-    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, prompt + [0]) else { return false }
-    defer { unsafe cpam_free_answer(answer) }
-    guard let text = unsafe answer.pointee.resp else { return false }
-    // SAFETY: the application allocated a NUL-terminated string, and gave it away (pam_conv(3)).
-    unsafe secrets.takeLine(text)
-    return true
+  /// What a prompt came to.
+  enum Prompted {
+    case typed
+    /// More than `TypedLine.longest` bytes; the line is empty.
+    case tooLong
+    /// The conversation failed, was cancelled, or gave no answer.
+    case cancelled
   }
 
-  /// Copies PAM_AUTHTOK, what an earlier module asked for, into the secrets' field `line`; false: there is none.
-  func takeToken(_ secrets: inout Secrets) -> Bool {
+  /// Asks once, without showing what is typed; the program's copy of the answer is wiped and freed.
+  func ask(_ prompt: Bytes, _ line: inout TypedLine) -> Prompted {
+    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, prompt + [0]) else {
+      return .cancelled
+    }
+    defer { unsafe cpam_free_answer(answer) }
+    guard let text = unsafe answer.pointee.resp else { return .cancelled }
+    // SAFETY: the application allocated a NUL-terminated string, and gave it away (pam_conv(3)).
+    return unsafe line.take(text) ? .typed : .tooLong
+  }
+
+  /// Copies PAM_AUTHTOK, what an earlier module asked for; false: there is none, or it is too long.
+  func takeToken(_ line: inout TypedLine) -> Bool {
     var value: UnsafeRawPointer?
     guard unsafe pam_get_item(handle, PAM_AUTHTOK, &value) == PAM_SUCCESS, let value = unsafe value else {
       return false
     }
     // SAFETY: PAM_AUTHTOK is a NUL-terminated string that libpam owns.
-    unsafe secrets.takeLine(value.assumingMemoryBound(to: CChar.self))
-    return true
+    return unsafe line.take(value.assumingMemoryBound(to: CChar.self))
   }
 
-  /// Leaves the secrets' field `line` as PAM_AUTHTOK for the next module.
-  func setToken(_ secrets: inout Secrets) {
-    unsafe secrets.lendLine { text in unsafe pam_set_item(handle, PAM_AUTHTOK, text) }
+  /// Leaves the line as PAM_AUTHTOK for the next module.
+  func setToken(_ line: inout TypedLine) {
+    unsafe line.lend { text in unsafe pam_set_item(handle, PAM_AUTHTOK, text) }
   }
 
   func clearToken() {

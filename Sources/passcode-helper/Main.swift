@@ -19,9 +19,11 @@ internal import PasscodeVault
 //     opened.                                                                         test_selfservice.py
 //  7  It ends: 30 s for a request and the password, 140 s for the rest.               test_helper_time.py
 //  8  After a look it waits 30 s for the attempt on the same account, and for nothing else. Meanwhile it has
-//     nothing open but the file of the next MUST, and holds no other lock and no secret.  test_helper_time.py
-//  9  At most 16 helpers of one caller wait so: each holds a `WaitingSlot`. Without one it answers the look, says
+//     nothing open but the file of the next two MUSTs, and holds no other lock and no secret.  test_helper_time.py
+//  9  At most 16 helpers of one caller wait so: each holds a `CallerSlot`. Without one it answers the look, says
 //     that it doesn't wait, and ends.                                              test_helper_waiting.py
+// 10  At most 128 helpers of one caller run, whatever they wait for; one more ends without reading its request.
+//                                                                                    test_helper_waiting.py
 
 @main
 struct Main {
@@ -42,6 +44,13 @@ struct Main {
     } catch {
       return false
     }
+    let slot = CallerSlot.take(.running, for: caller.real)
+    defer { withExtendedLifetime(slot) {} }
+    if slot.areAllTaken {
+      HelperService.reply(HelperReply(fault: tooMany).bytes)
+      HelperService.endReplies()
+      return true
+    }
     guard let sodium = Sodium() else { return false }
     var service = Service(caller, sodium)
     var kind: HelperReply.Kind
@@ -57,6 +66,10 @@ struct Main {
     } while kind == .open && HelperService.hasMore()
     HelperService.endReplies()
     return true
+  }
+
+  private static var tooMany: Fault {
+    Fault(.tooManyRequests, number: UInt64(CallerSlot.Purpose.running.limit))
   }
 
   private static func refusal(_ event: Text, _ caller: ProcessIdentity) -> Bytes {

@@ -14,15 +14,15 @@ struct PasswordProof {
     self.account = account
   }
 
-  /// - Parameter password: in the field `line`; it answers the first hidden question, and there must be no
-  ///   second one.
+  /// - Parameter password: answers the first hidden question, and there must be no second one; wiped afterwards.
   /// - Throws: as `PasswordService.check`.
-  func succeeds(_ password: consuming Secrets) throws(Fault) -> Bool {
+  func succeeds(_ password: inout Password) throws(Fault) -> Bool {
+    defer { password.line.wipe() }
     try PasswordService.check()
     let asked = Counter()
     let outcome = PAMClient.authenticate(
       service: Bytes(text: PasswordService.name), user: account.name, directory: PasswordService.folder,
-      password
+      &password.line
     ) { message, _, _ in
       guard message == .hidden else { return true }
       asked.count += 1

@@ -18,13 +18,13 @@ struct RequestHandler {
 
   func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
     switch operation {
-    case .look: return try look(&secrets)
-    case .verify: return reply(try attempt(&secrets).verdict)
+    case .look: return try look(&secrets.unsealed)
+    case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
     case .status: return HelperStatus(try vault.status(account)).reply
-    case .change: return try change(&secrets)
-    case .remove: return try remove(&secrets)
+    case .change: return try change(secrets.passcode, &secrets.change, &secrets.unsealed)
+    case .remove: return try remove(secrets.passcode, &secrets.unsealed)
     case .enroll:
-      let reply = try enroll(&secrets, by: .password)
+      let reply = try enroll(secrets.change, &secrets.unsealed, by: .password)
       // Who has proved the password needn't prove it again; where the mark can't be set, they must.
       if reply.kind == .done { try? LoginMark(account, .service).set() }
       return reply
@@ -34,31 +34,37 @@ struct RequestHandler {
     }
   }
 
-  private func look(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+  private func look(_ unsealed: inout Unsealed) throws(Fault) -> HelperReply {
     var login = try DirectLogin(vault, permit, service: service)
-    guard let refusal = login.look(&secrets) else { return HelperReply(.open) }
+    guard let refusal = login.look(&unsealed) else { return HelperReply(.open) }
     return HelperReply(verdict: refusal)
   }
 
-  /// One attempt with the passcode in `code`; and which credential it proved.
-  private func attempt(_ secrets: inout Secrets) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
+  /// One attempt; and which credential it proved.
+  private func attempt(
+    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
+  ) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
     var login = try DirectLogin(vault, permit, service: service)
-    let verdict = login.attempt(&secrets)
+    let verdict = login.attempt(passcode, &unsealed)
     return (verdict, login.provenMark)
   }
 
-  private func change(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
-    let (verdict, mark) = try attempt(&secrets)
+  private func change(
+    _ passcode: borrowing Passcode, _ change: inout PasscodeChange, _ unsealed: inout Unsealed
+  ) throws(Fault) -> HelperReply {
+    let (verdict, mark) = try attempt(passcode, &unsealed)
     guard verdict.isGranted, let mark else { return HelperReply(verdict: verdict) }
-    secrets.copy(.code, to: .old)
-    return try enroll(&secrets, by: .passcode(mark))
+    change.old.passcode.copy(passcode)
+    return try enroll(change, &unsealed, by: .passcode(mark))
   }
 
   /// By the passcode, where there is one; else the password was proven before.
-  private func remove(_ secrets: inout Secrets) throws(Fault) -> HelperReply {
+  private func remove(
+    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
+  ) throws(Fault) -> HelperReply {
     var proof = Authority.password
-    if secrets.count(.code) > 0 {
-      let (verdict, mark) = try attempt(&secrets)
+    if passcode.count > 0 {
+      let (verdict, mark) = try attempt(passcode, &unsealed)
       guard verdict.isGranted, let mark else { return HelperReply(verdict: verdict) }
       proof = .passcode(mark)
     }
@@ -70,11 +76,11 @@ struct RequestHandler {
     verdict.isGranted && service.isEmpty ? HelperReply(.granted) : HelperReply(verdict: verdict)
   }
 
-  private func enroll(_ secrets: inout Secrets, by authority: Authority) throws(Fault) -> HelperReply {
-    secrets.copy(.other, to: .code)
-    secrets.wipe(.other)
+  private func enroll(
+    _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority
+  ) throws(Fault) -> HelperReply {
     do throws(EnrolmentError) {
-      try vault.enroll(account, &secrets, by: authority)
+      try vault.enroll(account, change, &unsealed, by: authority)
       return HelperReply(.done, [1])
     } catch {
       switch error {

@@ -9,7 +9,7 @@ struct Service: ~Copyable {
   /// The account of the look before; by then this process is `_passcode`.
   private var looked: UInt32?
   /// From the reply to a look to the end of the process.
-  private var slot: WaitingSlot?
+  private var slot: CallerSlot?
 
   /// - Parameter caller: whose process this was when it started.
   init(_ caller: ProcessIdentity, _ sodium: Sodium) {
@@ -35,8 +35,9 @@ struct Service: ~Copyable {
 
   /// Asked before the reply: a caller that was told of a waiting helper sends its attempt there.
   private mutating func mayWait() -> Bool {
-    slot = WaitingSlot.take(for: caller.real)
-    return slot != nil
+    guard case .taken(let slot) = CallerSlot.take(.waiting, for: caller.real) else { return false }
+    self.slot = consume slot
+    return true
   }
 
   private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
@@ -48,9 +49,9 @@ struct Service: ~Copyable {
     let account = try account(request.head.uid)
     let configuration = try Configuration.loadForService(
       isSecondFactor: request.head.conditions.isSecondFactor)
-    if let password = request.takePassword() {
+    if request.head.lengths.password > 0 {
       guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
-      guard try PasswordProof(account).succeeds(password) else {
+      guard try PasswordProof(account).succeeds(&request.secrets.password) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }
@@ -112,6 +113,7 @@ struct Service: ~Copyable {
     return line
   }
 
+  @inline(never)
   private func log(_ line: LogLine, cause: Bytes? = nil) {
     var line = line
     line.add("by_uid", UInt64(caller.real))

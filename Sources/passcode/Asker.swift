@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
 /// Where secrets come from: a terminal that doesn't show them, standard input, or a script (`try --demo`).
 enum Asker {
@@ -22,19 +23,16 @@ enum Asker {
     }
   }
 
-  /// Asks, and leaves the answer in the secrets' field `line`.
-  func ask(_ question: Text, _ secrets: inout Secrets) -> LineRead {
+  /// Asks for a line.
+  func ask(_ question: Text, _ line: inout TypedLine) -> LineRead {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else { return .failed(.noTerminal) }
-      return secrets.readLine(from: terminal, prompt: question.bytes)
-    case .input: return secrets.readLineFromInput()
+      return line.read(from: terminal, prompt: question.bytes)
+    case .input: return line.readFromInput()
     case .script(let script):
       guard let answer = script.next() else { return .endOfFile }
-      secrets.write(.line) { line in
-        for index in answer.indices where index < line.count { line[index] = answer[index] }
-        return answer.count
-      }
+      guard line.take(answer) else { return .tooLong }
       Stream.output.write("    \(question)\(answer)\n")
       return .line
     }
@@ -57,23 +55,23 @@ enum Asker {
 }
 
 extension Asker {
-  /// Asks for one passcode into the field `code`.
+  /// Asks for one passcode.
   ///
-  /// - Returns: what was typed; only `.passcode` is in the field.
-  func askPasscode(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Answer {
-    secrets.wipe(.code)
-    guard try askLine(question, &secrets) else { return .other }
-    let answer = secrets.read(.line) { Answer($0) }
-    if answer == .passcode { secrets.copy(.line, to: .code) }
-    secrets.wipe(.line)
-    return answer
+  /// - Parameter line: is wiped afterwards.
+  /// - Returns: what was typed; there is a passcode only if it was one.
+  func askPasscode(
+    _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode
+  ) throws(Failure) -> Answer {
+    passcode.wipe()
+    defer { line.wipe() }
+    return try askLine(question, &line) ? passcode.take(line) : .other
   }
 
-  /// Asks for a line into the field `line`.
+  /// Asks for a line.
   ///
-  /// - Returns: false if there was more than fits.
-  func askLine(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Bool {
-    switch ask(question.text, &secrets) {
+  /// - Returns: false if it was too long; it is empty then.
+  func askLine(_ question: Question, _ line: inout TypedLine) throws(Failure) -> Bool {
+    switch ask(question.text, &line) {
     case .line: return true
     case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled

@@ -5,7 +5,7 @@ internal import PasscodeVault
 /// An account's passcode, for those who reach the store: root anyone's, a person with a store of their own the own
 /// one. Each command asks what it must, calls one function of the Vault, and says how it went.
 final class Direct {
-  var session: Session
+  let session: Session
   let vault: Vault
   let account: Account
 
@@ -22,10 +22,10 @@ final class Direct {
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()
-    let new = try NewPasscode(session, vault, account)
-    try new.choose(&secrets)
-    try store(&secrets, by: .direct, .enrolled)
-    return try new.announce(secrets)
+    let new = try PasscodeChoice(session, vault, account)
+    try new.choose(&secrets.line, &secrets.change)
+    try store(secrets.change, &secrets.unsealed, by: .direct, .enrolled)
+    return try new.announce(secrets.change.new)
   }
 
   func change() throws(Failure) -> ExitStatus {
@@ -39,17 +39,19 @@ final class Direct {
       let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
       guard verdict.isGranted, let mark else { return tell(verdict) }
       authority = .passcode(mark)
-      secrets.copy(.code, to: .old)
+      secrets.change.old.passcode.copy(secrets.passcode)
     }
-    try NewPasscode(session, vault, account).choose(&secrets)
-    try store(&secrets, by: authority, .changed)
+    try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
+    try store(secrets.change, &secrets.unsealed, by: authority, .changed)
     session.say(.changed, account)
     return .done
   }
 
-  private func store(_ secrets: inout Secrets, by authority: Authority, _ act: Act) throws(Failure) {
+  private func store(
+    _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority, _ act: Act
+  ) throws(Failure) {
     do throws(EnrolmentError) {
-      try vault.enroll(account, &secrets, by: authority, then: noting(act))
+      try vault.enroll(account, change, &unsealed, by: authority, then: noting(act))
     } catch {
       throw Failure(error)
     }
@@ -94,7 +96,7 @@ final class Direct {
   }
 }
 
-/// One attempt, the question included; what is typed is left in the field `code`.
+/// One attempt, the question included.
 ///
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
 func verify(

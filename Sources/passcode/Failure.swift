@@ -10,7 +10,7 @@ enum Failure: Error {
   /// It was refused when it was set, though not when it was chosen.
   case refused(Choice.Refusal)
   case policyChanged
-  case badChoice(NewPasscode.Problem)
+  case badChoice(PasscodeChoice.Problem)
   case noneChosen
   case lengthNotAllowed(Int)
   case noAttempt

@@ -29,7 +29,7 @@ enum Invocation {
     let parsed = try arguments()
     var command: Command?
     if let word = parsed.operands.first { command = try Command.named(word) }
-    var session = Session(operands: Array(parsed.operands.dropFirst()))
+    let session = Session(operands: Array(parsed.operands.dropFirst()))
     for (index, value) in parsed.options {
       let option = Command.Option.allCases[index]
       if let command {

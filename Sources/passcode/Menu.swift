@@ -4,9 +4,9 @@ internal import PasscodeVault
 
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
-  let (status, policy, isClosed) = try ownStatus(session)
+  let (status, configuration, isClosed) = try ownStatus(session)
   let choices = MenuChoice.list(status, isClosed: isClosed)
-  Stream.output.write(status.words(policy.store))
+  Stream.output.write(status.words(configuration.options.policy.store))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
     for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title.text)\n") }
     return .done
@@ -43,23 +43,22 @@ struct MenuChoice {
   }
 }
 
-/// And the policy, and whether that closes self-service.
-private func ownStatus(_ session: Session) throws(Failure) -> (Status, Options.Policy, Bool) {
+/// And the configuration, and whether that closes self-service.
+private func ownStatus(_ session: Session) throws(Failure) -> (Status, Configuration, Bool) {
   if let own = try SelfService(session) {
-    let policy = own.configuration.options.policy
-    return (try own.status(), policy, policy.selfEnroll == .no)
+    return (try own.status(), own.configuration, own.configuration.options.policy.selfEnroll == .no)
   }
   let vault = try session.vault()
   let account = try session.account()
   let status = try reporting { () throws(Fault) in try vault.status(account) }
-  return (status, vault.configuration.options.policy, false)
+  return (status, vault.configuration, false)
 }
 
 /// nil: nothing that can be chosen.
 private func readChoice(_ count: Int) throws(Failure) -> Int? {
   var secrets = try newSecrets()
-  guard secrets.readLineFromInput() == .line else { return nil }
-  let line = secrets.read(.line) { text in text.indices.map { text[$0] } }
+  guard secrets.line.readFromInput() == .line else { return nil }
+  let line = secrets.line.read { Bytes($0) }
   guard let number = decimal(line[...]), (1...UInt64(count)).contains(number) else { return nil }
   return Int(number) - 1
 }

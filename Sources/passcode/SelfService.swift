@@ -32,13 +32,14 @@ final class SelfService {
   func enroll() throws(Failure) -> ExitStatus {
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
-    let password = try askPassword()
-    let new = try NewPasscode(session, vault(), account)
-    try new.choose(&secrets)
-    var request = try makeRequest(secrets)
-    request.copy(.line, of: password, to: .line)
-    try done(ask(.enroll, request))
-    return try new.announce(secrets)
+    try askPassword(.password, &secrets.password)
+    let new = try PasscodeChoice(session, vault(), account)
+    try new.choose(&secrets.line, &secrets.change)
+    try done(
+      reporting { () throws(Fault) in
+        try Helper.enroll(account.uid, secrets.change.new, by: secrets.password)
+      })
+    return try new.announce(secrets.change.new)
   }
 
   func change() throws(Failure) -> ExitStatus {
@@ -47,10 +48,10 @@ final class SelfService {
     var secrets = try newSecrets()
     let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else { return tell(verdict) }
-    secrets.copy(.code, to: .old)
-    try NewPasscode(session, vault(), account).choose(&secrets)
-    let request = try makeRequest(secrets)
-    return try finish(ask(.change, request), .changed)
+    secrets.change.old.passcode.copy(secrets.passcode)
+    try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
+    let reply = try reporting { () throws(Fault) in try Helper.change(account.uid, secrets.change) }
+    return try finish(reply, .changed)
   }
 
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
@@ -64,19 +65,21 @@ final class SelfService {
       takesPasscode ? (takesPassword ? .passcodeOrPassword : .passcode) : .password
     guard takesPasscode || takesPassword else { throw .selfServiceClosed }
     var secrets = try newSecrets()
-    try askLine(question, &secrets)
-    if takesPasscode, secrets.read(.line, { Answer($0) }) == .passcode {
-      secrets.copy(.line, to: .code)
-      secrets.wipe(.line)
-    } else if !takesPassword {
-      throw .noAttempt
+    try askPassword(question, &secrets.password)
+    let isPasscode = takesPasscode && secrets.passcode.take(secrets.password.line) == .passcode
+    guard isPasscode || takesPassword else { throw .noAttempt }
+    let reply = try reporting { () throws(Fault) in
+      if isPasscode { return try Helper.remove(account.uid, by: secrets.passcode) }
+      return try Helper.remove(account.uid, by: secrets.password)
     }
-    return try finish(ask(.remove, secrets), .removed)
+    return try finish(reply, .removed)
   }
 
   func unlock() throws(Failure) -> ExitStatus {
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
-    let reply = try ask(.unlock, try askPassword())
+    var secrets = try newSecrets()
+    try askPassword(.password, &secrets.password)
+    let reply = try reporting { () throws(Fault) in try Helper.unlock(account.uid, by: secrets.password) }
     try done(reply)
     session.sayUnlocked(reply.number(0) == 1, account)
     return .done
@@ -96,7 +99,7 @@ final class SelfService {
   // MARK: Questions to the helper
 
   func status() throws(Failure) -> Status {
-    let reply = try ask(.status, try newSecrets())
+    let reply = try reporting { () throws(Fault) in try Helper.status(of: account.uid) }
     if let report = HelperStatus(reply) { return Status(account, report) }
     throw failure(reply)
   }
@@ -111,16 +114,11 @@ final class SelfService {
     return status
   }
 
-  /// One attempt, the question included; the passcode stays in `code`.
+  /// One attempt, the question included.
   private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
     var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
     return try session.run(&login, question, &secrets)
-  }
-
-  private func ask(_ operation: HelperOperation, _ secrets: borrowing Secrets) throws(Failure) -> HelperReply
-  {
-    do throws(Fault) { return try Helper.ask(operation, account.uid, secrets) } catch { throw .fault(error) }
   }
 
   /// Says that it was done, or what the attempt came to that was to prove it.
@@ -153,26 +151,11 @@ final class SelfService {
 
   // MARK: Secrets
 
-  /// In the field `line`.
-  private func askPassword() throws(Failure) -> Secrets {
-    var secrets = try newSecrets()
-    try askLine(.password, &secrets)
-    return secrets
-  }
-
-  private func askLine(_ question: Question, _ secrets: inout Secrets) throws(Failure) {
-    guard try session.asker.askLine(question, &secrets) else {
+  private func askPassword(_ question: Question, _ password: inout Password) throws(Failure) {
+    guard try session.asker.askLine(question, &password.line) else {
       throw .longPassword
     }
-    if secrets.count(.line) == 0 { throw .cancelled }
-  }
-
-  /// What goes to the helper with a new passcode, which is in the field `code`; in `old` may be the one it replaces.
-  private func makeRequest(_ secrets: borrowing Secrets) throws(Failure) -> Secrets {
-    var request = try newSecrets()
-    request.copy(.old, of: secrets, to: .code)
-    request.copy(.code, of: secrets, to: .other)
-    return request
+    if password.line.count == 0 { throw .cancelled }
   }
 
   /// For its policy only: this process can't reach the store.

@@ -15,12 +15,12 @@ extension Session {
     return permit
   }
 
-  /// One attempt, the question included; what is typed is left in the secrets' field `code`.
+  /// One attempt, the question included.
   func run<Way: Login & ~Copyable>(
     _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
-    let verdict = try login.run(&secrets) { secrets throws(Failure) in
-      guard try asker.askPasscode(question, &secrets) == .passcode else { throw .noAttempt }
+    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Failure) in
+      guard try asker.askPasscode(question, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
     }
     sayEarlierFailures(verdict)
     return verdict

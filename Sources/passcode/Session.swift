@@ -3,7 +3,7 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// One run of the tool: who asks for what, with which options.
-struct Session {
+final class Session {
   var operands: [Bytes]
   var configurationPath: Bytes?
   /// Where passcodes come from.
@@ -24,7 +24,7 @@ struct Session {
     self.operands = operands
   }
 
-  mutating func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
+  func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
     switch option {
     case .conf:
       guard isPlainPath(value[...]) else { throw .confPath }

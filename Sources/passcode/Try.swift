@@ -57,11 +57,10 @@ struct TryBed {
   }
 
   init(_ session: Session, _ directory: Bytes) throws(Failure) {
-    var trial = session
-    trial.configurationPath = Text("\(directory)/passcode.conf").bytes
-    trial.isTrial = true
+    session.configurationPath = Text("\(directory)/passcode.conf").bytes
+    session.isTrial = true
     self.directory = directory
-    direct = try Direct(trial)
+    direct = try Direct(session)
     let vault = vault
     try reporting { () throws(Fault) in _ = try vault.createKey() }
   }
@@ -93,16 +92,16 @@ struct TryBed {
     _ asker: Asker, _ check: ((PAMClient.Outcome, LoginRecord) -> Bool)? = nil
   ) throws(Failure) -> Bool {
     let status = inNewProcess(shielded: .whileItRuns) {
-      guard let sodium = Sodium(), let secrets = Secrets(sodium) else { return 1 }
+      guard let sodium = Sodium(), var secrets = Secrets(sodium) else { return 1 }
       let record = LoginRecord()
       let outcome = PAMClient.authenticate(
-        service: TryBed.service, user: account.name, directory: directory, secrets
+        service: TryBed.service, user: account.name, directory: directory, &secrets.line
       ) {
-        message, text, secrets in
+        message, text, line in
         switch message {
         case .hidden:
           record.questions += 1
-          return asker.ask(Text(text), &secrets) == .line
+          return asker.ask(Text(text), &line) == .line
         case .information, .error:
           record.notices.append(text)
           Stream.output.write("    \(text)\n")

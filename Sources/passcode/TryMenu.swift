@@ -62,8 +62,8 @@ struct TryMenu {
   /// nil: end of input.
   private func readKey() throws(Failure) -> Bytes? {
     var secrets = try newSecrets()
-    switch secrets.readLineFromInput() {
-    case .line: return secrets.read(.line) { line in line.indices.map { line[$0] } }
+    switch secrets.line.readFromInput() {
+    case .line: return secrets.line.read { Bytes($0) }
     case .tooLong: return []
     case .endOfFile, .interrupted, .failed: return nil
     }

@@ -19,7 +19,8 @@ from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
     for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):

@@ -8,6 +8,8 @@ import pytest
 import bench
 from cost import in_child
 
+pytestmark = pytest.mark.alone
+
 
 def show(capsys, name, ours, other, bar):
     ratio = ours / other

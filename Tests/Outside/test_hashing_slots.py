@@ -21,6 +21,8 @@ from process import wait_for
 from scenario import RIGHT, WRONG
 from tally import attack
 
+pytestmark = pytest.mark.alone
+
 CROWD = 500
 HEAVY = {"memlimit": "256M", "opslimit": "8"}
 QUICK = {"memlimit": "64K", "opslimit": "1"}

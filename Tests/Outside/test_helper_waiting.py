@@ -18,13 +18,13 @@ import pytest
 
 from bed import become, person, uid
 from process import children, wait_for
-from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, request, verify
+from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, fault, request, verify
 from machine import HELPER, RUN
 from scenario import RIGHT, WRONG
 
 MOST = 16
 FILE = RUN / "waiting"
-pytestmark = pytest.mark.usefixtures("own")
+pytestmark = [pytest.mark.usefixtures("own"), pytest.mark.alone]
 
 
 class Look:
@@ -128,13 +128,62 @@ def test_where_the_slots_are(look):
     for flags in (os.O_RDONLY, os.O_WRONLY):
         assert as_alice(lambda flags=flags: os.open(FILE, flags)) == 13
     start = uid("alice") * MOST
+    run = (1 << 40) + uid("alice") * ALL
+    assert locked_bytes() == [*range(start, start + MOST), *range(run, run + MOST)]
+    assert all(one.waits() for one in waiting)
+
+
+def locked_bytes():
+    """The bytes of the file that helpers have locked; each lock is of one byte."""
     locks = re.findall(
-        rf"OFDLCK +ADVISORY +WRITE -?\d+ \S+:{status.st_ino} (\d+) (\d+)$",
+        rf"OFDLCK +ADVISORY +WRITE -?\d+ \S+:{FILE.stat().st_ino} (\d+) (\d+)$",
         pathlib.Path("/proc/locks").read_text(), re.MULTILINE,
     )  # fmt: skip
-    assert sorted(map(int, [first for first, _ in locks])) == [*range(start, start + MOST)]
     assert all(first == last for first, last in locks)
-    assert all(one.waits() for one in waiting)
+    return sorted(int(first) for first, _ in locks)
+
+
+# MARK: Helpers that don't wait for an attempt
+
+ALL = 128
+TOO_MANY = fault("tooManyRequests", number=ALL)
+
+
+def silent(user="alice"):
+    """A helper that was sent nothing."""
+    one = Look.__new__(Look)
+    one.ours, theirs = socket.socketpair()
+    one.process = subprocess.Popen([HELPER], stdin=theirs, cwd="/", env={}, **person(user))
+    theirs.close()
+    one.ours.settimeout(60)
+    return one
+
+
+def running(user):
+    """How many bytes of the file are locked for helpers of this person that run."""
+    start = (1 << 40) + uid(user) * ALL
+    return sum(start <= first < start + ALL for first in locked_bytes())
+
+
+def test_at_most_128_helpers_of_one_caller_run(own, look):
+    """They need not send anything: without the limit each would wait 30 s for its request."""
+    alices = [silent() for _ in range(ALL)]
+    try:
+        wait_for(lambda: running("alice") == ALL)
+        for _ in range(3):
+            refused = silent()
+            assert TOO_MANY in refused.ours.recv(4096)
+            assert refused.ours.recv(1) == b"" and refused.process.wait(5) == 0
+        answer = own.authenticate("alice", RIGHT, prepare=become("alice"))
+        assert answer.result == "AUTHINFO_UNAVAIL" and any(TOO_MANY.decode() in line.message for line in own.module_log())
+        assert look("bob").kind() == OPEN
+        alices.pop().end()
+        wait_for(lambda: running("alice") < ALL)
+        assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "SUCCESS"
+    finally:
+        for one in alices:
+            one.end()
+    wait_for(lambda: running("alice") == 0)
 
 
 # MARK: Where there is no sound file

@@ -11,9 +11,11 @@ import forge
 import host
 import pam
 from bed import SERVICE, person
-from process import wait_for
+from process import children, wait_for
 from helper import look
-from scenario import RIGHT
+from scenario import NEW, RIGHT
+from terminal import Terminal
+from tool import DONE
 
 SIX = ["830517", "295064", "718342"]  # long enough to be nowhere else; that is looked at first
 
@@ -133,6 +135,19 @@ def test_while_a_program_of_roots_prompts_it_has_neither_key_nor_credential(alic
         assert running.wait().result == "SUCCESS"
         for number in (asked, ask, answered, answer):
             os.close(number)
+
+
+def test_while_the_tool_asks_for_a_new_passcode_it_has_neither_key_nor_credential(alice):
+    """It has just verified the old one."""
+    terminal = Terminal(alice, "change", "alice")
+    terminal.type(RIGHT + "\r")
+    terminal.child.expect(r"New passcode.*: $")
+    [tool] = children(terminal.child.pid)
+    assert not found(tool, *sealed_secrets(alice))
+    for _ in range(2):
+        terminal.child.send(NEW + "\r")
+        terminal.child.expect(r"again: $|changed")
+    assert terminal.ends()[0] == DONE
 
 
 def test_between_look_and_attempt_the_helper_has_neither_key_nor_credential(machine):

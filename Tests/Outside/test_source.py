@@ -42,6 +42,16 @@ def test_dependencies_point_down_only():
             assert imported <= allowed, (room, name)
 
 
+def test_secrets_stay_in_their_arena_and_libraries_take_only_parts():
+    """The compiler lets nobody copy or move a part, but swap it with another arena's."""
+    for room in rooms():
+        for name, text in code(room).items():
+            assert "swap(" not in text, (room, name)
+    for room in IMPORTS.keys() - {"PasscodeSystem"}:
+        for name, text in code(room).items():
+            assert not re.search(r": (inout|borrowing|consuming) Secrets\b", text), (room, name)
+
+
 def test_no_traps_on_purpose_and_no_package_dependency():
     for room in rooms():
         for name, text in code(room).items():

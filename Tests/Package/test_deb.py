@@ -91,8 +91,7 @@ def test_size(deb, content):
     print(
         f"installed: {size} KiB, of these {sum((content / name).stat().st_size for name in PROGRAMS)} bytes of programs"
     )
-    # The bar is 512 KiB, and isn't met yet: this keeps the package from growing until it is.
-    assert size <= 560
+    assert size <= 512
 
 
 def test_depends_on_nothing_unusual(deb):

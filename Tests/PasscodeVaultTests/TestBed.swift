@@ -89,8 +89,9 @@ final class TestBed {
 
   func enroll(_ code: String, by authority: Authority = .direct) throws {
     var secrets = try secrets()
-    fill(&secrets, code)
-    try vault.enroll(account, &secrets, by: authority)
+    #expect(secrets.line.take(Bytes(text: code)) == true)
+    #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
+    try vault.enroll(account, secrets.change, &secrets.unsealed, by: authority)
   }
 
   /// Comes to the passcode in the way that the words say; root is whoever reaches the store directly.
@@ -127,10 +128,11 @@ final class TestBed {
 
   func attempt(_ code: String) throws -> Verdict {
     var secrets = try secrets()
-    fill(&secrets, code)
+    #expect(secrets.line.take(Bytes(text: code)) == true)
+    #expect(secrets.passcode.take(secrets.line) == .passcode)
     do {
       var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
-      return login.attempt(&secrets)
+      return login.attempt(secrets.passcode, &secrets.unsealed)
     } catch let fault as Fault {
       return .unavailable(fault)
     }
@@ -139,7 +141,7 @@ final class TestBed {
   func look() throws -> Verdict? {
     var secrets = try secrets()
     var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
-    return login.look(&secrets)
+    return login.look(&secrets.unsealed)
   }
 
   /// So many wrong passcodes, each another one.
@@ -169,17 +171,6 @@ final class TestBed {
   private func secrets() throws -> Secrets {
     guard let secrets = Secrets(sodium) else { throw POSIXError(.ENOMEM) }
     return secrets
-  }
-
-  private func fill(_ secrets: inout Secrets, _ code: String) {
-    secrets.write(.code) { field in
-      var count = 0
-      for byte in code.utf8 {
-        field[count] = byte
-        count += 1
-      }
-      return count
-    }
   }
 
   // MARK: What lies on the disk

@@ -5,6 +5,7 @@ import dataclasses
 import fcntl
 import os
 import pathlib
+import re
 import socket
 import struct
 import subprocess
@@ -33,6 +34,13 @@ class Reply:
     def refuses(self, number):
         """A number, and no word."""
         return (self.kind, self.numbers, self.text) == (REFUSED, (number, 0, 0, 0, 0), b"")
+
+
+def fault(reason, path="", name="", *, error=0, number=0):
+    """The text of an `unavailable` (HelperMessage+Fault.swift)."""
+    reasons = (pathlib.Path(__file__).parents[2] / "Sources/PasscodePolicy/Fault/Fault.swift").read_text()
+    code = int(re.search(rf"    case {reason} = (\d+)\n", reasons)[1])
+    return (struct.pack("<BBHQ", code, len(path), error, number).hex() + path + name).encode()
 
 
 def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):

@@ -95,9 +95,10 @@ void cs_keep_service(uid_t uid);
 /* Processors that this process may use, and bytes of memory that the machine has; 0 where unknown. */
 int cs_processors(void);
 uint64_t cs_all_memory(void);
-/* Blocks every signal that can be blocked, for this thread. */
-void cs_block_signals(sigset_t *before);
-void cs_restore_signals(const sigset_t *before);
+/* Blocks every signal that can be blocked, for this thread. Returns what was blocked before: Linux has 64 signals, and
+   of glibc's 128 bytes the others are never used. */
+uint64_t cs_block_signals(void);
+void cs_restore_signals(uint64_t mask);
 
 /* Removes a directory and all in it, following no link and crossing no mount. */
 void cs_remove_tree(const char *path);

@@ -112,34 +112,36 @@ public final class Fault: Error, Sendable {
     case noServiceAccount = 45
     case helperPrivilege = 46
     case helperForRoot = 47
+    /// (number: as many as one caller may have at a time; no path)
+    case tooManyRequests = 48
 
     // What only setting a passcode, or the key, can come to.
     /// (name)
-    case nameTooLong = 48
-    case vanishedRecord = 49
-    case changedMeanwhile = 50
+    case nameTooLong = 49
+    case vanishedRecord = 50
+    case changedMeanwhile = 51
     /// (number: KiB)
-    case noMemoryToHash = 51
+    case noMemoryToHash = 52
     /// (path)
-    case keyExists = 52
+    case keyExists = 53
     /// (path; number: passcodes)
-    case keyNeeded = 53
+    case keyNeeded = 54
     /// (path; number: passcodes)
-    case keyOpensNone = 54
+    case keyOpensNone = 55
     /// (path)
-    case keyNotReadable = 55
+    case keyNotReadable = 56
 
     // Notes: for the log only. (name and number: the account and its uid)
     /// One copy of the record can't be read.
-    case damagedCopy = 56
+    case damagedCopy = 57
     /// The record was made for an account of another name.
-    case otherName = 57
+    case otherName = 58
     /// A right passcode, whose attempt still counts. (error)
-    case notReset = 58
+    case notReset = 59
     /// The file of the hashing slots can't be used. (path; error)
-    case noSlots = 59
+    case noSlots = 60
     /// Nobody who holds a hashing slot moves.
-    case stuckSlots = 60
+    case stuckSlots = 61
   }
 }
 

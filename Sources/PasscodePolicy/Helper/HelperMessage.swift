@@ -38,7 +38,7 @@
 /// - Secrets aren't part of the head: they go from guarded memory to guarded memory, and are in no Array.
 public struct HelperRequest: Equatable, Sendable {
   public static let headLength = 10
-  /// Bytes; as many as `Secrets` has room for.
+  /// Bytes; as many as a `TypedLine` has room for.
   public static let longestPassword = 512
 
   /// Bytes of each secret that follows the head, in this order.
@@ -194,7 +194,9 @@ public struct HelperReply: Equatable, Sendable {
 
   /// As it is sent.
   public let bytes: Bytes
+  @inline(never)
   public var kind: Kind { Kind(rawValue: bytes[1]) ?? .unavailable }
+  @inline(never)
   public var text: Bytes { Bytes(bytes[kind.textOffset...]) }
 
   /// - Precondition: one that the kind has, or below 5.
@@ -210,7 +212,7 @@ public struct HelperReply: Equatable, Sendable {
     for index in 0..<max(HelperReply.numbers, kind.numbers) {
       bytes += littleEndian(index < numbers.count ? numbers[index] : 0, 8)
     }
-    for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte) }
+    for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte: byte) }
     self.bytes = bytes
   }
 

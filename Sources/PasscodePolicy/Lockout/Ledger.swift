@@ -63,7 +63,7 @@ public struct BootID: Equatable, Sendable {
       let byte = text[text.startIndex + index]
       let isDash = index == 8 || index == 13 || index == 18 || index == 23
       if isDash != (byte == UInt8(ascii: "-")) { return nil }
-      if !isDash { digits.append(byte) }
+      if !isDash { digits.append(byte: byte) }
     }
     self.init(hexadecimal: digits[...])
     if self == .none { return nil }

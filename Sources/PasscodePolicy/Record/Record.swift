@@ -18,25 +18,58 @@ public struct Record: Equatable, Sendable {
   }
 
   /// Counts the writes; the valid copy with the higher one is the record.
-  public var generation: UInt64
-  public let uid: UInt32
+  public var generation: UInt64 {
+    get { box.fields.generation }
+    set { change { $0.generation = newValue } }
+  }
+  public var uid: UInt32 { box.fields.uid }
   /// The account's name when this record was made or last enrolled; 1 to 255 bytes, no control characters.
-  public var name: Bytes
-  public var state: State
+  public var name: Bytes {
+    get { box.fields.name }
+    set { change { $0.name = newValue } }
+  }
+  public var state: State {
+    get { box.fields.state }
+    set { change { $0.state = newValue } }
+  }
   /// Disabled by an administrator; survives removal and enrolment.
-  public var disabled: Bool
+  public var disabled: Bool {
+    get { box.fields.disabled }
+    set { change { $0.disabled = newValue } }
+  }
   /// Who set the passcode, kept when its owner changes it by the old one.
-  public var enrolledBy: Proof
+  public var enrolledBy: Proof {
+    get { box.fields.enrolledBy }
+    set { change { $0.enrolledBy = newValue } }
+  }
   /// Who unlocked it last since it was set.
-  public var unlockedBy: Proof
+  public var unlockedBy: Proof {
+    get { box.fields.unlockedBy }
+    set { change { $0.unlockedBy = newValue } }
+  }
   /// It opens nothing until it is changed.
-  public var mustChange: Bool
-  public var ledger: Ledger
+  public var mustChange: Bool {
+    get { box.fields.mustChange }
+    set { change { $0.mustChange = newValue } }
+  }
+  public var ledger: Ledger {
+    get { box.fields.ledger }
+    set { change { $0.ledger = newValue } }
+  }
   /// The PAM service of the last failure, as `serviceName` makes it; for people.
-  public var failureService: Bytes
-  public var times: Times
+  public var failureService: Bytes {
+    get { box.fields.failureService }
+    set { change { $0.failureService = newValue } }
+  }
+  public var times: Times {
+    get { box.fields.times }
+    set { change { $0.times = newValue } }
+  }
   /// In a store that several machines share: which charge is the last one; else empty.
-  public var attemptID: Bytes
+  public var attemptID: Bytes {
+    get { box.fields.attemptID }
+    set { change { $0.attemptID = newValue } }
+  }
 
   /// Seconds since 1970 by the wall clock, 0: never.
   public struct Times: Equatable, Sendable {
@@ -50,20 +83,54 @@ public struct Record: Equatable, Sendable {
     public init() {}
   }
 
+  /// The values lie on the heap, and copies of a record share them: programs that copied 128 bytes at each step were
+  /// 10 kB larger. A box never changes; a record that is changed gets a new one.
+  struct Fields: Equatable, Sendable {
+    var generation: UInt64
+    let uid: UInt32
+    var name: Bytes
+    var state = State.removed
+    var disabled = false
+    var enrolledBy = Proof.unknown
+    var unlockedBy = Proof.nobody
+    var mustChange = false
+    var ledger = Ledger.clear
+    var failureService = Bytes()
+    var times = Times()
+    var attemptID = Bytes()
+  }
+
+  private final class Box: Sendable {
+    let fields: Fields
+
+    @inline(never)
+    init(_ fields: Fields) {
+      self.fields = fields
+    }
+  }
+
+  private var box: Box
+
+  @inline(never)
+  init(_ fields: Fields) {
+    box = Box(fields)
+  }
+
+  @inline(never)
+  private mutating func change(_ change: (inout Fields) -> Void) {
+    var fields = box.fields
+    change(&fields)
+    box = Box(fields)
+  }
+
+  public static func == (one: Record, two: Record) -> Bool {
+    one.box.fields == two.box.fields
+  }
+
   /// A record without a passcode, of the given generation.
+  @inline(never)
   public init(uid: UInt32, name: Bytes, generation: UInt64) {
-    self.generation = generation
-    self.uid = uid
-    self.name = name
-    state = .removed
-    disabled = false
-    enrolledBy = .unknown
-    unlockedBy = .nobody
-    mustChange = false
-    ledger = .clear
-    failureService = []
-    times = Times()
-    attemptID = []
+    self.init(Fields(generation: generation, uid: uid, name: name))
   }
 
   /// Only an administrator had a hand in it: what `second_factor` asks for.
@@ -72,13 +139,17 @@ public struct Record: Equatable, Sendable {
   }
 
   /// A name that a record can keep: 1 to 255 bytes, none of them a control character.
-  public static func canKeep(name: some Collection<UInt8>) -> Bool {
+  @inline(never)
+  public static func canKeep(name: Bytes) -> Bool {
     (1...255).contains(name.count) && name.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
   }
 
   /// What is kept of a PAM service's name, which may come from anybody: its first 32 letters, digits and `-_.@+`.
-  public static func serviceName(_ name: some Collection<UInt8>) -> Bytes {
-    Bytes(name.lazy.filter(isServiceByte).prefix(longestService))
+  @inline(never)
+  public static func serviceName(_ name: Bytes) -> Bytes {
+    var kept = Bytes()
+    for byte in name where isServiceByte(byte) && kept.count < longestService { kept.append(byte: byte) }
+    return kept
   }
 
   private static func isServiceByte(_ byte: UInt8) -> Bool {

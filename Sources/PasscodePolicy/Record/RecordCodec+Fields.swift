@@ -38,9 +38,9 @@ extension Bytes {
   @inline(never)
   mutating func append(line name: String, _ value: Bytes) {
     append(text: name)
-    append(UInt8(ascii: "="))
+    append(byte: UInt8(ascii: "="))
     append(contentsOf: value)
-    append(UInt8(ascii: "\n"))
+    append(byte: UInt8(ascii: "\n"))
   }
 
   @inline(never)
@@ -127,15 +127,15 @@ struct RecordReader {
     guard let generation = number("generation"), let uid = number("uid"), uid <= UInt64(UInt32.max),
       let name = value("name")
     else { return nil }
-    var record = Record(uid: UInt32(uid), name: Bytes(name), generation: generation)
+    var record = Record.Fields(generation: generation, uid: UInt32(uid), name: Bytes(name))
     guard readState(&record, version), version == 1 || readProofs(&record), readLedger(&record.ledger),
       version == 1 || readService(&record), readTimes(&record.times), version == 1 || readAttempt(&record)
     else { return nil }
     if version == 1 { (record.enrolledBy, record.unlockedBy) = (.unknown, .unknown) }
-    return record
+    return Record(record)
   }
 
-  private mutating func readState(_ record: inout Record, _ version: UInt64) -> Bool {
+  private mutating func readState(_ record: inout Record.Fields, _ version: UInt64) -> Bool {
     guard let state = value("state"), let disabled = flag(version == 1 ? "suspended" : "disabled"),
       let sealed = value("sealed")
     else { return false }
@@ -146,7 +146,7 @@ struct RecordReader {
     return true
   }
 
-  private mutating func readProofs(_ record: inout Record) -> Bool {
+  private mutating func readProofs(_ record: inout Record.Fields) -> Bool {
     guard let enrolled = proof("enrolled_by"), enrolled != .nobody, let unlocked = proof("unlocked_by"),
       let mustChange = flag("must_change"), let expiry = number("expires_time")
     else { return false }
@@ -166,11 +166,12 @@ struct RecordReader {
     return true
   }
 
-  private mutating func readService(_ record: inout Record) -> Bool {
-    guard let service = value("failure_service"), Record.serviceName(service) == Bytes(service) else {
+  private mutating func readService(_ record: inout Record.Fields) -> Bool {
+    guard let service = value("failure_service").map({ Bytes($0) }), Record.serviceName(service) == service
+    else {
       return false
     }
-    record.failureService = Bytes(service)
+    record.failureService = service
     return true
   }
 
@@ -182,7 +183,7 @@ struct RecordReader {
     return true
   }
 
-  private mutating func readAttempt(_ record: inout Record) -> Bool {
+  private mutating func readAttempt(_ record: inout Record.Fields) -> Bool {
     guard let digits = value("attempt_id"), digits.isEmpty || digits.count == 2 * Record.attemptIDLength,
       let id = bytes(hexadecimal: digits)
     else { return false }

@@ -178,6 +178,7 @@ public struct RecordCodec: Sendable {
     return laterVersion(file[..<RecordCodec.copyLength]) ?? laterVersion(file[RecordCodec.copyLength...])
   }
 
+  @inline(never)
   private func laterVersion(_ copy: ArraySlice<UInt8>) -> UInt64? {
     var reader = RecordReader(copy)
     guard let version = reader.number("passcode_record"), version > RecordCodec.version,

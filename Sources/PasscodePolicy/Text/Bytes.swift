@@ -27,7 +27,7 @@ public func decimalDigits(_ number: UInt64) -> Bytes {
   digits.reserveCapacity(20)
   var rest = number
   repeat {
-    digits.append(UInt8(ascii: "0") + UInt8(rest % 10))
+    digits.append(byte: UInt8(ascii: "0") + UInt8(rest % 10))
     rest /= 10
   } while rest > 0
   digits.reverse()
@@ -80,7 +80,7 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 @inline(never)
 public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
   var bytes = Bytes()
-  for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
+  for index in 0..<count { bytes.append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
   return bytes
 }
 
@@ -96,9 +96,17 @@ public func littleEndianNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> U
 
 extension Bytes {
   /// The UTF-8 of a literal of ours.
+  @inline(never)
   public init(text: String) {
     self = []
     append(text: text)
+  }
+
+  /// A copy of what is lent.
+  @inline(never)
+  public init(_ span: Span<UInt8>) {
+    self = []
+    for index in span.indices { append(span[index]) }
   }
 
   @inline(never)
@@ -108,25 +116,44 @@ extension Bytes {
     for index in utf8.indices { append(utf8[index]) }
   }
 
+  /// As `append`, whose code is long and would stand wherever it is called.
+  @inline(never)
+  public mutating func append(byte: UInt8) {
+    append(byte)
+  }
+
   /// True if these bytes spell `text`.
+  @inline(never)
   public func spells(_ text: String) -> Bool {
-    self[...].spells(text)
+    span.isSpelled(text)
+  }
+}
+
+extension Span<UInt8> {
+  fileprivate func isSpelled(_ text: String) -> Bool {
+    count == text.utf8.span.count && begins(text)
+  }
+
+  @inline(never)
+  fileprivate func begins(_ text: String) -> Bool {
+    let utf8 = text.utf8.span
+    guard count >= utf8.count else { return false }
+    for index in utf8.indices where self[index] != utf8[index] { return false }
+    return true
   }
 }
 
 extension ArraySlice<UInt8> {
   /// True if these bytes spell `text`.
+  @inline(never)
   public func spells(_ text: String) -> Bool {
-    count == text.utf8.span.count && begins(with: text)
+    span.isSpelled(text)
   }
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
   public func begins(with text: String) -> Bool {
-    let utf8 = text.utf8.span
-    guard count >= utf8.count else { return false }
-    for index in utf8.indices where self[startIndex + index] != utf8[index] { return false }
-    return true
+    span.begins(text)
   }
 
   /// What lies between the separators, before the first and after the last one; empty parts, too.

@@ -23,8 +23,8 @@ public struct LogLine {
   /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
   public mutating func add(_ key: Text, sentence: Bytes) {
     text += Text(" \(key)=\"").bytes
-    for byte in sentence { text.append(byte == UInt8(ascii: "\"") ? UInt8(ascii: "'") : byte) }
-    text.append(UInt8(ascii: "\""))
+    for byte in sentence { text.append(byte: byte == UInt8(ascii: "\"") ? UInt8(ascii: "'") : byte) }
+    text.append(byte: UInt8(ascii: "\""))
   }
 
   public mutating func add(_ key: Text, _ value: UInt64) {
@@ -51,7 +51,7 @@ private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
   var text = Bytes()
   for byte in value.prefix(longestValue) {
     if isPlain(byte, isSentence) {
-      text.append(byte)
+      text.append(byte: byte)
     } else {
       text += Text("\\x\(hexadecimal([byte]))").bytes
     }

@@ -22,10 +22,9 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
   public struct Interpolation: StringInterpolationProtocol {
     fileprivate var bytes = Bytes()
 
-    @inline(never)
-    public init(literalCapacity: Int, interpolationCount: Int) {
-      bytes.reserveCapacity(literalCapacity + interpolationCount * 16)
-    }
+    // Inlined, for nothing is left of it.
+    @inline(__always)
+    public init(literalCapacity: Int, interpolationCount: Int) {}
 
     @inline(never)
     public mutating func appendLiteral(_ text: String) {

@@ -108,6 +108,7 @@ extension Words {
     case .helperPrivilege:
       "%1: can't become _passcode: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
+    case .tooManyRequests: "too many requests at once: at most %d per caller"
 
     case .damagedCopy: "one copy of a record is damaged; the other serves, and the next write repairs it"
     case .otherName: "the record was made for another account name: not enrolled"

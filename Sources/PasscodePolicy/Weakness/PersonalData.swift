@@ -71,7 +71,7 @@ extension PersonalData {
     var run = Bytes()
     for byte in name {
       if isDigit(byte) {
-        run.append(byte)
+        run.append(byte: byte)
       } else {
         addYear(run)
         run = []
@@ -97,7 +97,7 @@ extension PersonalData {
   @inline(never)
   private func digits(_ text: ArraySlice<UInt8>) -> Bytes {
     var digits = Bytes()
-    for byte in text where isDigit(byte) { digits.append(byte) }
+    for byte in text where isDigit(byte) { digits.append(byte: byte) }
     return digits
   }
 
@@ -108,9 +108,9 @@ extension PersonalData {
     for byte in name {
       let letter = byte | 0x20
       if isDigit(byte) {
-        digits.append(byte)
+        digits.append(byte: byte)
       } else if letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z") {
-        digits.append(keys[Int(letter - UInt8(ascii: "a"))])
+        digits.append(byte: keys[Int(letter - UInt8(ascii: "a"))])
       }
     }
     return digits

@@ -24,7 +24,7 @@ extension Weakness {
     digit == 0 ? zero : ((digit - 1) / 3 + 1) * 8 + (digit - 1) % 3
   }
 
-  @inline(__always)
+  @inline(never)
   private static func step(_ code: Span<UInt8>, _ index: Int, zero: Int) -> Int {
     position(digit(code, index + 1), zero: zero) - position(digit(code, index), zero: zero)
   }

@@ -39,27 +39,24 @@ public final class Configuration: Sendable {
     let file = try read(source, mustExist: line.configuration != nil, access)
     try parser.take(file: file[...], path: source)
     try parser.take(arguments: line.options)
-    let options = try consistent(parser.options, line.isSecondFactor)
+    var options = parser.options
+    try makeConsistent(&options, line.isSecondFactor)
     let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
     return Configuration(
       options: options, access: access, isUsual: line.configuration == nil,
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
-  /// What the options mean together.
+  /// Sets what the options mean together.
   ///
   /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the password
   ///   could set the passcode, and have both.
-  private static func consistent(_ options: Options, _ isSecondFactor: Bool) throws(Fault) -> Options {
-    guard options.policy.secondFactor else {
-      guard !isSecondFactor else {
-        throw Fault(.secondFactorOff, path: usualPath)
-      }
-      return options
+  private static func makeConsistent(_ options: inout Options, _ isSecondFactor: Bool) throws(Fault) {
+    if options.policy.secondFactor {
+      options.policy.selfEnroll = .no
+    } else if isSecondFactor {
+      throw Fault(.secondFactorOff, path: usualPath)
     }
-    var options = options
-    options.policy.selfEnroll = .no
-    return options
   }
 
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.

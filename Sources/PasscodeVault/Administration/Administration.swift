@@ -8,30 +8,41 @@ public import PasscodeSystem
 // the system's log.                                                            test_administration.py
 
 extension Vault {
-  /// Sets the passcode in the secrets' field `code` as the account's, whatever was there before; ends
-  /// `locked` and `exhausted`, not `disabled`. For root, or a person's own store.
+  /// Sets the new passcode as the account's, whatever was there before; ends `locked` and `exhausted`, not `disabled`.
+  /// For root, or a person's own store.
   ///
   /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
   /// passcode an administrator's.
   ///
   /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.
   public func enroll(
-    _ account: Account, _ secrets: inout Secrets, by authority: Authority, then done: (() -> Void)? = nil
+    _ account: Account, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed,
+    by authority: Authority,
+    then done: (() -> Void)? = nil
   ) throws(EnrolmentError) {
     let choice: Choice
-    do throws(Fault) { choice = try judge(account, secrets) } catch { throw .fault(error) }
+    do throws(Fault) { choice = try judge(account, change) } catch { throw .fault(error) }
     if case .refused(let refusal) = choice { throw .refused(refusal) }
-    do throws(Fault) { try write(account, &secrets, authority, done) } catch { throw .fault(error) }
+    let enrolment = Enrolment(account: account, authority: authority, done: done)
+    defer { unsealed.wipe() }
+    do throws(Fault) { try write(enrolment, change.new, &unsealed) } catch { throw .fault(error) }
+  }
+
+  private struct Enrolment {
+    let account: Account
+    let authority: Authority
+    let done: (() -> Void)?
   }
 
   private func write(
-    _ account: Account, _ secrets: inout Secrets, _ authority: Authority, _ done: (() -> Void)?
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed
   ) throws(Fault) {
+    let account = enrolment.account
     guard Record.canKeep(name: account.name) else {
       throw Fault(.nameTooLong, name: account.name)
     }
     // Before anything is made: without the key there is nothing to enrol with.
-    try MachineKey(configuration: configuration).load(&secrets)
+    try MachineKey(configuration: configuration).load(&unsealed.key)
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
@@ -39,14 +50,14 @@ extension Vault {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
-      try check(authority, record.current)
+      try check(enrolment.authority, record.current)
       let slot = try takeHashingSlot(store, account)
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try enroll(account, &record, &secrets, authority)
+      try enroll(enrolment, new, &record, &unsealed)
       withExtendedLifetime(slot) {}
-      done?()
+      enrolment.done?()
     }
   }
 
@@ -75,13 +86,15 @@ extension Vault {
   }
 
   private func enroll(
-    _ account: Account, _ record: inout LockedRecord, _ secrets: inout Secrets, _ authority: Authority
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ record: inout LockedRecord,
+    _ unsealed: inout Unsealed
   ) throws(Fault) {
-    guard Credential.make(&secrets, policy.cost, sodium) != nil else {
+    let (account, authority) = (enrolment.account, enrolment.authority)
+    guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
       throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
     }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
-    enrolled.state = .enrolled(sealed: Credential.seal(secrets, enrolled, sodium))
+    enrolled.state = .enrolled(sealed: Credential.seal(unsealed, enrolled, sodium))
     enrolled.disabled = try isDisabled(record, account)
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
@@ -145,39 +158,44 @@ extension Vault {
 
   /// What an act makes of a record.
   private enum Decision {
-    case write(Record)
+    case write
     /// There is nothing to do.
     case leave
     /// There is nothing to do it to.
     case notEnrolled
   }
 
-  /// - Parameter before: nil where the record is damaged.
-  private func decide(_ act: Act, _ account: Account, _ before: Record?) throws(Fault) -> Decision {
+  /// - Parameter record: as it is, and with `.write` as it is to be; nil where it is damaged.
+  private func decide(_ act: Act, _ account: Account, _ record: inout Record?) throws(Fault) -> Decision {
     switch act {
-    case .removal(let authority): return try decideRemoval(account, before, authority)
+    case .removal(let authority): return try decideRemoval(account, &record, authority)
     case .deletion:
       // Looked at again under the lock: it may be somebody's by now.
-      guard try isDeleted(account.uid, account.name, before) else { return .notEnrolled }
-      if let before, before.state == .removed, !before.disabled { return .leave }
-      return .write(Record(uid: account.uid, name: before?.name ?? account.name, generation: 0))
-    case .unlocking(let authority):
-      guard var record = before else { throw corrupt(account) }
-      guard record.state != .removed, try isSameAccount(record, account) else { return .notEnrolled }
-      guard record.ledger != .clear else { return .leave }
-      record.ledger = .clear
-      record.unlockedBy = lastUnlock(record, authority)
-      return .write(record)
+      guard try isDeleted(account.uid, account.name, record) else { return .notEnrolled }
+      if let record, record.state == .removed, !record.disabled { return .leave }
+      record = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
+    case .unlocking(let authority): return try decideUnlocking(account, &record, authority)
     case .disabling(let disabled):
-      guard var record = before else { throw corrupt(account) }
+      guard let before = record else { throw corrupt(account) }
       // Somebody else's from before the uid was given away: today's account is meant.
-      if try !isSameAccount(record, account) {
+      if try !isSameAccount(before, account) {
         record = Record(uid: account.uid, name: account.name, generation: 0)
       }
-      guard record.disabled != disabled else { return .leave }
-      record.disabled = disabled
-      return .write(record)
+      guard record?.disabled != disabled else { return .leave }
+      record?.disabled = disabled
     }
+    return .write
+  }
+
+  private func decideUnlocking(
+    _ account: Account, _ record: inout Record?, _ authority: Authority
+  ) throws(Fault) -> Decision {
+    guard let before = record else { throw corrupt(account) }
+    guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
+    guard before.ledger != .clear else { return .leave }
+    record?.ledger = .clear
+    record?.unlockedBy = lastUnlock(before, authority)
+    return .write
   }
 
   /// What the password unlocked once stays so until it is set anew: root's unlock vouches for no passcode that somebody
@@ -190,14 +208,16 @@ extension Vault {
   }
 
   private func decideRemoval(
-    _ account: Account, _ before: Record?, _ authority: Authority
+    _ account: Account, _ record: inout Record?, _ authority: Authority
   ) throws(Fault) -> Decision {
-    guard let before else { return .write(Record(uid: account.uid, name: account.name, generation: 0)) }
-    try check(authority, before)
-    if before.state == .removed { return .leave }
-    var removed = Record(uid: account.uid, name: before.name, generation: 0)
-    removed.disabled = before.disabled
-    return .write(removed)
+    if let record {
+      try check(authority, record)
+      if record.state == .removed { return .leave }
+    }
+    var removed = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
+    removed.disabled = record?.disabled ?? false
+    record = removed
+    return .write
   }
 
   /// Under the record's lock, replaces it by what the act makes of it.
@@ -212,18 +232,7 @@ extension Vault {
     case .locked(var record):
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      let decision = try decide(act, account, record.isCorrupt ? nil : record.current)
-      do throws(Errno) {
-        // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-        if case .write(let replacement) = decision {
-          try record.replace(replacement)
-        } else if !record.isCorrupt {
-          try record.update { _ in }
-        }
-      } catch {
-        throw unwritten(account, error)
-      }
-      switch decision {
+      switch try carryOut(act, account, &record) {
       case .write:
         done?()
         return true
@@ -231,5 +240,23 @@ extension Vault {
       case .notEnrolled: return nil
       }
     }
+  }
+
+  private func carryOut(
+    _ act: Act, _ account: Account, _ record: inout LockedRecord
+  ) throws(Fault) -> Decision {
+    var next = record.isCorrupt ? nil : record.current
+    let decision = try decide(act, account, &next)
+    do throws(Errno) {
+      // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
+      if decision == .write, let next {
+        try record.replace(next)
+      } else if !record.isCorrupt {
+        try record.update { _ in }
+      }
+    } catch {
+      throw unwritten(account, error)
+    }
+    return decision
   }
 }

@@ -2,23 +2,21 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Vault {
-  /// Whether the passcode in the secrets' field `code` may be chosen: the one question wherever that is done. A passcode
-  /// in the field `old` is what it replaces.
+  /// Whether the new passcode may be chosen: the one question wherever that is done.
   ///
   /// `enroll` asks it, too; programs ask before, to tell a person at once.
   ///
   /// - Throws: a fault if the administrator's list can't be read whole: it would refuse less than it says.
-  public func judge(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Choice {
-    guard policy.lengths.allow(secrets.count(.code)) else { return .refused(.length) }
-    guard let weakness = try weakness(account, secrets) else { return .accepted }
+  public func judge(_ account: Account, _ change: borrowing PasscodeChange) throws(Fault) -> Choice {
+    guard policy.lengths.allow(change.new.passcode.count) else { return .refused(.length) }
+    guard let weakness = try weakness(account, change) else { return .accepted }
     return policy.weak == .refuse ? .refused(.weak(weakness)) : .easy(weakness)
   }
 
-  private func weakness(_ account: Account, _ secrets: borrowing Secrets) throws(Fault) -> Weakness? {
+  private func weakness(_ account: Account, _ change: borrowing PasscodeChange) throws(Fault) -> Weakness? {
     guard policy.weak != .allow else { return nil }
     let surroundings = try surroundings(account)
-    guard secrets.count(.old) > 0 else { return secrets.read(.code) { Weakness.of($0, in: surroundings) } }
-    return secrets.read(.code, .old) { Weakness.of($0, replacing: $1, in: surroundings) }
+    return change.read { Weakness.of($0, replacing: $1, in: surroundings) }
   }
 
   /// What codes are judged by: today, the administrator's list, and what is known about the account, if one is given.

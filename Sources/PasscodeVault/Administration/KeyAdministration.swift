@@ -40,7 +40,7 @@ extension Vault {
   /// - Throws: a fault that says what is wrong with the key, if anything is.
   public func checkKey() throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
-    try MachineKey(configuration: configuration).load(&secrets)
+    try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
   }
 
   private func enrolledCount() throws(Fault) -> UInt64 {

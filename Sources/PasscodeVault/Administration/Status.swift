@@ -31,14 +31,14 @@ private struct LengthReader: ~Copyable {
 
   init(_ vault: Vault) {
     guard var secrets = Secrets(vault.sodium),
-      (try? MachineKey(configuration: vault.configuration).load(&secrets)) != nil
+      (try? MachineKey(configuration: vault.configuration).load(&secrets.unsealed.key)) != nil
     else { return }
     self.secrets = consume secrets
   }
 
   mutating func length(_ record: Record, _ vault: Vault) -> Int? {
     guard var secrets = secrets.take() else { return nil }
-    let digits = (try? vault.openCredential(record, &secrets))?.digits
+    let digits = (try? vault.openCredential(record, &secrets.unsealed))?.digits
     self.secrets = consume secrets
     return digits
   }
@@ -110,7 +110,7 @@ extension Vault {
     let record: Record?
   }
 
-  func read(_ store: borrowing Store, _ uid: UInt32) throws(Fault) -> Reading? {
+  func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid) else { return nil }
     let size = try store.check(file, uid)
     let content: Bytes

@@ -44,7 +44,8 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
   /// the attempt decides.
-  public mutating func look(_ secrets: inout Secrets) -> Verdict? {
+  public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
+    defer { unsealed.wipe() }
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .none) {
       case .missing: return .notEnrolled
@@ -52,9 +53,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .locked(var record):
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         // It is better not to ask for what can't be verified.
-        _ = try openCredential(record.current, &secrets)
-        secrets.wipe(.credential)
-        secrets.wipe(.key)
+        _ = try openCredential(record.current, &unsealed)
         return nil
       }
     } catch {
@@ -62,56 +61,65 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
+  public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
+    defer { unsealed.wipe() }
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
       case .missing: return .notEnrolled
       case .busy: throw vault.busy(account)
-      case .locked(var record): return try attempt(&record, &secrets)
+      case .locked(var record): return try attempt(passcode, &record, &unsealed)
       }
     } catch {
       return .unavailable(error)
     }
   }
 
-  private mutating func attempt(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Fault)
-    -> Verdict
-  {
+  private mutating func attempt(
+    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
+  ) throws(Fault) -> Verdict {
     switch try readiness(&record) {
     case .refused(let verdict): return verdict
     case .ready(let standing):
-      let credential = try openCredential(record.current, &secrets)
-      let last = lastWrong(credential, &secrets)
+      let credential = try openCredential(record.current, &unsealed)
+      let last = lastWrong(passcode, credential, &unsealed)
       if try last?.isRepeated(at: vault.clock.now()) ?? false {
         return .wrong(standing, failures: record.current.ledger.failures)
       }
       let slot = try vault.takeHashingSlot(store, account)
-      let verdict = try attemptUndisturbed(credential, &record, &secrets)
+      let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
       if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
       return withExtendedLifetime(slot) { verdict }
     }
   }
 
   /// Only where the usual configuration is in force: a store for trying leaves nothing in /run.
-  private func lastWrong(_ credential: Credential, _ secrets: inout Secrets) -> LastWrong? {
-    guard vault.configuration.isUsual else { return nil }
-    return LastWrong(account, credential, vault.configuration.access, &secrets)
+  private func lastWrong(
+    _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
+  ) -> LastWrong? {
+    guard vault.configuration.isUsual,
+      let digest = unsealed.digest.keyed(
+        unsealed.key, LastWrong.context(account, credential), passcode)
+    else { return nil }
+    return LastWrong(account, digest, vault.configuration.access)
   }
 
   /// From the charge to the settling no signal that can be blocked ends this.
   private mutating func attemptUndisturbed(
-    _ credential: Credential, _ record: inout LockedRecord, _ secrets: inout Secrets
+    _ passcode: borrowing Passcode, _ credential: Credential, _ record: inout LockedRecord,
+    _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
     let undisturbed = SignalsBlocked()
     defer { _ = undisturbed }
     try reserve(credential.cost)
     let before = record.current
     try charge(&record)
-    guard let isMatch = credential.matches(&secrets) else {
+    guard let isMatch = credential.matches(passcode, &unsealed) else {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
-    settle(credential, before, &record, &secrets)
+    // First the reset, at once; the new hash is a luxury.
+    if settle(before, &record), credential.cost != vault.policy.cost { rehash(passcode, &record, &unsealed) }
+    provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }
 
@@ -151,13 +159,14 @@ public struct DirectLogin: Login, ~Copyable {
     throw Fault(.laterTerms, path: vault.recordPath(account.uid))
   }
 
-  private mutating func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential
-  {
+  private mutating func openCredential(
+    _ record: Record, _ unsealed: inout Unsealed
+  ) throws(Fault) -> Credential {
     let machineKey = MachineKey(configuration: vault.configuration)
     let file = if let open = key.take() { open } else { try machineKey.open() }
-    try machineKey.read(file, &secrets)
+    try machineKey.read(file, &unsealed.key)
     key = consume file
-    return try vault.openCredential(record, &secrets)
+    return try vault.openCredential(record, &unsealed)
   }
 
   /// libsodium takes a little more than it is told.
@@ -187,31 +196,39 @@ public struct DirectLogin: Login, ~Copyable {
     .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
-  /// Takes the charge back, and hashes anew where the configured cost is another one by now.
+  /// Takes the charge back.
   ///
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
-  /// here, the verdict stays.
-  private mutating func settle(
-    _ credential: Credential, _ before: Record, _ record: inout LockedRecord, _ secrets: inout Secrets
-  ) {
+  /// here, or in `rehash`, the verdict stays.
+  ///
+  /// - Returns: whether it was written.
+  private func settle(_ before: Record, _ record: inout LockedRecord) -> Bool {
     do throws(Errno) {
-      // First the reset, at once; the new hash is a luxury.
       try record.update {
         $0.ledger = .clear
         $0.times.failure = before.times.failure
         $0.failureService = before.failureService
         $0.times.success = vault.clock.wall()
       }
-      if credential.cost != vault.policy.cost { try rehash(&record, &secrets) }
+      return true
     } catch {
-      vault.note(.notReset, account, error: error.code)
+      logUnwritten(error)
+      return false
     }
-    provenMark = vault.mark(record.current)
   }
 
-  private func rehash(_ record: inout LockedRecord, _ secrets: inout Secrets) throws(Errno) {
+  /// Hashes the passcode again, where the configured cost is another one by now.
+  private func rehash(
+    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
+  ) {
     var rehashed = record.current
-    if vault.reseal(&rehashed, &secrets) { try record.replace(rehashed) }
+    guard vault.reseal(&rehashed, passcode, &unsealed) else { return }
+    do throws(Errno) { try record.replace(rehashed) } catch { logUnwritten(error) }
+  }
+
+  @inline(never)
+  private func logUnwritten(_ error: Errno) {
+    vault.note(.notReset, account, error: error.code)
   }
 }
 
@@ -222,22 +239,22 @@ extension Record {
 }
 
 extension Vault {
-  /// Opens the sealed credential with the key in the secrets' field `key`.
-  func openCredential(_ record: Record, _ secrets: inout Secrets) throws(Fault) -> Credential {
+  /// Opens the sealed credential with the key that was read before.
+  func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
     guard case .enrolled(let sealed) = record.state,
-      let credential = Credential.open(sealed, record, &secrets)
+      let credential = Credential.open(sealed, record, &unsealed)
     else {
       throw Fault(.sealedOtherwise, path: recordPath(record.uid), name: record.name)
     }
     return credential
   }
 
-  /// Makes a new credential from the passcode in `code`, at the configured cost, and seals it into the record.
+  /// Makes a new credential from the passcode, at the configured cost, and seals it into the record.
   ///
   /// - Returns: false when hashing could not be completed; the record is then as it was.
-  func reseal(_ record: inout Record, _ secrets: inout Secrets) -> Bool {
-    guard Credential.make(&secrets, policy.cost, sodium) != nil else { return false }
-    record.state = .enrolled(sealed: Credential.seal(secrets, record, sodium))
+  func reseal(_ record: inout Record, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool {
+    guard Credential.make(passcode, &unsealed, policy.cost, sodium) else { return false }
+    record.state = .enrolled(sealed: Credential.seal(unsealed, record, sodium))
     return true
   }
 }

@@ -40,12 +40,12 @@ enum HashingSlots {
   }
 
   /// Makes the file where there is none: with the store, while there is room on the disk.
-  static func make(_ store: borrowing Store) throws(Fault) {
+  static func make(_ store: Store) throws(Fault) {
     _ = try store.openShared(name, content: nothing)
   }
 
   /// Tells one moment from another: a slot was taken in between.
-  static func movement(_ store: borrowing Store) -> Bytes {
+  static func movement(_ store: Store) -> Bytes {
     guard let file = try? store.open(name) else { return [] }
     return movement(file)
   }
@@ -59,7 +59,7 @@ enum HashingSlots {
   /// - Precondition: the record's lock is held.
   /// - Parameter note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: borrowing Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file: Descriptor
     do throws(Fault) {
@@ -107,7 +107,7 @@ extension Vault {
   /// Waits for the right to hash, which ends with the value that this returns.
   ///
   /// - Precondition: the account's record is locked.
-  func takeHashingSlot(_ store: borrowing Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
+  func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
     try HashingSlots.take(store, policy.hashingSlots, clock) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }

@@ -20,12 +20,16 @@ struct LastWrong {
   private let digest: Bytes
   private let access: Access
 
-  /// For the passcode in the secrets' field `code`; the machine key must be in `key`.
-  init(_ account: Account, _ credential: Credential, _ access: Access, _ secrets: inout Secrets) {
+  /// - Parameter digest: the `context`'s, for what was typed now.
+  init(_ account: Account, _ digest: Bytes, _ access: Access) {
     path = Text("\(RunFolder.path)/\(account.uid)").bytes
-    let context: Text = "pam_passcode last wrong\n\(account.uid)\n"
-    digest = secrets.keyedDigest(context.bytes + credential.salt)
+    self.digest = digest
     self.access = access
+  }
+
+  /// What a passcode's digest is bound to.
+  static func context(_ account: Account, _ credential: Credential) -> Bytes {
+    Text("pam_passcode last wrong\n\(account.uid)\n").bytes + credential.salt
   }
 
   /// The passcode is the one that was wrong last.

@@ -5,24 +5,27 @@ public import PasscodeSystem
 /// itself (`DirectLogin`) or have the helper do that (`HelperLogin`).
 public protocol Login: ~Copyable {
   /// What can be said without a passcode: the refusal there is now, or nil if asking for one makes sense.
-  mutating func look(_ secrets: inout Secrets) -> Verdict?
-
-  /// One attempt with the passcode in the secrets' field `code`.
   ///
-  /// - Precondition: the field holds an `Answer.passcode`.
-  mutating func attempt(_ secrets: inout Secrets) -> Verdict
+  /// - Parameter unsealed: where a login that opens the store itself has key and credential, until this returns.
+  mutating func look(_ unsealed: inout Unsealed) -> Verdict?
+
+  /// One attempt.
+  ///
+  /// - Parameters:
+  ///   - passcode: an `Answer.passcode`.
+  ///   - unsealed: as for `look`.
+  mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict
 }
 
 extension Login where Self: ~Copyable {
   /// The one way from a prompt to a verdict, for every program.
   ///
-  /// - Parameter ask: puts a passcode into the secrets' field `code`; an error of its own ends the login without an
-  ///   attempt.
+  /// - Parameter ask: takes a passcode; an error of its own ends the login without an attempt.
   public mutating func run<Stop: Error>(
-    _ secrets: inout Secrets, asking ask: (inout Secrets) throws(Stop) -> Void
+    _ passcode: inout Passcode, _ unsealed: inout Unsealed, asking ask: (inout Passcode) throws(Stop) -> Void
   ) throws(Stop) -> Verdict {
-    if let refusal = look(&secrets) { return refusal }
-    try ask(&secrets)
-    return attempt(&secrets)
+    if let refusal = look(&unsealed) { return refusal }
+    try ask(&passcode)
+    return attempt(passcode, &unsealed)
   }
 }

@@ -12,47 +12,34 @@ public enum Helper {
   /// Set when it is built; no option, argument or environment of the caller names another one.    test_build.py
   public static var path: Bytes { Installed.helper }
 
-  /// Asks one question.
+  /// Starts a helper, and sends it the head of a request; its secrets are to follow.
   ///
-  /// - Parameter secrets: the fields `code`, `other` (a new passcode) and `line` (a password) go with it, as far
-  ///   as they hold something.
-  public static func ask(
-    _ operation: HelperOperation, _ uid: UInt32, _ secrets: borrowing Secrets
-  ) throws(Fault) -> HelperReply {
-    var waiting: HelperProcess?
-    return try ask(Question(operation, uid), secrets, &waiting)
-  }
-
-  fileprivate struct Question {
-    let operation: HelperOperation
-    let uid: UInt32
-    var conditions = HelperRequest.Conditions()
-    /// As `Record.serviceName` makes it.
-    var service = Bytes()
-
-    init(_ operation: HelperOperation, _ uid: UInt32) {
-      self.operation = operation
-      self.uid = uid
-    }
-  }
-
-  /// - Parameter waiting: a helper that answered a look before; afterwards, one that waits for the attempt.
-  fileprivate static func ask(
-    _ question: Question, _ secrets: borrowing Secrets, _ waiting: inout HelperProcess?
-  ) throws(Fault) -> HelperReply {
+  /// - Parameter waiting: a helper that answered a look before, and is taken if it still waits.
+  @inline(never)
+  fileprivate static func begin(_ head: Bytes, _ waiting: inout HelperProcess?) throws(Fault) -> HelperProcess
+  {
     // While a person types it may have ended: it doesn't wait for ever.
     if waiting?.isWaiting != true { waiting = try start() }
     guard let helper = waiting.take() else { throw invalidReply }
-    let lengths = HelperRequest.Lengths(
-      passcode: secrets.count(.code), new: secrets.count(.other), password: secrets.count(.line))
-    let request = HelperRequest(
-      question.operation, uid: question.uid, question.conditions, lengths: lengths,
-      serviceLength: question.service.count)
-    helper.send(
-      request.head() + question.service, secrets, [.code, .other, .line], isLast: question.operation != .look)
+    helper.send(head)
+    return helper
+  }
+
+  /// The reply to a whole request.
+  ///
+  /// - Parameters:
+  ///   - waiting: afterwards, the helper if it waits for the attempt.
+  ///   - patience: how many milliseconds it may go without movement.
+  @inline(never)
+  fileprivate static func finish(
+    _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, patience: UInt64 = 10_000
+  ) throws(Fault) -> HelperReply {
+    // Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
+    // are a refusal.
+    let patience = HelperProcess.Patience(withoutMovement: patience, altogether: 130_000)
     let answer: Bytes
     do throws(Errno) {
-      answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience(lengths))
+      answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience)
     } catch {
       throw fault(.failed, error)
     }
@@ -64,12 +51,6 @@ public enum Helper {
 
   private static var pause: HelperProcess.Pause {
     HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
-  }
-
-  /// Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
-  /// are a refusal. Without movement a password's proof may wait for a network, for as long as the helper lets it.
-  private static func patience(_ lengths: HelperRequest.Lengths) -> HelperProcess.Patience {
-    HelperProcess.Patience(withoutMovement: lengths.password == 0 ? 10_000 : 40_000, altogether: 130_000)
   }
 
   /// For a reply that isn't one to the question.
@@ -100,6 +81,72 @@ public enum Helper {
   }
 }
 
+/// What people ask about their own passcode, each with the secrets that its row in `HelperOperation` wants.
+extension Helper {
+  public static func status(of uid: UInt32) throws(Fault) -> HelperReply {
+    try finish(begin(.status, uid, HelperRequest.Lengths()))
+  }
+
+  public static func enroll(
+    _ uid: UInt32, _ new: borrowing NewPasscode, by password: borrowing Password
+  ) throws(Fault) -> HelperReply {
+    let helper = try begin(
+      .enroll, uid, HelperRequest.Lengths(new: new.passcode.count, password: password.line.count))
+    helper.send(new.passcode)
+    helper.send(password)
+    return try finish(helper, patience: patienceForPassword)
+  }
+
+  public static func change(_ uid: UInt32, _ change: borrowing PasscodeChange) throws(Fault) -> HelperReply {
+    let helper = try begin(
+      .change, uid,
+      HelperRequest.Lengths(passcode: change.old.passcode.count, new: change.new.passcode.count))
+    helper.send(change.old.passcode)
+    helper.send(change.new.passcode)
+    return try finish(helper)
+  }
+
+  public static func remove(_ uid: UInt32, by passcode: borrowing Passcode) throws(Fault) -> HelperReply {
+    let helper = try begin(.remove, uid, HelperRequest.Lengths(passcode: passcode.count))
+    helper.send(passcode)
+    return try finish(helper)
+  }
+
+  public static func remove(_ uid: UInt32, by password: borrowing Password) throws(Fault) -> HelperReply {
+    try ask(.remove, uid, by: password)
+  }
+
+  public static func unlock(_ uid: UInt32, by password: borrowing Password) throws(Fault) -> HelperReply {
+    try ask(.unlock, uid, by: password)
+  }
+
+  private static func ask(
+    _ operation: HelperOperation, _ uid: UInt32, by password: borrowing Password
+  ) throws(Fault) -> HelperReply {
+    let helper = try begin(operation, uid, HelperRequest.Lengths(password: password.line.count))
+    helper.send(password)
+    return try finish(helper, patience: patienceForPassword)
+  }
+
+  /// Without movement a password's proof may wait for a network, for as long as the helper lets it.
+  private static var patienceForPassword: UInt64 { 40_000 }
+
+  private static func begin(
+    _ operation: HelperOperation, _ uid: UInt32, _ lengths: HelperRequest.Lengths
+  ) throws(Fault) -> HelperProcess {
+    var waiting: HelperProcess?
+    return try begin(HelperRequest(operation, uid: uid, lengths: lengths).head(), &waiting)
+  }
+
+  private static func finish(
+    _ helper: consuming HelperProcess, patience: UInt64 = 10_000
+  ) throws(Fault) -> HelperReply {
+    helper.endRequests()
+    var waiting: HelperProcess?
+    return try finish(helper, &waiting, patience: patience)
+  }
+}
+
 /// A login of a process that doesn't reach the store.
 public struct HelperLogin: Login, ~Copyable {
   private let uid: UInt32
@@ -115,29 +162,45 @@ public struct HelperLogin: Login, ~Copyable {
     self.service = Record.serviceName(service)
   }
 
-  public mutating func look(_ secrets: inout Secrets) -> Verdict? {
-    verdict(.look, secrets)
+  public mutating func look(_: inout Unsealed) -> Verdict? {
+    do throws(Fault) {
+      return try verdict(.look, begin(.look, passcode: 0))
+    } catch {
+      return .unavailable(error)
+    }
   }
 
-  public mutating func attempt(_ secrets: inout Secrets) -> Verdict {
-    verdict(.verify, secrets) ?? .unavailable(Helper.invalidReply)
+  public mutating func attempt(_ passcode: borrowing Passcode, _: inout Unsealed) -> Verdict {
+    do throws(Fault) {
+      let helper = try begin(.verify, passcode: passcode.count)
+      helper.send(passcode)
+      helper.endRequests()
+      return try verdict(.verify, helper) ?? .unavailable(Helper.invalidReply)
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  @inline(never)
+  private mutating func begin(
+    _ operation: HelperOperation, passcode: Int
+  ) throws(Fault) -> HelperProcess {
+    let request = HelperRequest(
+      operation, uid: uid, conditions, lengths: HelperRequest.Lengths(passcode: passcode),
+      serviceLength: service.count)
+    return try Helper.begin(request.head() + service, &waiting)
   }
 
   /// nil: the prompt may come, which is no answer but to a look; and `granted` is none to a look.
   @inline(never)
-  private mutating func verdict(_ operation: HelperOperation, _ secrets: borrowing Secrets) -> Verdict? {
-    do throws(Fault) {
-      var question = Helper.Question(operation, uid)
-      question.conditions = conditions
-      question.service = service
-      let reply = try Helper.ask(question, secrets, &waiting)
-      if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
-      guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
-        throw Helper.invalidReply
-      }
-      return verdict
-    } catch {
-      return .unavailable(error)
+  private mutating func verdict(
+    _ operation: HelperOperation, _ helper: consuming HelperProcess
+  ) throws(Fault) -> Verdict? {
+    let reply = try Helper.finish(helper, &waiting)
+    if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
+    guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
+      throw Helper.invalidReply
     }
+    return verdict
   }
 }

@@ -3,7 +3,7 @@ internal import PasscodeSystem
 
 /// What is known of a passcode, and how it is sealed.
 ///
-/// The plain form, 61 bytes, in the secrets' field `credential`, numbers little-endian:
+/// The plain form, an `OpenedCredential` of 61 bytes, numbers little-endian:
 ///
 ///     offset 0    salt           16 bytes
 ///     offset 16   operations      4 bytes
@@ -18,17 +18,14 @@ internal import PasscodeSystem
 ///     uid         4 bytes         little-endian
 ///     name        the rest        the record's
 struct Credential {
-  static let length = 61
-  private static let hashOffset = 29
-
   let salt: Bytes
   let cost: Options.Cost
   /// How many digits the passcode has.
   let digits: Int
 
   /// Reads the opened form; nil if a number in it is out of range.
-  init?(_ secrets: borrowing Secrets) {
-    let fields = secrets.read(.credential) { bytes -> (Bytes, UInt64, UInt64, Int) in
+  init?(_ opened: borrowing OpenedCredential) {
+    let fields = opened.read { bytes -> (Bytes, UInt64, UInt64, Int) in
       (
         (0..<Length.salt).map { bytes[$0] }, Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8),
         Int(bytes[28])
@@ -42,41 +39,41 @@ struct Credential {
     digits = fields.3
   }
 
-  /// Hashes the passcode in `code` into a new credential.
+  /// Hashes the passcode into a new credential.
   ///
-  /// - Returns: nil when hashing could not be completed.
-  static func make(_ secrets: inout Secrets, _ cost: Options.Cost, _ sodium: Sodium) -> Credential? {
+  /// - Returns: false when hashing could not be completed; there is no credential then.
+  static func make(
+    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ cost: Options.Cost, _ sodium: Sodium
+  ) -> Bool {
     let salt = randomBytes(Length.salt, sodium)
-    guard secrets.hashCode(salt: salt, operations: cost.operations, memory: cost.memory) else { return nil }
-    let digits = secrets.count(.code)
-    secrets.write(.credential) { bytes in
-      for index in 0..<Length.salt { bytes[index] = salt[index] }
-      Credential.put(cost.operations, &bytes, 16, 4)
-      Credential.put(cost.memory, &bytes, 20, 8)
-      bytes[28] = UInt8(truncatingIfNeeded: digits)
-      return Credential.length
-    }
-    secrets.copyDigest(toCredentialAt: hashOffset)
-    return Credential(secrets)
+    guard
+      unsealed.digest.hash(passcode, salt: salt, operations: cost.operations, memory: cost.memory)
+    else { return false }
+    let head =
+      salt + littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
+      + littleEndian(UInt64(passcode.count), 1)
+    return unsealed.credential.fill(head, unsealed.digest)
   }
 
-  /// Hashes the passcode in `code` with this credential's salt and cost.
+  /// Hashes the passcode with this credential's salt and cost.
   ///
   /// - Returns: whether it is the enrolled one; nil when hashing could not be completed.
-  func matches(_ secrets: inout Secrets) -> Bool? {
-    guard secrets.hashCode(salt: salt, operations: cost.operations, memory: cost.memory) else { return nil }
-    return secrets.digestMatchesCredential(at: Credential.hashOffset)
+  func matches(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool? {
+    guard unsealed.digest.hash(passcode, salt: salt, operations: cost.operations, memory: cost.memory) else {
+      return nil
+    }
+    return unsealed.digest.matches(unsealed.credential)
   }
 
-  static func seal(_ secrets: borrowing Secrets, _ record: Record, _ sodium: Sodium) -> Bytes {
-    secrets.seal(credential: length, associated: associated(record), sodium)
+  static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
+    unsealed.credential.seal(unsealed.key, associated: associated(record), sodium)
   }
 
   /// Opens what is sealed in the record; nil if it was sealed under another key or for another user, or was
   /// changed since.
-  static func open(_ sealed: Bytes, _ record: Record, _ secrets: inout Secrets) -> Credential? {
-    guard secrets.open(sealed, credential: length, associated: associated(record)) else { return nil }
-    return Credential(secrets)
+  static func open(_ sealed: Bytes, _ record: Record, _ unsealed: inout Unsealed) -> Credential? {
+    guard unsealed.credential.open(sealed, unsealed.key, associated: associated(record)) else { return nil }
+    return Credential(unsealed.credential)
   }
 
   private static func associated(_ record: Record) -> Bytes {
@@ -85,9 +82,5 @@ struct Credential {
 
   private static func number(_ bytes: Span<UInt8>, _ offset: Int, _ count: Int) -> UInt64 {
     (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64($1 * 8) }
-  }
-
-  private static func put(_ number: UInt64, _ bytes: inout MutableSpan<UInt8>, _ offset: Int, _ count: Int) {
-    for index in 0..<count { bytes[offset + index] = UInt8(truncatingIfNeeded: number >> UInt64(index * 8)) }
   }
 }

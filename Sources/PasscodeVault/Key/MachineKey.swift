@@ -12,15 +12,14 @@ struct MachineKey {
 
   private var path: Bytes { configuration.options.policy.keyFile }
 
-  /// Reads it into the secrets' field `key`.
-  func load(_ secrets: inout Secrets) throws(Fault) {
-    try read(try open(), &secrets)
+  func load(_ key: inout SecretKey) throws(Fault) {
+    try read(try open(), &key)
   }
 
-  /// Reads an opened key into the secrets' field `key`.
-  func read(_ file: borrowing Descriptor, _ secrets: inout Secrets) throws(Fault) {
+  /// Reads the opened file.
+  func read(_ file: borrowing Descriptor, _ key: inout SecretKey) throws(Fault) {
     do throws(Errno) {
-      if try secrets.readKey(file) { return }
+      if try key.read(file) { return }
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }

@@ -35,8 +35,7 @@ struct LockedRecord: ~Copyable {
     case busy
   }
 
-  static func acquire(_ store: borrowing Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome
-  {
+  static func acquire(_ store: Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome {
     guard var file = try store.open(uid) else { return .missing }
     var wait: Wait?
     if case .full(let clock) = patience { wait = Wait(.forRecord, clock) }
@@ -55,12 +54,11 @@ struct LockedRecord: ~Copyable {
   }
 
   /// A write, or, while the record's holder waits for a hashing slot, a slot that was taken.
-  private static func movement(_ file: borrowing Descriptor, _ store: borrowing Store) -> Bytes {
+  private static func movement(_ file: borrowing Descriptor, _ store: Store) -> Bytes {
     ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + HashingSlots.movement(store)
   }
 
-  private init(_ lock: consuming FileLock, _ size: Int, _ store: borrowing Store, _ uid: UInt32) throws(Fault)
-  {
+  private init(_ lock: consuming FileLock, _ size: Int, _ store: Store, _ uid: UInt32) throws(Fault) {
     let content: Bytes
     do throws(Errno) {
       content = size == RecordCodec.fileLength ? try lock.file.read(size, at: 0) : []
@@ -86,6 +84,7 @@ struct LockedRecord: ~Copyable {
   }
 
   /// Changes the record, in the copy that isn't in use; returns when it is on the device.
+  @inline(never)
   mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
     var next = current
     change(&next)

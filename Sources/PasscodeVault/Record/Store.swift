@@ -11,18 +11,25 @@ internal import PasscodeSystem
 ///
 /// Directory and records MUST be their owner's alone (0700, 0600): root reaches them by CAP_DAC_OVERRIDE, and a
 /// group could set the count of failures back. test_tool.py, test_access.py
-struct Store: ~Copyable {
+final class Store {
   private let directory: Descriptor
   private let status: FileStatus
   private let access: Access
   private let path: Bytes
+
+  private init(_ directory: consuming Descriptor, _ status: FileStatus, _ access: Access, _ path: Bytes) {
+    self.directory = directory
+    self.status = status
+    self.access = access
+    self.path = path
+  }
 
   /// - Throws: a fault if the store is missing or not to be trusted.
   static func open(_ configuration: Configuration) throws(Fault) -> Store {
     let path = configuration.options.policy.store
     switch try configuration.trust(.store).open(path) {
     case .found(let directory, let status):
-      return Store(directory: directory, status: status, access: configuration.access, path: path)
+      return Store(directory, status, configuration.access, path)
     case .missing:
       throw Fault(.noStore, path: path)
     }

@@ -68,7 +68,7 @@ extension Holder {
   }
 }
 
-extension NewPasscode.Problem {
+extension PasscodeChoice.Problem {
   /// A whole sentence.
   var text: Text {
     switch self {

@@ -3,7 +3,7 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// Choosing a passcode: asked twice, in at most three rounds, or made up; one place for enrolment and change.
-struct NewPasscode {
+final class PasscodeChoice {
   private static let rounds = 3
 
   private let session: Session
@@ -25,19 +25,19 @@ struct NewPasscode {
     }
   }
 
-  /// Leaves the new passcode in the secrets' field `code`: as it is typed, or with `--generate` made up.
-  func choose(_ secrets: inout Secrets) throws(Failure) {
-    if session.generates { try generate(&secrets) } else { try ask(&secrets) }
+  /// Completes the change by a new passcode: as it is typed, or with `--generate` made up.
+  func choose(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
+    if session.generates { try generate(&change) } else { try ask(&line, &change) }
   }
 
   /// Says that it is set; one that was made up is told: the one secret that leaves.
-  func announce(_ secrets: borrowing Secrets) throws(Failure) -> ExitStatus {
+  func announce(_ new: borrowing NewPasscode) throws(Failure) -> ExitStatus {
     guard session.generates else {
       session.say(.enrolled, account)
       session.hintAtStacks()
       return .done
     }
-    let digits = secrets.read(.code) { code in code.indices.map { code[$0] } }
+    let digits = new.passcode.read { Bytes($0) }
     guard Stream.output.write("\(digits)\n") else {
       throw .unwritablePasscode
     }
@@ -45,10 +45,10 @@ struct NewPasscode {
     return .done
   }
 
-  private func ask(_ secrets: inout Secrets) throws(Failure) {
+  private func ask(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
     var problem = lengthProblem
-    for _ in 0..<NewPasscode.rounds {
-      if let found = try problemOfOneRound(&secrets) { problem = found } else { return }
+    for _ in 0..<PasscodeChoice.rounds {
+      if let found = try problemOfOneRound(&line, &change) { problem = found } else { return }
       guard asker.isPatient else { break }
       asker.tell(problem.text)
     }
@@ -56,45 +56,44 @@ struct NewPasscode {
   }
 
   /// Makes one up: uniformly random among those that aren't weak.
-  private func generate(_ secrets: inout Secrets) throws(Failure) {
+  private func generate(_ change: inout PasscodeChange) throws(Failure) {
     let sodium = try startSodium()
     let digits = length ?? (lengths.six ? 6 : 4)
     // One in eight is weak at most: a hundred in a row don't happen.
     for _ in 0..<100 {
-      secrets.write(.code) { code in
-        for index in 0..<digits { code[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium)) }
-        return digits
-      }
-      if try judge(secrets) == .accepted { return }
+      if change.new.passcode.makeUp(digits: digits, sodium), try judge(change) == .accepted { return }
     }
     throw .noRandomPasscode
   }
 
-  private func judge(_ secrets: borrowing Secrets) throws(Failure) -> Choice {
-    do throws(Fault) { return try vault.judge(account, secrets) } catch { throw .fault(error) }
+  private func judge(_ change: borrowing PasscodeChange) throws(Failure) -> Choice {
+    do throws(Fault) { return try vault.judge(account, change) } catch { throw .fault(error) }
   }
 
   /// nil: it is chosen.
-  private func problemOfOneRound(_ secrets: inout Secrets) throws(Failure) -> Problem? {
-    guard try asker.askPasscode(.newPasscode(digits), &secrets) == .passcode,
-      length == nil || secrets.count(.code) == length
+  private func problemOfOneRound(
+    _ line: inout TypedLine, _ change: inout PasscodeChange
+  ) throws(Failure) -> Problem? {
+    guard try asker.askPasscode(.newPasscode(digits), &line, &change.new.passcode) == .passcode,
+      length == nil || change.new.passcode.count == length
     else { return lengthProblem }
-    switch try judge(secrets) {
+    switch try judge(change) {
     case .accepted: break
     case .easy(let weakness): asker.tell(Message.easyPasscode(weakness).text)
     case .refused(.length): return lengthProblem
     case .refused(.weak(let weakness)): return .weak(weakness)
     }
     guard asker.isPatient else { return nil }
-    return try problemOfRepetition(&secrets)
+    return try problemOfRepetition(&line, change.new)
   }
 
   private var lengthProblem: Problem { .length(digits) }
 
-  private func problemOfRepetition(_ secrets: inout Secrets) throws(Failure) -> Problem? {
-    secrets.copy(.code, to: .other)
-    defer { secrets.wipe(.other) }
-    guard try asker.askPasscode(.repetition, &secrets) == .passcode, secrets.areEqual(.code, .other)
+  private func problemOfRepetition(
+    _ line: inout TypedLine, _ new: borrowing NewPasscode
+  ) throws(Failure) -> Problem? {
+    defer { line.wipe() }
+    guard try asker.askLine(.repetition, &line), new.passcode.isRepeated(in: line)
     else { return .mismatch }
     return nil
   }

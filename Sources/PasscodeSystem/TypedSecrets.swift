@@ -1,0 +1,168 @@
+internal import CSodium
+internal import CSystem
+
+// What people type. Nothing is ever cut: what doesn't fit is refused whole, and what is copied without a question goes
+// to a part of the same type.                                                     SecretsTests, test_too_long.py
+
+/// A passcode: at most 6 bytes. Only PasscodeVault's `take` says that they are 4 or 6 digits.
+@safe public struct Passcode: ~Copyable {
+  public static let longest = 6
+
+  let start: UnsafeMutablePointer<UInt8>
+  /// Bytes; 0: there is none.
+  public private(set) var count = 0
+
+  init(_ start: UnsafeMutablePointer<UInt8>) {
+    unsafe self.start = start
+  }
+
+  // SAFETY (of all below): count is never above `longest`, and there is room for so many bytes.
+
+  /// Lends the bytes for reading.
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+    unsafe body(Span(_unsafeStart: start, count: count))
+  }
+
+  /// Takes what was typed, without a look at it; false, and there is none then, if it is longer than a passcode.
+  public mutating func copy(_ line: borrowing TypedLine) -> Bool {
+    count = 0
+    guard line.count <= Passcode.longest else { return false }
+    unsafe cs_copy(start, line.start, line.count)
+    count = line.count
+    return true
+  }
+
+  /// Takes the same passcode.
+  public mutating func copy(_ other: borrowing Passcode) {
+    unsafe cs_copy(start, other.start, other.count)
+    count = other.count
+  }
+
+  /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.
+  @inline(never)
+  public mutating func receive(count: Int) -> Bool {
+    guard count <= Passcode.longest, unsafe HelperService.fill(start, count) else { return false }
+    self.count = count
+    return true
+  }
+
+  /// Makes one up, uniformly; false, and there is none then, if it can't have so many digits.
+  public mutating func makeUp(digits: Int, _ sodium: Sodium) -> Bool {
+    count = 0
+    guard 0...Passcode.longest ~= digits else { return false }
+    for index in 0..<digits {
+      unsafe start[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium))
+    }
+    count = digits
+    return true
+  }
+
+  /// Whether this was typed again, in constant time. The corresponding C function is `sodium_memcmp`.
+  public func isRepeated(in line: borrowing TypedLine) -> Bool {
+    unsafe count == line.count && sodium_memcmp(start, line.start, count) == 0
+  }
+
+  /// The corresponding C function is `sodium_memzero`.
+  public mutating func wipe() {
+    unsafe sodium_memzero(start, Passcode.longest)
+    count = 0
+  }
+}
+
+/// A passcode that is to be set.
+public struct NewPasscode: ~Copyable {
+  public var passcode: Passcode
+}
+
+/// A passcode that is to be replaced; with none, nothing is, or nobody had to say what.
+public struct OldPasscode: ~Copyable {
+  public var passcode: Passcode
+}
+
+/// What is to be set, and in place of what.
+public struct PasscodeChange: ~Copyable {
+  public var old: OldPasscode
+  public var new: NewPasscode
+
+  init(old: UnsafeMutablePointer<UInt8>, new: UnsafeMutablePointer<UInt8>) {
+    unsafe self.old = OldPasscode(passcode: Passcode(old))
+    unsafe self.new = NewPasscode(passcode: Passcode(new))
+  }
+
+  /// Lends the bytes of both for reading.
+  public func read<Value>(_ body: (_ new: Span<UInt8>, _ old: Span<UInt8>) -> Value) -> Value {
+    // SAFETY: as in Passcode.
+    unsafe body(
+      Span(_unsafeStart: new.passcode.start, count: new.passcode.count),
+      Span(_unsafeStart: old.passcode.start, count: old.passcode.count))
+  }
+}
+
+/// A line as it was typed, before anybody knows what it is: at most 512 bytes, as many as a password may have.
+@safe public struct TypedLine: ~Copyable {
+  public static let longest = 512
+
+  let start: UnsafeMutablePointer<UInt8>
+  /// Bytes; at most `longest`.
+  public internal(set) var count = 0
+
+  init(_ start: UnsafeMutablePointer<UInt8>) {
+    unsafe self.start = start
+  }
+
+  // SAFETY (of all below, and of Streams.swift): count is never above `longest`, and there is room for one byte more.
+
+  /// Lends the bytes for reading.
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+    unsafe body(Span(_unsafeStart: start, count: count))
+  }
+
+  /// Takes a typed answer; false, and the line is empty then, if it is too long.
+  ///
+  /// - Precondition: NUL-terminated.
+  public mutating func take(_ text: UnsafePointer<CChar>) -> Bool {
+    unsafe take(text, count: cs_length(text, TypedLine.longest + 1))
+  }
+
+  /// Takes the bytes; false, and the line is empty then, if they are too many.
+  public mutating func take(_ bytes: [UInt8]) -> Bool {
+    unsafe take(bytes, count: bytes.count)
+  }
+
+  private mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
+    wipe()
+    guard length <= TypedLine.longest else { return false }
+    unsafe cs_copy(start, bytes, length)
+    count = length
+    return true
+  }
+
+  /// Lends it as a C string.
+  public mutating func lend(_ body: (UnsafePointer<CChar>) -> CInt) {
+    unsafe start[count] = 0
+    _ = unsafe start.withMemoryRebound(to: CChar.self, capacity: count + 1) { unsafe body($0) }
+  }
+
+  /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.
+  public mutating func receive(count: Int) -> Bool {
+    guard count <= TypedLine.longest, unsafe HelperService.fill(start, count) else { return false }
+    self.count = count
+    return true
+  }
+
+  /// The corresponding C function is `sodium_memzero`.
+  @inline(never)
+  public mutating func wipe() {
+    unsafe sodium_memzero(start, TypedLine.longest + 1)
+    count = 0
+  }
+}
+
+/// A line that is an account's password.
+public struct Password: ~Copyable {
+  public var line: TypedLine
+
+  init(_ start: UnsafeMutablePointer<UInt8>) {
+    unsafe line = TypedLine(start)
+  }
+}

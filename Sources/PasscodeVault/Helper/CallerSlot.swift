@@ -1,0 +1,94 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// The right of a helper to go on, of which each caller has a limited number.
+///
+/// A helper doesn't count towards its caller's RLIMIT_NPROC: it runs as `_passcode`. Without this limit one person could
+/// fill the memory with helpers that wait for a request, for an attempt, for a record.
+///
+///     /run/passcode/waiting    empty, mode 0600; each slot is one byte that its helper locks
+///         uid × 16 + i             waiting for the attempt after a look, i below 16
+///         2^40 + uid × 128 + i     running, i below 128
+///
+/// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends. Nothing is written,
+/// so nothing can be stale. The uid is the helper's real one when it started; root has no exception.
+///
+/// - One caller's helpers MUST NOT use up another's slots.                       test_helper_waiting.py
+/// - The file MUST be the helper's own: no caller can open it, so none can lock it.  test_helper_waiting.py
+/// - A helper without a slot for waiting MUST NOT wait. That is so, too, where the file can't be opened or made: the
+///   limit always holds, and its price is the start of a second helper, not a refusal.  test_helper_waiting.py
+/// - A helper that finds all 128 taken MUST end at once, without reading its request. Where there is no sound file, it
+///   goes on: a fault in /run/passcode refuses nobody.                           test_helper_waiting.py
+public struct CallerSlot: ~Copyable {
+  public enum Purpose: Sendable {
+    /// From the start to the end of the helper.
+    case running
+    /// From the reply to a look on.
+    case waiting
+
+    /// How many helpers of one caller may have one at a time.
+    public var limit: Int {
+      switch self {
+      case .running: 128
+      case .waiting: 16
+      }
+    }
+
+    fileprivate var start: Int {
+      switch self {
+      case .running: 1 << 40
+      case .waiting: 0
+      }
+    }
+  }
+
+  public enum Outcome: ~Copyable {
+    case taken(CallerSlot)
+    case allTaken
+    case noSoundFile
+
+    public var areAllTaken: Bool {
+      switch self {
+      case .allTaken: true
+      case .taken: false
+      case .noSoundFile: false
+      }
+    }
+  }
+
+  private let range: RangeLock
+
+  /// Takes one of the caller's slots, until the process ends.
+  public static func take(_ purpose: Purpose, for caller: UInt32) -> Outcome {
+    guard let file = try? open() else { return .noSoundFile }
+    let first = purpose.start + Int(caller) * purpose.limit
+    for byte in first..<first + purpose.limit where RangeLock.tryLock(file, at: byte, count: 1) {
+      return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
+    }
+    return .allTaken
+  }
+
+  private static func open() throws(Errno) -> Descriptor {
+    let file = try openOrCreate()
+    let status = try file.status()
+    // `_passcode` could open it, and only its owner may: so it is its own.
+    guard status.kind == .file, status.mode & 0o077 == 0 else { throw .denied }
+    return file
+  }
+
+  private static func openOrCreate() throws(Errno) -> Descriptor {
+    let folder = try RunFolder.open(.service)
+    let name = Bytes(text: "waiting")
+    do throws(Errno) {
+      return try folder.open(name, .readWrite)
+    } catch {
+      guard error == .noEntry else { throw error }
+    }
+    do throws(Errno) {
+      return try folder.open(name, .create(mode: 0o600))
+    } catch {
+      guard error == .exists else { throw error }
+    }
+    return try folder.open(name, .readWrite)  // another helper was faster
+  }
+}
