@@ -27,10 +27,10 @@ final class Session {
   func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
     switch option {
     case .conf:
-      guard isPlainPath(value[...]) else { throw Failure(.usage, "--conf needs an absolute path") }
+      guard isPlainPath(value[...]) else { throw .confPath }
       configurationPath = value
     case .length:
-      guard value.spells("4") || value.spells("6") else { throw Failure(.usage, "--length needs 4 or 6") }
+      guard value.spells("4") || value.spells("6") else { throw .lengthValue }
       length = value.spells("4") ? 4 : 6
     case .quiet: isQuiet = true
     case .json: wantsJSON = true
@@ -49,9 +49,9 @@ final class Session {
     switch lookup {
     case .found(let account): return account
     case .unknown:
-      let name = operands.first ?? Text("uid \(process.real)").bytes
-      throw Failure(.unusable, "no account \(printable(name))")
-    case .failed(let error): throw Failure(.unusable, "the account can't be looked up: \(error.text)")
+      if let name = operands.first { throw .noAccount(name) }
+      throw .fault(Fault(.noAccount, number: UInt64(process.real)))
+    case .failed(let error): throw .fault(Fault(.accountLookup, error: error.code))
     }
   }
 
@@ -65,7 +65,7 @@ final class Session {
   func vault() throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
-      throw Failure(.notPermitted, "only root can do that: run it with sudo")
+      throw .onlyRoot
     }
     return try vault(configuration)
   }
@@ -76,24 +76,24 @@ final class Session {
   }
 
   private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium()) { complain(Text($0)) }
+    Vault(configuration, try startSodium()) { complain($0.noteText) }
   }
 
   /// Root learns who is in the way.
   func namingHolder(_ failure: Failure) -> Failure {
-    guard process.real == 0, let vault = try? vault(), let account = try? account(),
-      let holder = vault.holder(account.uid)
+    guard case .fault(let fault) = failure, fault.isBusy, process.real == 0, let vault = try? vault(),
+      let account = try? account(), let holder = vault.holder(account.uid)
     else { return failure }
-    return Failure(failure.status, "\(failure.text): \(holder); end it, or let it go on, and try again")
+    return .held(fault, holder)
   }
 }
 
 func startSodium() throws(Failure) -> Sodium {
-  guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+  guard let sodium = Sodium() else { throw .noLibrary }
   return sodium
 }
 
 func newSecrets() throws(Failure) -> Secrets {
-  guard let secrets = Secrets(try startSodium()) else { throw Failure(.unusable, "no memory for a passcode") }
+  guard let secrets = Secrets(try startSodium()) else { throw .fault(Fault(.noMemory)) }
   return secrets
 }

@@ -57,23 +57,23 @@ enum HashingSlots {
   /// Waits for one of `count` slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
-  /// - Parameter log: is told when there is none, and hashing goes on without.
+  /// - Parameter note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file: Descriptor
     do throws(Fault) {
       file = try store.openShared(name, content: nothing)
     } catch {
       // Nobody is kept out by that: not even a full disk stops a right passcode (MUST 8).
-      log("hashing without a slot: \(error.text)")
+      note(Fault(.noSlots, path: error.path, error: Int32(error.error)))
       return Held(nil)
     }
-    return try wait(file, count, clock, log)
+    return try wait(file, count, clock, note)
   }
 
   private static func wait(
-    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     var wait = Wait(.forSlot, clock)
     while true {
@@ -85,10 +85,10 @@ enum HashingSlots {
       switch wait.pause({ movement(file) }) {
       case .again: continue
       case .stuck:
-        log("all hashing slots are held by processes that don't move: hashing without a slot")
+        note(Fault(.stuckSlots))
         return Held(nil)
       case .tooLong:
-        throw Fault(.busy, "too many passcodes are being hashed: no hashing slot became free for 2 minutes")
+        throw Fault(.noHashingSlot)
       }
     }
   }
@@ -108,7 +108,9 @@ extension Vault {
   ///
   /// - Precondition: the account's record is locked.
   func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, policy.hashingSlots, clock) { log(note($0, account)) }
+    try HashingSlots.take(store, policy.hashingSlots, clock) {
+      note($0.reason, account, path: $0.path, error: Int32($0.error))
+    }
   }
 }
 
