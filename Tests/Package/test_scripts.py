@@ -151,3 +151,24 @@ def test_swaylock(machine):
         assert machine.state()["failures"] == 0
     finally:
         screen.close()
+
+
+# MARK: Without a terminal
+
+
+def test_mail_is_no_place_for_passcodes(machine):
+    """saslauthd tells PAM nothing, and its service has no file: "other" asks as everything does."""
+    machine.configure(fail_delay="0")
+    machine.run("saslauthd", "-a", "pam", "-n", "1", "-m", "/run/saslauthd")
+
+    def mail(secret, status):
+        command = ["testsaslauthd", "-f", "/run/saslauthd/mux", "-u", "alice", "-p", secret, "-s", "smtp"]
+        machine.run(*command, status=status)
+
+    mail(PASSWORD, 0)
+    for code in (RIGHT, WRONG[0]):
+        mail(code, 255)
+    assert machine.state()["failures"] == 0 and machine.state()["last_success"] is None
+    assert any("remote login user=alice service=smtp" in line.text for line in machine.log.lines())
+    (machine.path / "etc/pam.d/smtp").write_text("auth required pam_passcode.so remote=allow\naccount required pam_unix.so\n")
+    mail(RIGHT, 0)
