@@ -17,6 +17,7 @@ RELEASES = ("bookworm", "trixie")
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "on_request: takes long, or needs large programs; see Tests/package")
     config.addinivalue_line("markers", "only(RELEASE): of the tests for each release, the one that has the program")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/package, which makes a mount namespace for them", 1)
