@@ -5,6 +5,7 @@ import functools
 import pytest
 
 import debian_machine as machines
+from conversation import Conversation
 from debian_machine import PASSWORD, RIGHT, WRONG
 from lockers import ASKED, LOCKERS
 from process import wait_for
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.on_request
 
 PROGRAMS = "at cron dbus-x11 fonts-dejavu-core greetd screen vlock xscreensaver"
 # In trixie only.
-NEWER = "gtklock sway xfce4-screensaver xfconf"
+NEWER = "gnome-settings-daemon-common gtklock phoc phosh sway wtype xfce4-screensaver xfconf"
 PASSWORD_ONLY = "Password: "
 
 
@@ -94,7 +95,10 @@ def test_enter_alone(locker):
     """Is counted nowhere, and the password can be typed after it."""
     locker.lock()
     locker.answer("")
-    if locker.answers_once:
+    if locker.ignores_enter:
+        locker.answer(PASSWORD)
+        opens(locker, [ASKED])
+    elif locker.answers_once:
         wait_for(lambda: locker.ended() == 1, 30)
         locker.again()
         locker.answer(PASSWORD)
@@ -111,3 +115,19 @@ def test_cancelling_opens_nothing_and_is_not_counted(locker):
     locker.cancel()
     assert not locker.is_open()
     assert locker.machine.state()["failures"] == 0
+
+
+@pytest.mark.parametrize("release", ["bookworm", "trixie"])
+def test_jobs_ask_nobody(prepared, release):
+    """cron's and at's: their stacks include common-auth, and they never authenticate."""
+    machine = prepared(release)()
+    try:
+        talk = Conversation(machine)
+        machine.run("crontab", "-", user="alice", input="* * * * * touch /var/tmp/by-cron\n")
+        machine.run("sh", "-c", "cron && atd")
+        machine.run("sh", "-c", "cd /var/tmp && echo touch /var/tmp/by-at | at now", user="alice")
+        for name in ("by-at", "by-cron"):
+            wait_for((machine.path / "var/tmp" / name).exists, 90)
+        assert talk.calls("cron") == talk.calls("atd") == []
+    finally:
+        machine.remove()

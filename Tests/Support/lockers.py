@@ -22,6 +22,8 @@ class Locker:
     releases = ("bookworm", "trixie")
     # It gives every prompt of a call the same answer: after Enter alone the call fails, and the next one asks again.
     answers_once = False
+    # It begins no call for an empty field.
+    ignores_enter = False
 
     def __init__(self, machine):
         self.machine = machine
@@ -261,6 +263,51 @@ class XfceScreenSaver(Display):
         return "inactive" in self.ask("--query")
 
 
+class Phosh(Locker):
+    """The keypad of a phone, on phoc without a screen. It has no file in /etc/pam.d."""
+
+    service = "phosh"
+    releases = ("trixie",)
+    answers_once = ignores_enter = True
+    environment = (
+        "XDG_RUNTIME_DIR=/run/user/1000", "WAYLAND_DISPLAY=wayland-0", "XDG_CURRENT_DESKTOP=Phosh:GNOME",
+        "WLR_BACKENDS=headless", "WLR_RENDERER=pixman", "WLR_LIBINPUT_NO_DEVICES=1", "GSK_RENDERER=cairo",
+    )  # fmt: skip
+
+    def lock(self):
+        self.machine.run("install", "-d", "-o", "alice", "-m", "700", "/run/user/1000")
+        command = ("env", *self.environment, "dbus-run-session", "phoc", "-E", "/usr/libexec/phosh")
+        with (self.machine.path / "var/tmp/output").open("a") as output:
+            self.shell = subprocess.Popen(
+                self.machine.command(*command, user="alice"), stdout=output, stderr=output
+            )
+        wait_for(lambda: (self.machine.inside / "run/user/1000/wayland-0").exists())
+        time.sleep(8)  # it begins locked
+        self.keys("-k", "space")  # shows the keypad
+        time.sleep(2)
+
+    def keys(self, *keys):
+        """The first key of a new keyboard comes too early, without a pause before it."""
+        self.machine.run("env", *self.environment, "wtype", "-s", "1000", *keys, "-s", "500", user="alice")
+
+    def answer(self, text):
+        erased = ["-k", "BackSpace"] * 3  # what showed the keypad
+        self.keys(*erased, *(["-d", "50", text, "-s", "300"] if text else []), "-k", "Return")
+
+    def again(self):
+        time.sleep(3)  # it shakes the field, and empties it
+
+    def cancel(self):
+        self.keys("-k", "Escape")
+
+    def is_open(self):
+        return any(call.result == "Success" for call in self.calls())
+
+    def stop(self):
+        self.shell.kill()
+        self.shell.wait()
+
+
 # MARK: Logins
 
 
@@ -316,4 +363,4 @@ class Greetd(Locker):
         self.daemon.wait()
 
 
-LOCKERS = [Vlock, Screen, XScreenSaver, Greetd, GtkLock, XfceScreenSaver]
+LOCKERS = [Vlock, Screen, XScreenSaver, Greetd, GtkLock, XfceScreenSaver, Phosh]
