@@ -25,7 +25,7 @@ struct Command {
   static func table() -> [Command] {
     [
       Command(
-        name: "enroll", operand: .user, options: [.length, .stdin, .generate],
+        name: "enroll", operand: .user, options: [.length, .stdin, .generate, .force],
         summary: CommandHelp.enroll, run: runEnroll,
         runOwn: SelfService.enroll),
       Command(

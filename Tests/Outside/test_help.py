@@ -23,7 +23,7 @@ from tool import (
 EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
 # Each command with its operand, and the options of its own.
 COMMANDS = {
-    "enroll [USER]": {"--length", "--stdin", "--generate"},
+    "enroll [USER]": {"--length", "--stdin", "--generate", "--force"},
     "change [USER]": {"--length", "--stdin", "--force"},
     "remove [USER]": {"--stdin"},
     "unlock [USER]": {"--stdin"},
