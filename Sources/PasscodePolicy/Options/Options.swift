@@ -89,7 +89,7 @@ public struct Options: Equatable, Sendable {
     case deny, allow
   }
 
-  /// Whether people may set, forget and unlock their own passcode with their password.
+  /// Whether people may set, remove and unlock their own passcode with their password.
   public enum SelfEnroll: Equatable, Sendable {
     case password, no
   }
