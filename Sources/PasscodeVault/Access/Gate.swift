@@ -55,14 +55,15 @@ public struct LoginOrigin: Sendable {
 public struct LoginItems: Sendable {
   /// PAM_SERVICE and PAM_RUSER.
   public var service: Bytes, requester: Bytes
-  /// PAM_RHOST, and PAM_TTY or else PAM_XDISPLAY.
-  public var remoteHost: Bytes, terminal: Bytes
+  /// PAM_RHOST, PAM_TTY and PAM_XDISPLAY.
+  public var remoteHost: Bytes, terminal: Bytes, display: Bytes
 
-  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
+  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes, display: Bytes) {
     self.service = service
     self.requester = requester
     self.remoteHost = remoteHost
     self.terminal = terminal
+    self.display = display
   }
 
   /// sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY. Others say in PAM_TTY what they
@@ -70,7 +71,7 @@ public struct LoginItems: Sendable {
   func tellOfRemoteLogin(to process: ProcessIdentity) -> Bool {
     if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
     if !terminal.isEmpty { return terminal == service }
-    return process.real == 0 && requester.isEmpty && !isAtTheMachine
+    return process.real == 0 && display.isEmpty && requester.isEmpty && !isAtTheMachine
   }
 
   /// Programs of root's that name no terminal while they authenticate: polkit's helper, and login screens that tell it

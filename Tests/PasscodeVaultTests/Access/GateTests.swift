@@ -102,17 +102,18 @@ struct GateTests {
     (items("login", terminal: "/dev/tty1"), 0, .here),
     (items("gdm-password", terminal: "/dev/tty1"), 0, .here),
     (items("lightdm", terminal: ":0"), 0, .here),
+    (items("xdm", display: ":0"), 0, .here),
     (items("su", requester: "daemon", terminal: "/dev/pts/0"), 1000, .here),
     // It runs as the person: a locker.
     (items("swaylock"), 1000, .here),
   ]
 
   private static func items(
-    _ service: String, requester: String = "", host: String = "", terminal: String = ""
+    _ service: String, requester: String = "", host: String = "", terminal: String = "", display: String = ""
   ) -> LoginItems {
     LoginItems(
       service: Bytes(text: service), requester: Bytes(text: requester), remoteHost: Bytes(text: host),
-      terminal: Bytes(text: terminal))
+      terminal: Bytes(text: terminal), display: Bytes(text: display))
   }
 
   @Test(arguments: programs)
