@@ -204,7 +204,7 @@ def test_in_a_chroot_without_proc(fresh, deb):
     """As image builders install it: the key and the store are made."""
     shutil.copy(deb, fresh.path / "tmp")
     fresh.run("umount", "--lazy", "/proc")
-    assert "/etc/passcode/key: made" in fresh.run("dpkg", "-i", f"/tmp/{deb.name}")
+    assert "/etc/passcode/key: created" in fresh.run("dpkg", "-i", f"/tmp/{deb.name}")
     fresh.enroll()
     fresh.enable()
     fresh.run("mount", "-t", "proc", "proc", "/proc")

@@ -29,7 +29,8 @@
 /// - What failed before a granted attempt is told only where the request names a service: a module of version 0.1 names
 ///   none, and knows no such reply.
 /// - `unavailable` has the form that it always had: number 0 still says whether the configuration is at fault,
-///   and the text, once a sentence, is still one printable line, which the older reader logs as the cause.
+///   and the text, once a sentence, is still one line without control characters, which the older reader logs as the
+///   cause.
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 ///                                                                                      HelperMessageTests
 ///

@@ -56,7 +56,7 @@ extension Words {
     case .notDirectory: "%1: must be a directory, not a link or a file"
     case .notRegularFile: "%1: must be a regular file"
     case .symbolicLink: "%1: must not be a symbolic link"
-    case .wrongOwner: "%1: must be owned by %2; run: chown %2:root %1"
+    case .wrongOwner: "%1: must be owned by %2; run: chown -h %2 %1"
     case .writableByOthers: "%1: must be writable by its owner only; run: chmod go-w %1"
     case .readableByAll: "%1: everyone can read it; run: chmod o-r %1"
     case .deniedToRoot:

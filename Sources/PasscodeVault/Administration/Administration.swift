@@ -249,7 +249,8 @@ extension Vault {
     let decision = try decide(act, account, &next)
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-      if decision == .write, let next {
+      if decision == .write {
+        guard let next else { return .notEnrolled }
         try record.replace(next)
       } else if !record.isCorrupt {
         try record.update { _ in }
