@@ -20,7 +20,7 @@ final class Direct {
 
   func enroll() throws(Failure) -> ExitStatus {
     // Nothing is forced here: who reaches the store proves no password that could be refused.
-    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
+    try session.checkOptions(vault.configuration.access)
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()
@@ -31,14 +31,14 @@ final class Direct {
   }
 
   func change() throws(Failure) -> ExitStatus {
-    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
+    try session.checkOptions(vault.configuration.access)
     var secrets = try newSecrets()
     guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
       throw .notEnrolled(account.name)
     }
     var authority = Authority.direct
     if !session.isForced {
-      let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
+      let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets, .change)
       guard verdict.isGranted, let mark else { return tell(verdict) }
       authority = .passcode(mark)
       secrets.change.old.passcode.copy(secrets.passcode)
@@ -53,7 +53,8 @@ final class Direct {
     _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority, _ act: Act
   ) throws(Failure) {
     do throws(EnrolmentError) {
-      try vault.enroll(account, change, &unsealed, by: authority, then: noting(act))
+      try vault.enroll(
+        account, change, &unsealed, by: authority, on: session.terms, then: noting(act))
     } catch {
       throw Failure(error)
     }
@@ -102,11 +103,12 @@ final class Direct {
 ///
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
 func verify(
-  _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
+  _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets,
+  _ purpose: Purpose = .login
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
   let permit = try session.permit(account, vault.configuration.access)
   var login = try reporting { () throws(Fault) in
-    try DirectLogin(vault, permit, service: session.serviceName)
+    try DirectLogin(vault, permit, service: session.serviceName, purpose)
   }
   let verdict = try session.run(&login, question, &secrets)
   return (verdict, login.provenMark)

@@ -30,7 +30,7 @@ final class SelfService {
   // MARK: The commands
 
   func enroll() throws(Failure) -> ExitStatus {
-    if session.isForced { throw .onlyRootForces }
+    try session.checkOptions(configuration.access)
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -44,10 +44,10 @@ final class SelfService {
   }
 
   func change() throws(Failure) -> ExitStatus {
-    if session.isForced { throw .onlyRootForces }
+    try session.checkOptions(configuration.access)
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    let verdict = try verify(.oldPasscode, &secrets)
+    let verdict = try verify(.oldPasscode, &secrets, .change)
     guard verdict.isGranted else { return tell(verdict) }
     secrets.change.old.passcode.copy(secrets.passcode)
     try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
@@ -116,9 +116,11 @@ final class SelfService {
   }
 
   /// One attempt, the question included.
-  private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
+  private func verify(
+    _ question: Question, _ secrets: inout Secrets, _ purpose: Purpose = .login
+  ) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
-    var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
+    var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName, purpose)
     return try session.run(&login, question, &secrets)
   }
 
@@ -145,8 +147,8 @@ final class SelfService {
     case .notEnrolled: return .notEnrolled(account.name)
     case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
-    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open,
-      .openWithoutWaiting, .status, .done:
+    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,
+      .open, .openWithoutWaiting, .status, .statusWithTerms, .done:
       return .fault(Helper.invalidReply)
     }
   }
