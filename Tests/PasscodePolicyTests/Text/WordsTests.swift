@@ -23,7 +23,7 @@ struct WordsTests {
       (.disabled, "Passcode disabled by the administrator."),
       (.expired, "Passcode expired. Use your password."),
       (
-        .mustChange, "Choose your own passcode with \"passcode change\"; until then use your password."
+        .mustChange, "Choose your own passcode (passcode change); until then use your password."
       ),
       (
         .notPermitted(.notAdministrators),
