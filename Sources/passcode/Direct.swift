@@ -38,7 +38,7 @@ final class Direct {
     }
     var authority = Authority.direct
     if !session.isForced {
-      let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets, .change)
+      let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
       guard verdict.isGranted, let mark else { return tell(verdict) }
       authority = .passcode(mark)
       secrets.change.old.passcode.copy(secrets.passcode)
@@ -102,13 +102,13 @@ final class Direct {
 /// One attempt, the question included.
 ///
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
+@inline(never)
 func verify(
-  _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets,
-  _ purpose: Purpose = .login
+  _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
   let permit = try session.permit(account, vault.configuration.access)
   var login = try reporting { () throws(Fault) in
-    try DirectLogin(vault, permit, service: session.serviceName, purpose)
+    try DirectLogin(vault, permit, service: session.serviceName, question.purpose)
   }
   let verdict = try session.run(&login, question, &secrets)
   return (verdict, login.provenMark)

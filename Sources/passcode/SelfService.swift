@@ -47,7 +47,7 @@ final class SelfService {
     try session.checkOptions(configuration.access)
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    let verdict = try verify(.oldPasscode, &secrets, .change)
+    let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else { return tell(verdict) }
     secrets.change.old.passcode.copy(secrets.passcode)
     try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
@@ -116,11 +116,10 @@ final class SelfService {
   }
 
   /// One attempt, the question included.
-  private func verify(
-    _ question: Question, _ secrets: inout Secrets, _ purpose: Purpose = .login
-  ) throws(Failure) -> Verdict {
+  private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
-    var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName, purpose)
+    var login = HelperLogin(
+      permit, HelperRequest.Conditions(), service: session.serviceName, question.purpose)
     return try session.run(&login, question, &secrets)
   }
 

@@ -22,7 +22,7 @@ public import PasscodeSystem
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
 //     `HashingSlots`.                                                           test_hashing_slots.py
 // 13  A passcode that was given out opens nothing once it expired, and one that must be changed one login, spent
-//     before it is granted: see Terms, `spend`.                                    TermsTests, test_terms.py
+//     before it is granted: see Terms, `settle`.                                    TermsTests, test_terms.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -124,10 +124,9 @@ public struct DirectLogin: Login, ~Copyable {
     }
     guard isMatch else { return wrong(record.current.ledger) }
     // First the reset, at once; the new hash is a luxury.
-    let isSettled =
-      purpose == .login && before.terms.change == .afterLogin
-      ? try spend(before, &record) : settle(before, &record)
-    if isSettled, credential.cost != vault.policy.cost { rehash(passcode, &record, &unsealed) }
+    if try settle(before, &record), credential.cost != vault.policy.cost {
+      rehash(passcode, &record, &unsealed)
+    }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }
@@ -202,40 +201,29 @@ public struct DirectLogin: Login, ~Copyable {
     .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
-  /// Takes the charge back.
+  /// Takes the charge back, and ends the one login of a passcode that was given out for one.
   ///
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
-  /// here, or in `rehash`, the verdict stays.
+  /// here, or in `rehash`, the verdict stays; but a login that isn't spent isn't granted: the next one could be, too.
+  /// That is written in both copies, so that later damage doesn't bring it back.
   ///
   /// - Returns: whether it was written.
-  private func settle(_ before: Record, _ record: inout LockedRecord) -> Bool {
-    do throws(Errno) {
-      try record.update { $0 = settled($0, before) }
-      return true
-    } catch {
-      logUnwritten(error)
-      return false
-    }
-  }
-
-  private func settled(_ record: Record, _ before: Record) -> Record {
-    var settled = record
+  private func settle(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {
+    let spends = purpose == .login && before.terms.change == .afterLogin
+    var settled = record.current
     settled.ledger = .clear
     settled.times.failure = before.times.failure
     settled.failureService = before.failureService
     settled.times.success = vault.clock.wall()
-    return settled
-  }
-
-  /// Takes the charge back, and with it the one login that the passcode was given out for. Both copies: later damage
-  /// can't bring that back.
-  ///
-  /// - Throws: a fault if that can't be written. Then nothing is granted: the next attempt could be granted, too.
-  private func spend(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {
-    var spent = settled(record.current, before)
-    spent.terms.change = .needed
-    do throws(Errno) { try record.replace(spent) } catch { throw vault.unwritten(account, error) }
-    return true
+    if spends { settled.terms.change = .needed }
+    do throws(Errno) {
+      if spends { try record.replace(settled) } else { try record.update { $0 = settled } }
+      return true
+    } catch {
+      if spends { throw vault.unwritten(account, error) }
+      logUnwritten(error)
+      return false
+    }
   }
 
   /// Hashes the passcode again, where the configured cost is another one by now.
