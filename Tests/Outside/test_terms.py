@@ -76,6 +76,8 @@ def test_terms_are_roots(own, make_bed, terms):
 
 def test_status_and_list_tell_both(handed):
     give(handed, *EXPIRY, *ONCE)
+    [line] = [line.message for line in handed.log() if "passcode enrolled" in line.message]
+    assert line.endswith(" expires_in=86400 must_change=yes")
     status = handed.status("alice")
     expires = datetime.datetime.fromisoformat(status["expires_at"].replace("Z", "+00:00")).timestamp()
     assert status["must_change"] is True and status["state"] == "ok"

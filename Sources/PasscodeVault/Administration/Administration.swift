@@ -101,7 +101,10 @@ extension Vault {
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
     enrolled.times.enrolled = clock.wall()
-    enrolled.terms = Terms(enrolment.terms, now: try clock.now(), wall: enrolled.times.enrolled)
+    // Without terms no clock is asked for, and none can stand in the way.
+    if enrolment.terms != NewTerms() {
+      enrolled.terms = Terms(enrolment.terms, now: try clock.now(), wall: enrolled.times.enrolled)
+    }
     do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
   }
 

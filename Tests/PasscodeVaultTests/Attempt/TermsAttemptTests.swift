@@ -82,7 +82,7 @@ struct TermsAttemptTests {
     #expect(try bed.attempt(TestBed.right) == .expired)
   }
 
-  @Test func `what can't be written is not answered`() throws {
+  @Test func `without a clock nothing is decided`() throws {
     let bed = try bed(days: 1)
     bed.wall += Self.day
     bed.clockFails = true
@@ -90,6 +90,19 @@ struct TermsAttemptTests {
       Issue.record("decided without a clock")
       return
     }
+  }
+
+  @Test func `without a clock nothing is given out on terms, and all else is enrolled`() throws {
+    let bed = try bed()
+    bed.clockFails = true
+    var terms = NewTerms()
+    terms.seconds = Self.day
+    let before = try bed.record()
+    #expect(throws: EnrolmentError.self) { try bed.enroll(Self.own, on: terms) }
+    #expect(try bed.record() == before)
+    try bed.enroll(Self.own)
+    bed.clockFails = false
+    #expect(try bed.attempt(Self.own).isGranted)
   }
 
   @Test func `neither unlocking nor enabling revives it, enrolling does`() throws {
