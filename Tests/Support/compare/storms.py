@@ -31,6 +31,8 @@ def storms(kit):
                 ours.append(storm(bed, size, SERVICE, "argon2", kit.operations, kit.bytes))
                 theirs.append(storm(bed, size, "unix", "crypt", RIGHT, setting))
             yield from shown(ours, theirs, f"{size}")
+            pair = memory(bed, size, SERVICE), memory(bed, size, "unix")
+            yield figure("peak memory", "pam_unix", "MiB", [pair], variant=f"{size}")
 
 
 def beside_one_hash(kit):
@@ -68,7 +70,6 @@ class Storm:
     def __init__(self, crowd, bare, processor):
         self.crowd, self.bare, self.processor = crowd, bare, processor
         self.longest = max(login.seconds for login in crowd.logins)
-        self.memory = (crowd.memory_peak - crowd.memory_before) / MEBIBYTE
 
     @property
     def against_bare(self):
@@ -79,13 +80,25 @@ def storm(bed, size, service, kind, *arguments):
     processes = min(size, len(os.sched_getaffinity(0)))
     count = max(size // 2, 1)
     bare = [host.bare(kind, count, processes, *arguments)]
-    logins, used = [(name, RIGHT, 0) for _, name in CROWD[:size]], processor_seconds()
-    crowd = host.crowd(bed, logins, measures_memory=True, seconds=600, service=service)
+    used = processor_seconds()
+    crowd = everybody(bed, size, service)
     used = processor_seconds() - used
     bare.append(host.bare(kind, count, processes, *arguments))
-    assert crowd.count("SUCCESS") == size, [login for login in crowd.logins if login.result != "SUCCESS"]
     seconds, processor = (sum(column) * size / (2 * count) for column in zip(*bare, strict=True))
     return Storm(crowd, seconds, (used, processor))
+
+
+def everybody(bed, size, service, **how):
+    logins = [(name, RIGHT, 0) for _, name in CROWD[:size]]
+    crowd = host.crowd(bed, logins, seconds=600, service=service, **how)
+    assert crowd.count("SUCCESS") == size, [login for login in crowd.logins if login.result != "SUCCESS"]
+    return crowd
+
+
+def memory(bed, size, service):
+    """MiB, in a storm of its own: to look at that many processes takes processor time, too."""
+    crowd = everybody(bed, size, service, measures_memory=True)
+    return (crowd.memory_peak - crowd.memory_before) / MEBIBYTE
 
 
 def shown(ours, theirs, people):
@@ -93,9 +106,8 @@ def shown(ours, theirs, people):
     yield figure("storm", "bare libsodium", "s", [one.against_bare for one in ours], **how)
     yield figure("storm, processor time", "bare libsodium", "s", [one.processor for one in ours], **how)
     yield figure("storm of pam_unix", "bare yescrypt", "s", [one.against_bare for one in theirs], **how)
-    both = list(zip(ours, theirs, strict=True))
-    yield figure("longest wait", "pam_unix", "s", [(one.longest, other.longest) for one, other in both], **how)
-    yield figure("peak memory", "pam_unix", "MiB", [(one.memory, other.memory) for one, other in both], **how)
+    waits = [(one.longest, other.longest) for one, other in zip(ours, theirs, strict=True)]
+    yield figure("longest wait", "pam_unix", "s", waits, **how)
 
 
 # MARK: A budget: one person's prompts, all opened first, and answered with different wrong secrets
