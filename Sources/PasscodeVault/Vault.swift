@@ -10,15 +10,19 @@ public final class Vault {
   let clock: Clock
   /// Takes a line for the log that isn't part of any answer.
   let log: (Bytes) -> Void
+  /// So many hashing slots this Vault leaves to others, as long as it has one itself; and all overflow slots.
+  let spareSlots: Int
 
   /// - Parameter log: takes lines that belong in the system's log; they hold nothing secret.
   public init(
-    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, log: @escaping (Bytes) -> Void
+    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, spareSlots: Int = 0,
+    log: @escaping (Bytes) -> Void
   ) {
     self.configuration = configuration
     self.sodium = sodium
     self.clock = clock
     self.log = log
+    self.spareSlots = spareSlots
   }
 
   var policy: Options.Policy { configuration.options.policy }
@@ -60,6 +64,12 @@ public struct Clock {
         return Instant(boot: boot, milliseconds: milliseconds)
       },
       wall: { SystemClock.wallSeconds() })
+  }
+
+  /// The same for a process that has nothing else to do: what it waits for it notices within a millisecond.
+  public static var attentive: Clock {
+    let clock = system
+    return Clock(now: clock.now, wall: clock.wall, sleep: { _ in SystemClock.sleep(microseconds: 1_000) })
   }
 
   private static func systemBoot() -> BootID? {

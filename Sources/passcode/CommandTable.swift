@@ -29,31 +29,36 @@ struct Command {
   let run: (Session) throws(Failure) -> ExitStatus
   /// For oneself without root: by the helper. nil: nobody has it for themselves.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
+  /// What `--batch` does to each user of a list.
+  var batch: Act?
 
   /// All of them, in the order of `--help`.
   static func table() -> [Command] {
     [
       Command(
-        name: "enroll", operand: .user, options: [.length, .stdin, .generate],
+        name: "enroll", operand: .user,
+        options: [.length, .stdin, .generate, .batch, .output, .show, .skipEnrolled],
         summary: "set a passcode (asked twice), or replace the old one", run: runEnroll,
-        runOwn: SelfService.enroll),
+        runOwn: SelfService.enroll, batch: .enrolled),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
         summary: "ask for the old passcode, then set a new one; the length may change", run: runChange,
         runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin], summary: "remove the passcode", run: runRemove,
-        runOwn: SelfService.remove),
+        name: "remove", operand: .user, options: [.stdin, .batch], summary: "remove the passcode",
+        run: runRemove,
+        runOwn: SelfService.remove, batch: .removed),
       Command(
-        name: "unlock", operand: .user, options: [.stdin], summary: "end a lock after too many failures",
-        run: runUnlock, runOwn: SelfService.unlock),
+        name: "unlock", operand: .user, options: [.stdin, .batch],
+        summary: "end a lock after too many failures",
+        run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
-        name: "disable", operand: .otherUser, options: [],
+        name: "disable", operand: .otherUser, options: [.batch],
         summary: "disable a passcode without removing it",
-        run: runDisable),
+        run: runDisable, batch: .disabled),
       Command(
-        name: "enable", operand: .otherUser, options: [], summary: "enable a disabled passcode again",
-        run: runEnable),
+        name: "enable", operand: .otherUser, options: [.batch], summary: "enable a disabled passcode again",
+        run: runEnable, batch: .enabled),
       Command(
         name: "status", operand: .user, options: [],
         summary: "say whether a passcode is set, and its state",
@@ -78,7 +83,8 @@ struct Command {
 
   /// An option of the tool.
   enum Option: CaseIterable {
-    case conf, quiet, help, version, json, stdin, length, generate, force, demo
+    case conf, quiet, help, version, json, stdin, length, generate, force, demo, batch, output, show,
+      skipEnrolled
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
@@ -94,6 +100,10 @@ struct Command {
       case .generate: Arguments.Option("generate")
       case .force: Arguments.Option("force")
       case .demo: Arguments.Option("demo")
+      case .batch: Arguments.Option("batch", takesValue: true)
+      case .output: Arguments.Option("output", takesValue: true)
+      case .show: Arguments.Option("show")
+      case .skipEnrolled: Arguments.Option("skip-enrolled")
       }
     }
 
@@ -110,6 +120,10 @@ struct Command {
       case .generate: "--generate      "
       case .force: "--force         "
       case .demo: "--demo          "
+      case .batch: "--batch FILE|-  "
+      case .output: "--output FILE   "
+      case .show: "--show          "
+      case .skipEnrolled: "--skip-enrolled "
       }
     }
 
@@ -119,12 +133,16 @@ struct Command {
       case .quiet: "print nothing on success"
       case .help: "this text"
       case .version: "the version"
-      case .json: "status, list, check-weak: one JSON object per line, for programs"
+      case .json: "status, list, check-weak, --batch: one JSON object per line, for programs"
       case .stdin: "read passcodes from standard input, one per line, without asking twice"
       case .length: "how many digits the new passcode must have"
       case .generate: "choose a random passcode and print it once"
       case .force: "root: set a new passcode without the old one"
       case .demo: "run a scripted session, and check every step"
+      case .batch: "root: for each line of a list, USER or USER:PASSCODE"
+      case .output: "with --batch and --generate: append USER:PASSCODE to this file"
+      case .show: "with --batch and --generate: show passcodes on a terminal"
+      case .skipEnrolled: "with --batch: leave out who has a passcode already"
       }
     }
   }

@@ -15,6 +15,8 @@ enum ExitStatus: Int32 {
   /// Store, key or configuration unusable.
   case unusable = 7
   case cancelled = 8
+  /// A batch was done, but not for every user.
+  case someFailed = 9
 }
 
 /// Why a command didn't do what it was asked: one line for stderr (what, where, what to do), and the status.

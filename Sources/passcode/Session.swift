@@ -16,6 +16,11 @@ final class Session {
   var generates = false
   var isForced = false
   var isDemo = false
+  /// A list of users; "-": standard input.
+  var batchPath: Bytes?
+  var outputPath: Bytes?
+  var shows = false
+  var skipsEnrolled = false
   /// Part of `try`: nothing of it belongs in the system's log.
   var isTrial = false
   let process = ProcessIdentity.current()
@@ -38,9 +43,20 @@ final class Session {
     case .generate: generates = true
     case .force: isForced = true
     case .demo: isDemo = true
+    case .batch: batchPath = value
+    case .output: outputPath = value
+    case .show: shows = true
+    case .skipEnrolled: skipsEnrolled = true
     case .help: wantsHelp = true
     case .version: wantsVersion = true
     }
+  }
+
+  /// What goes with `--batch`.
+  func checkBatch() throws(Failure) {
+    if case .input = asker { throw .batchAlone }
+    guard operands.isEmpty, !isForced else { throw .batchAlone }
+    guard generates || outputPath == nil && !shows else { throw .outputNeedsGenerate }
   }
 
   /// The account named, or one's own.
@@ -62,12 +78,14 @@ final class Session {
   }
 
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
-  func vault() throws(Failure) -> Vault {
+  ///
+  /// - Parameter spareSlots: `Vault.spareSlots`.
+  func vault(spareSlots: Int = 0) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw Failure(.notPermitted, "only root can do that: run it with sudo")
     }
-    return try vault(configuration)
+    return try vault(configuration, spareSlots)
   }
 
   /// A vault for questions about the configuration only, which anybody may ask.
@@ -75,8 +93,10 @@ final class Session {
     try vault(configuration())
   }
 
-  private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium()) { complain(Text($0)) }
+  private func vault(_ configuration: Configuration, _ spareSlots: Int = 0) throws(Failure) -> Vault {
+    Vault(
+      configuration, try startSodium(), clock: spareSlots == 0 ? .system : .attentive, spareSlots: spareSlots
+    ) { complain(Text($0)) }
   }
 
   /// Root learns who is in the way.

@@ -23,21 +23,23 @@ from tool import (
 EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
 # Each command with its operand, and the options of its own.
 COMMANDS = {
-    "enroll [USER]": {"--length", "--stdin", "--generate"},
+    "enroll [USER]": {
+        "--length", "--stdin", "--generate", "--batch", "--output", "--show", "--skip-enrolled",
+    },
     "change [USER]": {"--length", "--stdin", "--force"},
-    "remove [USER]": {"--stdin"},
-    "unlock [USER]": {"--stdin"},
-    "disable USER": set(),
-    "enable USER": set(),
+    "remove [USER]": {"--stdin", "--batch"},
+    "unlock [USER]": {"--stdin", "--batch"},
+    "disable USER": {"--batch"},
+    "enable USER": {"--batch"},
     "status [USER]": set(),
     "list": set(),
     "verify [USER]": {"--stdin"},
     "key init|status": set(),
     "check-weak": set(),
     "try": {"--demo"},
-}
+}  # fmt: skip
 ALL = EVERYWHERE.union(*COMMANDS.values())
-VALUES = {"--conf": ["/nonexistent"], "--length": ["4"]}
+VALUES = {"--conf": ["/nonexistent"], "--length": ["4"], "--batch": ["-"], "--output": ["x"]}
 
 
 def options(text):
@@ -58,7 +60,7 @@ def test_help_names_every_command_and_every_option(word):
     assert re.findall(
         r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status)?) +\S.{3,}$", text, re.MULTILINE
     ) == list(COMMANDS)
-    for later in ["--batch", "--must-change", "export", "calibrate", "rotate"]:
+    for later in ["--must-change", "export", "calibrate", "rotate"]:
         assert later not in text, later
 
 

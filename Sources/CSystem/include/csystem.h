@@ -155,3 +155,9 @@ int cs_lay_down_inheritance(unsigned seconds);
 /* Becomes this user and group, real, effective and saved, in a session of its own, untraceable; and takes the share of
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
+
+/* batch.c: a copy of this process, and a connection between the two that keeps messages apart. Returns as fork does. */
+pid_t cs_fork_worker(int *connection);
+/* What asks a program to stop (Ctrl-C, a closed window, a shutdown) waits from here on; whether anything did. */
+void cs_hold_stops(void);
+int cs_stop_is_held(void);

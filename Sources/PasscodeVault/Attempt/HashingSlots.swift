@@ -39,6 +39,14 @@ enum HashingSlots {
     }
   }
 
+  /// What somebody may take.
+  struct Share {
+    /// The first so many slots.
+    let count: Int
+    /// A batch has none: it can wait.
+    var hasOverflow = true
+  }
+
   /// Makes the file where there is none: with the store, while there is room on the disk.
   static func make(_ store: Store) throws(Fault) {
     _ = try store.openShared(name, content: nothing)
@@ -54,12 +62,12 @@ enum HashingSlots {
     decimalDigits((try? file.status().modified) ?? 0)
   }
 
-  /// Waits for one of `count` slots, or of as many overflow slots.
+  /// Waits for one of the slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
   /// - Parameter log: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+    _ store: Store, _ share: Share, _ clock: Clock, _ log: (Text) -> Void
   ) throws(Fault) -> Held {
     let file: Descriptor
     do throws(Fault) {
@@ -69,15 +77,15 @@ enum HashingSlots {
       log("hashing without a slot: \(error.text)")
       return Held(nil)
     }
-    return try wait(file, count, clock, log)
+    return try wait(file, share, clock, log)
   }
 
   private static func wait(
-    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ log: (Text) -> Void
+    _ file: consuming Descriptor, _ share: Share, _ clock: Clock, _ log: (Text) -> Void
   ) throws(Fault) -> Held {
     var wait = Wait(.forSlot, clock)
     while true {
-      if let slot = lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
+      if let slot = lock(file, share, orOverflow: wait.elapsed >= overflowAfter) {
         // If that fails, nothing is lost but patience: those who wait give up sooner.
         try? file.touch()
         return Held(RangeLock(file, at: slot, count: 1))
@@ -93,9 +101,10 @@ enum HashingSlots {
     }
   }
 
-  private static func lock(_ file: borrowing Descriptor, _ count: Int, orOverflow: Bool) -> Int? {
+  private static func lock(_ file: borrowing Descriptor, _ share: Share, orOverflow: Bool) -> Int? {
+    let count = share.count
     for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) { return slot }
-    guard orOverflow else { return nil }
+    guard orOverflow, share.hasOverflow else { return nil }
     for slot in firstOverflow..<firstOverflow + count where RangeLock.tryLock(file, at: slot, count: 1) {
       return slot
     }
@@ -108,8 +117,17 @@ extension Vault {
   ///
   /// - Precondition: the account's record is locked.
   func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, policy.hashingSlots, clock) { log(note($0, account)) }
+    try HashingSlots.take(store, share, clock) { log(note($0, account)) }
   }
+}
+
+extension Vault {
+  private var share: HashingSlots.Share {
+    HashingSlots.Share(count: max(1, policy.hashingSlots - spareSlots), hasOverflow: spareSlots == 0)
+  }
+
+  /// How many hashes this Vault can run at once, each in a process of its own, on processors of their own.
+  public var parallelHashes: Int { min(share.count, Machine.processors) }
 }
 
 extension Options.Policy {

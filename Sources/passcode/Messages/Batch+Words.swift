@@ -1,0 +1,127 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+// What a batch says.
+
+enum BatchMessage {
+  case workerDied(UInt64, UInt64)
+  case twoDied
+  case summary(BatchCounts)
+  case stopped(UInt64, Act)
+}
+
+extension BatchMessage {
+  var text: Text {
+    switch self {
+    case .workerDied(let process, let line): "process \(process) died at line \(line)"
+    case .twoDied: "two processes died at this line"
+    case .summary(let counts): counts.text
+    case .stopped(let line, .enrolled):
+      "stopped after line \(line): run it again with --skip-enrolled to do the rest"
+    case .stopped(let line, _): "stopped after line \(line): run it again to do the rest"
+    }
+  }
+}
+
+extension BatchCounts {
+  fileprivate var text: Text {
+    var text: Text = "users: \(all), done: \(done)"
+    if unchanged > 0 { text += ", unchanged: \(unchanged)" }
+    if skipped > 0 { text += ", skipped: \(skipped)" }
+    return text + ", failed: \(failed)"
+  }
+}
+
+extension BatchProgress {
+  /// `[########            ]  40 %  users: 4000, failed: 2, 960 a minute, 6 min left`
+  var bar: Text {
+    guard let percent else { return text }
+    let full = Int(percent / 5)
+    let bar =
+      Bytes(repeating: UInt8(ascii: "#"), count: full)
+      + Bytes(repeating: UInt8(ascii: " "), count: 20 - full)
+    return "[\(bar)] \(percent) %  \(text)"
+  }
+
+  var text: Text {
+    let soFar: Text = "users: \(counts.all), failed: \(counts.failed), \(rate) a minute"
+    guard let secondsLeft else { return soFar }
+    return secondsLeft < 120 ? "\(soFar), \(secondsLeft) s left" : "\(soFar), \(secondsLeft / 60) min left"
+  }
+}
+
+extension BatchResult {
+  /// `line 3: alice: unknown user`
+  func text(_ act: Act) -> Text {
+    let what = name.isEmpty ? outcome.text(act) : "\(printable(name)): \(outcome.text(act))"
+    return reason.bytes.isEmpty ? "line \(line): \(what)" : "line \(line): \(what): \(reason)"
+  }
+}
+
+extension BatchOutcome {
+  fileprivate func text(_ act: Act) -> Text {
+    switch self {
+    case .done: act.event
+    case .unchanged: "nothing to change"
+    case .skipped: "has a passcode already"
+    case .notEnrolled: "no passcode is set"
+    case .weak: "too easy to guess"
+    case .wrongLength: "the configuration (lengths) doesn't allow that length"
+    case .unknownUser: "unknown user"
+    case .repeated: "an earlier line is about the same user"
+    case .badLine: "bad line"
+    case .failed: "failed"
+    }
+  }
+}
+
+extension BatchLine.Problem {
+  var text: Text {
+    switch self {
+    case .tooLong: "longer than 511 bytes"
+    case .noUser: "does not begin with a user name"
+    case .noPasscode: "no passcode; user:passcode is needed"
+    case .surplusPasscode: "only the user name is needed"
+    case .notDigits: "what follows the user name is not 4 or 6 digits"
+    case .carriageReturn: "ends in a carriage return: convert the file with dos2unix"
+    }
+  }
+}
+
+extension Failure {
+  static func batchFile(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(.usage, "\(printable(path)): \(error.text)")
+  }
+
+  static func unreadableBatch(_ error: Errno) -> Failure {
+    Failure(.unusable, "the list can't be read on: \(error.text)")
+  }
+
+  static var batchFromTerminal: Failure {
+    Failure(.usage, "passcodes typed here could be seen: --batch needs a file or a pipe")
+  }
+
+  static var passcodesOnTerminal: Failure {
+    Failure(.usage, "passcodes would appear on the terminal: use --output FILE, a pipe, or --show")
+  }
+
+  static var jsonNeedsOutput: Failure {
+    Failure(.usage, "--json with --generate needs --output FILE")
+  }
+
+  static var onlyBatch: Failure { Failure(.usage, "--output, --show and --skip-enrolled need --batch") }
+
+  static var outputNeedsGenerate: Failure { Failure(.usage, "--output and --show need --generate") }
+
+  static var batchAlone: Failure { Failure(.usage, "--batch replaces USER, --stdin and --force") }
+
+  static var noSecretMemory: Failure { Failure(.unusable, "no memory for a passcode") }
+
+  static func output(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(
+      .unusable,
+      error == .denied
+        ? "\(printable(path)): must be a file of root's with mode 0600, or not exist"
+        : "the passcodes can't be written: \(error.text)")
+  }
+}

@@ -1,0 +1,383 @@
+"""`--batch`: a command for each user of a list."""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+import bench
+import host
+import lists
+from bed import PEOPLE, uid
+from process import children, wait_for
+from scenario import RIGHT
+from tool import CANCELLED, DONE, NOT_PERMITTED, SOME_FAILED, UNUSABLE, USAGE, one_line
+
+CODES = {"alice": "8305", "bob": "0471", "carol": "260417"}
+LIST = "".join(f"{name}:{code}\n" for name, code in CODES.items())
+
+
+@pytest.fixture
+def keyed(keyed):
+    keyed.typed |= set(CODES.values())
+    return keyed
+
+
+def batch(bed, command, text, *arguments, check=DONE, **how):
+    return bed.tool(command, "--batch", "-", *arguments, stdin=text, check=check, **how)
+
+
+def test_everybody_of_a_list_gets_the_passcode_of_the_line(keyed):
+    answer = batch(keyed, "enroll", LIST)
+    assert sorted(answer.output.splitlines()) == [
+        f"line {number}: {name}: passcode enrolled" for number, name in enumerate(PEOPLE, 1)
+    ]
+    assert answer.errors == "passcode: users: 3, done: 3, failed: 0\n"
+    for name, code in CODES.items():
+        assert keyed.authenticate(name, code).result == "SUCCESS"
+        assert f"user={name} uid={uid(name)} by_uid=0" in "".join(line.message for line in keyed.log())
+
+
+def test_a_list_comes_from_a_file_too(keyed):
+    path = keyed.folder / "list"
+    path.write_text("# Class of 2026\n\n" + LIST.rstrip())
+    rows, summary = lists.results(keyed.tool("enroll", "--batch", str(path), "--json", check=DONE).output)
+    assert rows == {number: (name, "done") for number, name in enumerate(PEOPLE, 3)}
+    assert summary == dict(version=1, users=3, done=3, unchanged=0, skipped=0, failed=0, stopped_at=None)
+    for missing in (str(path) + "x", str(keyed.folder / "no" / "list")):
+        answer = keyed.tool("enroll", "--batch", missing, check=USAGE)
+        assert missing in answer.errors and one_line(answer.errors)
+
+
+def test_each_line_is_judged_alone_and_a_bad_one_is_never_quoted(keyed):
+    keyed.configure(weak="refuse", lengths="4")
+    keyed.typed |= {"1234", "730582", "9182", "7391"}
+    text = "\n".join([
+        "alice:1234", "bob:730582", "nobody-here:9182", "carol", "carol:9182\r", "carol:91 82", ":9182", "9182:carol",
+        "x" * 600, "carol:8305", "carol:9182", "alice:8351",
+    ])  # fmt: skip
+    answer = batch(keyed, "enroll", text, "--json", check=SOME_FAILED)
+    rows, summary = lists.results(answer.output)
+    assert rows == {
+        1: ("alice", "weak"), 2: ("bob", "wrong_length"), 3: ("nobody-here", "unknown_user"), 4: (None, "bad_line"),
+        5: (None, "bad_line"), 6: (None, "bad_line"), 7: (None, "bad_line"), 8: (None, "bad_line"),
+        9: (None, "bad_line"), 10: ("carol", "done"), 11: ("carol", "repeated"), 12: ("alice", "repeated"),
+    }  # fmt: skip
+    assert (summary["users"], summary["failed"], summary["done"]) == (12, 11, 1)
+    words = batch(keyed, "enroll", text, check=SOME_FAILED)
+    for said in (answer.output + answer.errors, words.output + words.errors):
+        assert not re.search("1234|730582|9182", said)
+    assert "line 1: alice: too easy to guess: " in words.errors and "line 9: bad line: longer than" in words.errors
+    assert batch(keyed, "enroll", "9182", "--generate", check=SOME_FAILED).errors.count("9182") == 0
+
+
+def test_only_root_has_it(keyed):
+    for command in ("enroll", "remove", "unlock", "disable", "enable"):
+        answer = batch(keyed, command, LIST, user="alice", check=None)
+        assert answer.status in (NOT_PERMITTED, UNUSABLE) and answer.output == ""
+    assert not lists.enrolled(keyed)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["alice"], ["--stdin"], ["--output", "/x"], ["--show"]],
+)
+def test_what_does_not_go_with_it(keyed, arguments):
+    assert one_line(batch(keyed, "enroll", LIST, *arguments, check=USAGE).errors)
+    assert one_line(keyed.tool("enroll", "--skip-enrolled", "alice", check=USAGE).errors)
+
+
+def test_without_a_key_nothing_is_read(bed):
+    run = lists.start(bed, "enroll", "--batch", "-")
+    assert run.communicate(LIST)[0] == "" and run.returncode == UNUSABLE
+
+
+def test_the_other_commands(keyed):
+    batch(keyed, "enroll", LIST)
+    names = "".join(f"{name}\n" for name in PEOPLE)
+    for code in ("1593", "2604", "3715"):
+        keyed.authenticate("bob", code)
+    assert keyed.status("bob")["state"] == "locked"
+    for command, expected in (
+        ("unlock", ["unchanged", "done", "unchanged"]),
+        ("disable", ["done"] * 3),
+        ("disable", ["unchanged"] * 3),
+        ("enable", ["done"] * 3),
+        ("remove", ["done"] * 3),
+        ("remove", ["not_enrolled"] * 3),
+    ):
+        failed = "not_enrolled" in expected
+        rows, _ = lists.results(
+            batch(keyed, command, names, "--json", check=SOME_FAILED if failed else DONE).output
+        )
+        assert [rows[line][1] for line in (1, 2, 3)] == expected, command
+        states = {name: keyed.status(name)["state"] for name in PEOPLE}
+        assert set(states.values()) == {"disabled" if command == "disable" else "ok"}
+    assert not lists.enrolled(keyed)
+    assert "only the user name" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
+
+
+# MARK: Made-up passcodes
+
+
+def test_made_up_passcodes_go_to_a_file_of_root_s(keyed):
+    path = keyed.folder / "codes"
+    for _ in range(2):
+        rows, _ = lists.results(
+            batch(keyed, "enroll", "alice\nbob\n", "--generate", "--output", str(path), "--json").output
+        )
+        assert set(rows.values()) == {("alice", "done"), ("bob", "done")}
+    assert path.stat().st_mode & 0o777 == 0o600
+    written = [line.split(":") for line in path.read_text().splitlines()]
+    assert [name for name, _ in written] == ["alice", "bob"] * 2
+    for name, code in written[2:]:
+        assert keyed.authenticate(name, code).result == "SUCCESS"
+    for change in (lambda: path.chmod(0o644), lambda: (path.unlink(), path.symlink_to("/dev/null"))):
+        change()
+        answer = batch(keyed, "enroll", "alice\n", "--generate", "--output", str(path), check=UNUSABLE)
+        assert one_line(answer.errors)
+
+
+def test_made_up_passcodes_go_to_a_pipe_but_to_no_terminal(keyed):
+    answer = batch(keyed, "enroll", "alice\n#\nbob\n", "--generate", "--length", "4")
+    for line in answer.output.splitlines():
+        name, code = line.split(":")
+        assert len(code) == 4 and keyed.authenticate(name, code).result == "SUCCESS"
+    ours, theirs = os.openpty()
+    for show in ([], ["--show"]):
+        run = lists.start(keyed, "enroll", "--batch", "-", "--generate", *show, stdout=theirs)
+        run.communicate("carol\n")
+        assert run.returncode == (DONE if show else USAGE)
+    assert re.fullmatch(r"carol:\d{6}\r\n", os.read(ours, 100).decode())
+    os.close(ours), os.close(theirs)
+
+
+def test_nobody_is_enrolled_with_a_passcode_that_was_not_written(keyed):
+    batch(keyed, "enroll", "alice\n", "--generate", "--output", "/dev/full", check=UNUSABLE)
+    with open("/dev/full", "w") as full:
+        run = lists.start(keyed, "enroll", "--batch", "-", "--generate", stdout=full)
+        run.communicate("alice\n")
+    assert run.returncode == UNUSABLE and not lists.enrolled(keyed)
+
+
+# MARK: Cut off and run again
+
+
+@pytest.fixture
+def crowd(bed):
+    """10,000 accounts, and a store in memory at the lowest cost."""
+    bed.configure(opslimit=1, memlimit="8K", max_parallel=4)
+    bed.store.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", str(bed.store)], check=True)
+    others = lists.people(10_000)
+    try:
+        bed.tool("key", "init", check=DONE)
+        with bench.accounts(others):
+            yield bed, others
+    finally:
+        subprocess.run(["umount", str(bed.store)], check=True)
+
+
+def test_killed_at_random_and_run_again_none_is_lost_and_none_is_done_twice(crowd):
+    bed, others = crowd
+    path = bed.folder / "list"
+    path.write_text(lists.lines(others))
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    chance, done, kills = random.Random(seed), 0, 0
+    while True:
+        run = lists.start(bed, "enroll", "--batch", str(path), "--skip-enrolled", "--json")
+        if kills < 12:
+            time.sleep(chance.uniform(0.02, 0.35))
+            run.kill()
+            kills += 1
+        output = run.communicate()[0]
+        rows = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
+        done += sum(row.get("result") == "done" for row in rows)
+        assert all(row.get("result", "done") in ("done", "skipped") for row in rows)
+        if run.returncode == DONE:
+            break
+        assert run.returncode == -signal.SIGKILL
+    # A kill hides at most the results that a worker had not reported yet.
+    assert len(rows) == len(others) + 1 and rows[-1]["users"] == len(others)
+    assert len(others) - 3 * kills <= done <= len(others)
+    assert lists.enrolled(bed) == {name: uid for uid, name in others}
+    for uid_, name in chance.sample(others, 20):
+        assert bed.authenticate(name, lists.code(uid_ - lists.FIRST)).result == "SUCCESS"
+
+
+def slow(bed, **options):
+    """A hash takes a while: long enough to interfere."""
+    bed.configure(opslimit=4, memlimit="64M", **options)
+
+
+def test_control_c_ends_it_between_two_records(keyed):
+    slow(keyed, max_parallel=3)
+    others = lists.people(60)
+    with bench.accounts(others):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            run = lists.start(keyed, "enroll", "--batch", "-", "--skip-enrolled", "--json", process_group=0)
+            run.stdin.write(lists.lines(others))
+            run.stdin.flush()
+            before = len(lists.enrolled(keyed))
+            wait_for(lambda before=before: len(lists.enrolled(keyed)) > before)
+            os.killpg(run.pid, number)  # as a terminal does: the workers, too
+            output, errors = run.communicate()
+            assert run.returncode == CANCELLED
+            rows, summary = lists.results(output)
+            stop = summary["stopped_at"]
+            assert f"stopped after line {stop}: run it again with --skip-enrolled" in errors
+            assert list(sorted(rows)) == list(range(1, stop + 1))
+            assert all(result in ("done", "skipped") for _, result in rows.values())
+            assert lists.enrolled(keyed) == {name: uid for uid, name in others[:stop]}
+
+
+def test_a_worker_that_dies_is_named_and_loses_no_line(keyed):
+    slow(keyed, max_parallel=2)
+    run = lists.start(keyed, "enroll", "--batch", "-", "--json")
+    run.stdin.write(LIST)
+    run.stdin.close()
+    run.stdin = None
+    wait_for(lambda: len(children(run.pid)) == 2)
+    [worker, _] = children(run.pid)
+    wait_for(lambda: (keyed.store / str(uid("alice"))).exists())
+    os.kill(worker, signal.SIGKILL)
+    output, errors = run.communicate()
+    assert run.returncode == DONE and f"process {worker} died at line 1" in errors
+    assert set(lists.results(output)[0].values()) == {(name, "done") for name in PEOPLE}
+    for name, code in CODES.items():
+        assert keyed.authenticate(name, code).result == "SUCCESS"
+
+
+def test_a_line_by_which_two_die_fails(keyed):
+    slow(keyed, max_parallel=1)
+    run = lists.start(keyed, "enroll", "--batch", "-", "--json")
+    run.stdin.write("alice:8305\n")
+    run.stdin.flush()
+    dead = set()
+    for _ in range(2):
+        wait_for(lambda: any(pathlib.Path(f"/proc/{pid}/stat").exists() and hashing(pid) for pid in workers(run) - dead))
+        [pid] = [pid for pid in workers(run) - dead if hashing(pid)]
+        dead.add(pid)
+        os.kill(pid, signal.SIGKILL)
+    run.stdin.write("bob:0471\n")
+    output, errors = run.communicate()
+    assert run.returncode == SOME_FAILED and errors.count("died at line 1") == 2
+    assert lists.results(output)[0] == {1: ("alice", "failed"), 2: ("bob", "done")}
+
+
+def workers(run):
+    return set(children(run.pid))
+
+
+def hashing(pid):
+    """It has the memory that Argon2 needs."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    size = re.search(r"VmSize:\s+(\d+)", status)
+    return size is not None and int(size[1]) > 60_000
+
+
+def test_workers_end_with_the_tool(keyed):
+    slow(keyed, max_parallel=3)
+    run = lists.start(keyed, "enroll", "--batch", "-")
+    run.stdin.write(LIST)
+    run.stdin.flush()
+    wait_for(lambda: any(map(hashing, workers(run))))
+    alive = workers(run)
+    run.kill()
+    run.communicate()
+    wait_for(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in alive))
+
+
+def test_a_full_disk_is_named_and_the_rest_is_done_later(keyed):
+    others = lists.people(60)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "mode=0700,size=256k", "tmpfs", str(keyed.store)], check=True
+    )
+    try:
+        with bench.accounts(others):
+            answer = batch(keyed, "enroll", lists.lines(others), check=SOME_FAILED)
+            there = lists.enrolled(keyed)
+            assert 20 < len(there) < 40 and answer.output.count("\n") == len(there)
+            assert answer.errors.count(": failed: ") == 60 - len(there)
+            assert answer.errors.count("No space left on device") == 60 - len(there)
+            subprocess.run(["mount", "-o", "remount,size=1m", str(keyed.store)], check=True)
+            again = batch(keyed, "enroll", lists.lines(others), "--skip-enrolled")
+            assert f"done: {60 - len(there)}, skipped: {len(there)}, failed: 0" in again.errors
+            assert lists.enrolled(keyed) == {name: uid for uid, name in others}
+    finally:
+        subprocess.run(["umount", str(keyed.store)], check=True)
+
+
+# MARK: Beside logins
+
+
+def slots_taken(bed):
+    """Which bytes of the slots file are locked now."""
+    inode = (bed.store / "places").stat().st_ino
+    found = re.findall(rf"OFDLCK .*:{inode} (\d+) (\d+)$", pathlib.Path("/proc/locks").read_text(), re.MULTILINE)
+    return [int(first) for first, _ in found]
+
+
+@pytest.mark.parametrize("slots, most", [(1, 1), (2, 1), (4, 3)])
+def test_one_slot_stays_free_for_logins(keyed, slots, most):
+    slow(keyed, max_parallel=slots)
+    run = lists.start(keyed, "enroll", "--batch", "-")
+    run.stdin.write(LIST)
+    run.stdin.close()
+    run.stdin = None
+    seen = []
+    while run.poll() is None:
+        seen.append(slots_taken(keyed))
+        time.sleep(0.001)
+    run.communicate()
+    assert run.returncode == DONE and max(map(len, seen)) in range(1, most + 1)
+    assert {slot for taken in seen for slot in taken} <= set(range(most))
+
+
+def test_people_log_in_while_it_runs(keyed):
+    keyed.configure(max_parallel=2, opslimit=2, memlimit="16M")
+    others = lists.people(150)
+    with bench.accounts(others):
+        batch(keyed, "enroll", lists.lines(others[:20]))
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
+        run.stdin.write(lists.lines(others[20:]))
+        run.stdin.close()
+        run.stdin = None
+        wait_for(lambda: len(lists.enrolled(keyed)) > 22)
+        logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:20])]
+        crowd = host.crowd(keyed, logins)
+        assert run.poll() is None, "the batch ended too early to matter"
+        output, _ = run.communicate()
+        assert crowd.count("SUCCESS") == 20 and max(login.seconds for login in crowd.logins) < 10
+        assert run.returncode == DONE and lists.results(output)[1]["done"] == 130
+        assert len(lists.enrolled(keyed)) == 150
+
+
+# MARK: What is said on the way
+
+
+def test_on_a_terminal_there_is_a_bar(keyed):
+    slow(keyed, max_parallel=2)
+    ours, theirs = os.openpty()
+    path = keyed.folder / "list"
+    path.write_text(LIST)
+    run = lists.start(keyed, "enroll", "--batch", str(path), stderr=theirs)
+    output, _ = run.communicate()
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 65_536):
+            said += part
+    os.close(ours)
+    assert run.returncode == DONE and output.count("\n") == 3
+    bars = re.findall(r"\r\[(#* *)\] (\d+) %  users: (\d+), failed: 0, \d+ a minute(?:, \d+ s left)?\x1b\[K", said.decode())
+    assert bars and all(len(bar) == 20 for bar, _, _ in bars)
+    assert said.decode().endswith("passcode: users: 3, done: 3, failed: 0\r\n")
