@@ -60,6 +60,12 @@ def test_a_locked_answer_of_the_helper_costs_what_unix_chkpwd_costs(machine, cap
     assert show(capsys, "locked answer of the helper / unix_chkpwd", ours, other, 1.5) <= 1.5
 
 
+def test_a_batch_is_as_fast_as_its_hashes(bed, capsys):
+    """At least 0.95 of the bare hashes' throughput."""
+    ours, other = bench.batch_against_hash(bed)
+    assert show(capsys, "enroll --batch / crypto_pwhash in as many processes", ours, other, 1 / 0.95) <= 1 / 0.95
+
+
 @pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["table", "json"])
 def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, arguments):
     with bench.crowd(bed, bench.CROWD) as others:

@@ -18,6 +18,7 @@ import time
 import _ctypes
 
 import helper
+import lists
 import machine
 import pam
 from bed import MODULE, SERVICE, uid
@@ -200,6 +201,39 @@ def status_among(many, few, rounds=101):
         work()
     taken = [[seconds(work) for work in works] for _ in range(rounds)]
     return [quartile(column) for column in zip(*taken, strict=True)]
+
+
+# MARK: A batch
+
+
+def batch_against_hash(bed, users=24, rounds=5):
+    """`enroll --batch` on every processor at the default cost, and bare hashes in as many processes."""
+    processes = os.cpu_count()
+    bed.configure(opslimit=3, memlimit="64M", max_parallel=processes + 1)
+    bed.tool("key", "init", check=0)
+    others = lists.people(users)
+    path = bed.folder / "list"
+    path.write_text(lists.lines(others))
+    work = bare_hash(3, 64 << 20)
+    work()
+
+    def hash_all():
+        children = []
+        for _ in range(processes):
+            children.append(os.fork())
+            if children[-1] == 0:
+                for _ in range(users // processes):
+                    work()
+                os._exit(0)
+        for child in children:
+            assert os.waitpid(child, 0)[1] == 0
+
+    with accounts(others):
+        taken = [
+            [seconds(each) for each in (tool(bed, "enroll", "--batch", str(path), "--quiet"), hash_all)]
+            for _ in range(rounds)
+        ]
+    return [min(column) for column in zip(*taken, strict=True)]
 
 
 # MARK: Through the helper
