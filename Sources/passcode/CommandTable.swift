@@ -76,6 +76,9 @@ struct Command {
         name: "check-weak", operand: .none, options: [],
         summary: "read codes, one per line, and say which are weak and why", run: runCheckWeak),
       Command(
+        name: "calibrate", operand: .none, options: [.target, .write],
+        summary: "measure which cost of hashing suits this machine", run: runCalibrate),
+      Command(
         name: "try", operand: .none, options: [.demo],
         summary: "try everything in a temporary store; nothing on the system changes", run: runTry),
     ]
@@ -84,7 +87,7 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, demo, batch, output, show,
-      skipEnrolled
+      skipEnrolled, target, write
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
@@ -104,6 +107,8 @@ struct Command {
       case .output: Arguments.Option("output", takesValue: true)
       case .show: Arguments.Option("show")
       case .skipEnrolled: Arguments.Option("skip-enrolled")
+      case .target: Arguments.Option("target", takesValue: true)
+      case .write: Arguments.Option("write")
       }
     }
 
@@ -124,6 +129,8 @@ struct Command {
       case .output: "--output FILE   "
       case .show: "--show          "
       case .skipEnrolled: "--skip-enrolled "
+      case .target: "--target TIME   "
+      case .write: "--write         "
       }
     }
 
@@ -143,6 +150,8 @@ struct Command {
       case .output: "with --batch and --generate: append USER:PASSCODE to this file"
       case .show: "with --batch and --generate: show passcodes on a terminal"
       case .skipEnrolled: "with --batch: leave out who has a passcode already"
+      case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
+      case .write: "root: put the result into the configuration file"
       }
     }
   }

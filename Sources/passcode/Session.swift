@@ -21,6 +21,9 @@ final class Session {
   var outputPath: Bytes?
   var shows = false
   var skipsEnrolled = false
+  /// Milliseconds that a hash may take.
+  var target: UInt64 = 250
+  var writes = false
   /// Part of `try`: nothing of it belongs in the system's log.
   var isTrial = false
   let process = ProcessIdentity.current()
@@ -47,6 +50,10 @@ final class Session {
     case .output: outputPath = value
     case .show: shows = true
     case .skipEnrolled: skipsEnrolled = true
+    case .target:
+      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
+      target = milliseconds
+    case .write: writes = true
     case .help: wantsHelp = true
     case .version: wantsVersion = true
     }

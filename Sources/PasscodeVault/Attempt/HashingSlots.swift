@@ -1,4 +1,4 @@
-internal import PasscodePolicy
+public import PasscodePolicy
 internal import PasscodeSystem
 
 /// The right to run one Argon2 now, for logins, enrolments and changes alike: 500 logins at once don't take
@@ -131,6 +131,13 @@ extension Vault {
 }
 
 extension Options.Policy {
+  /// Bytes that a hash may need, if `max_parallel` of them, or one for each processor, are to fit into a quarter of the
+  /// machine's memory.
+  public var largestMemory: UInt64 {
+    let slots = maxParallel > 0 ? maxParallel : UInt64(max(2, Machine.processors))
+    return Machine.memory / 4 / slots
+  }
+
   /// How many may hash at once; as many again when those who wait have waited for 2 s.
   var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
 

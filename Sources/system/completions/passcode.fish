@@ -13,6 +13,7 @@ complete -c passcode -n __fish_use_subcommand -a list -d 'the state of every enr
 complete -c passcode -n __fish_use_subcommand -a verify -d 'one attempt, counted like any other'
 complete -c passcode -n __fish_use_subcommand -a key -d 'make the machine key, or check it'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which candidates are weak, and why'
+complete -c passcode -n __fish_use_subcommand -a calibrate -d 'measure which cost of hashing suits this machine'
 complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store'
 
 set -l people enroll change remove unlock disable enable status verify
@@ -32,4 +33,6 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll' -l output -r -F -d 
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l show -d 'show passcodes on a terminal'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'leave out who has a passcode'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
+complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 'how long a hash may take'
+complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'put it into the configuration file'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
