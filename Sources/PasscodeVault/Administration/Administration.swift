@@ -55,8 +55,13 @@ extension Vault {
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try enroll(enrolment, new, &record, &unsealed)
-      withExtendedLifetime(slot) {}
+      guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
+        throw Fault(
+          .memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
+      }
+      // Somebody else may hash while this is being written.
+      _ = consume slot
+      try enroll(enrolment, &record, unsealed)
       enrolment.done?()
     }
   }
@@ -87,14 +92,9 @@ extension Vault {
   }
 
   private func enroll(
-    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ record: inout LockedRecord,
-    _ unsealed: inout Unsealed
+    _ enrolment: Enrolment, _ record: inout LockedRecord, _ unsealed: borrowing Unsealed
   ) throws(Fault) {
     let (account, authority) = (enrolment.account, enrolment.authority)
-    guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
-      throw Fault(
-        .memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
-    }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(unsealed, enrolled, sodium))
     enrolled.disabled = try isDisabled(record, account)
