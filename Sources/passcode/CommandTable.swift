@@ -64,7 +64,7 @@ struct Command {
         summary: "say whether a passcode is set, and its state",
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [], summary: "the state of every enrolled user",
+        name: "list", operand: .none, options: [.state, .since], summary: "the state of every enrolled user",
         run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
@@ -87,7 +87,7 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, demo, batch, output, show,
-      skipEnrolled, target, write
+      skipEnrolled, target, write, state, since
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
@@ -109,6 +109,8 @@ struct Command {
       case .skipEnrolled: Arguments.Option("skip-enrolled")
       case .target: Arguments.Option("target", takesValue: true)
       case .write: Arguments.Option("write")
+      case .state: Arguments.Option("state", takesValue: true)
+      case .since: Arguments.Option("since", takesValue: true)
       }
     }
 
@@ -131,6 +133,8 @@ struct Command {
       case .skipEnrolled: "--skip-enrolled "
       case .target: "--target TIME   "
       case .write: "--write         "
+      case .state: "--state STATE   "
+      case .since: "--since TIME    "
       }
     }
 
@@ -152,6 +156,8 @@ struct Command {
       case .skipEnrolled: "with --batch: leave out who has a passcode already"
       case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
       case .write: "root: put the result into the configuration file"
+      case .state: "only these: ok, locked, exhausted, disabled or corrupt"
+      case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
       }
     }
   }

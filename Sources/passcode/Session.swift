@@ -24,6 +24,9 @@ final class Session {
   /// Milliseconds that a hash may take.
   var target: UInt64 = 250
   var writes = false
+  /// Only records in this state (`Status.stateName`), and only those to which something happened in the last seconds.
+  var state: Bytes?
+  var since: UInt64?
   /// Part of `try`: nothing of it belongs in the system's log.
   var isTrial = false
   let process = ProcessIdentity.current()
@@ -54,6 +57,12 @@ final class Session {
       guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
       target = milliseconds
     case .write: writes = true
+    case .state:
+      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .stateValue }
+      state = value
+    case .since:
+      guard let seconds = duration(value[...]) else { throw .sinceValue }
+      since = seconds
     case .help: wantsHelp = true
     case .version: wantsVersion = true
     }

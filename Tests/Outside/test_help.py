@@ -32,7 +32,7 @@ COMMANDS = {
     "disable USER": {"--batch"},
     "enable USER": {"--batch"},
     "status [USER]": set(),
-    "list": set(),
+    "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
     "key init|status": set(),
     "check-weak": set(),
@@ -40,7 +40,7 @@ COMMANDS = {
     "try": {"--demo"},
 }  # fmt: skip
 ALL = EVERYWHERE.union(*COMMANDS.values())
-VALUES = {"--conf": ["/nonexistent"], "--length": ["4"], "--batch": ["-"], "--output": ["x"], "--target": ["1s"]}
+VALUES = {"--conf": ["/nonexistent"], "--length": ["4"], "--batch": ["-"], "--output": ["x"], "--target": ["1s"], "--state": ["ok"], "--since": ["1h"]}
 
 
 def options(text):

@@ -115,6 +115,12 @@ extension Failure {
 
   static var batchAlone: Failure { Failure(.usage, "--batch replaces USER, --stdin and --force") }
 
+  static var stateValue: Failure {
+    Failure(.usage, "--state needs ok, locked, exhausted, disabled or corrupt")
+  }
+
+  static var sinceValue: Failure { Failure(.usage, "--since needs a time up to 365d, such as 12h") }
+
   static var noSecretMemory: Failure { Failure(.unusable, "no memory for a passcode") }
 
   static func output(_ path: Bytes, _ error: Errno) -> Failure {

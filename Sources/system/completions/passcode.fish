@@ -33,6 +33,8 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll' -l output -r -F -d 
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l show -d 'show passcodes on a terminal'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'leave out who has a passcode'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
+complete -c passcode -n '__fish_seen_subcommand_from list' -l state -x -a 'ok locked exhausted disabled corrupt' -d 'only these'
+complete -c passcode -n '__fish_seen_subcommand_from list' -l since -x -d 'only if set, used or mistyped in this time'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 'how long a hash may take'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'put it into the configuration file'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
