@@ -152,7 +152,7 @@ def test_check_weak_judges_every_line(bed):
     assert [each["passcode"] for each in judged[:6]] == lines[:6]
     assert [each["weak"] for each in judged[:6]] == [True, False, True, True, True, True]
     assert judged[0]["reason"] == "these digits follow one another" and judged[1]["reason"] is None
-    assert judged[-1] == {"passcode": "830562", "weak": False, "reason": None}
+    assert judged[-1] == {"version": 1, "passcode": "830562", "weak": False, "reason": None}
     assert bed.tool("check-weak", stdin="8305\n", check=DONE).output == "8305: not weak\n"
 
 
