@@ -17,31 +17,14 @@ struct PAMPasscodeLine {
     self.isSecond = isSecond
   }
 
-  /// One for each: `FILE:LINE: ...`.
+  /// One for each.
   ///
   /// - Parameter options: as in `PAMStacks.report`.
-  func findings(_ options: Options) -> [Text] {
-    var findings = badOptions().map { $0.text }
-    if isSecond && !isMarkedSecond {
-      findings.append(
-        """
-        \(place): the passcode is required besides the password here,
-          but may have been set by somebody who knew just the password:
-          add second_factor (see pam_passcode(8)).
-        """)
-    }
-    if control.diesOnFailure && !isSecond && !takesEither(options) {
-      findings.append(
-        """
-        \(place): auth_err=die without either: a wrong passcode ends it
-          here, and the password isn't asked for. Add either, or remove auth_err=die.
-        """)
-    }
-    return findings
-  }
-
-  private var place: Text {
-    "\(printable(path)):\(number)"
+  func findings(_ options: Options) -> [PAMFinding] {
+    var problems = badOptions().map { PAMFinding.Problem.option($0) }
+    if isSecond && !isMarkedSecond { problems.append(.unmarkedSecondFactor) }
+    if control.diesOnFailure && !isSecond && !takesEither(options) { problems.append(.noWayToThePassword) }
+    return problems.map { PAMFinding(path: path, line: number, problem: $0) }
   }
 
   private var isMarkedSecond: Bool {
@@ -50,7 +33,7 @@ struct PAMPasscodeLine {
 
   /// True, too, where that isn't known: another configuration file is named, or the options are bad.
   private func takesEither(_ options: Options) -> Bool {
-    do throws(OptionError) {
+    do throws(Fault) {
       let line = try ModuleLine(arguments)
       var parser = OptionParser(options)
       try parser.take(arguments: line.options)
@@ -61,8 +44,8 @@ struct PAMPasscodeLine {
   }
 
   /// Each word that is no option, or not here; if all are, those that are there twice.
-  private func badOptions() -> [OptionError] {
-    var errors: [OptionError] = []
+  private func badOptions() -> [Fault] {
+    var errors: [Fault] = []
     for argument in arguments {
       if let error = error([argument]) { errors.append(error) }
     }
@@ -70,14 +53,14 @@ struct PAMPasscodeLine {
     return errors
   }
 
-  private func error(_ arguments: [Bytes]) -> OptionError? {
-    do throws(OptionError) {
+  private func error(_ arguments: [Bytes]) -> Fault? {
+    do throws(Fault) {
       let line = try ModuleLine(arguments)
       var parser = OptionParser()
       try parser.take(arguments: line.options)
       return nil
     } catch {
-      return OptionError(error.problem, at: .file(path, line: number), text: error.name)
+      return Fault(error.reason, path: path, name: error.name, number: UInt64(max(0, number)))
     }
   }
 }

@@ -16,7 +16,7 @@ public struct PAMStacks: Sendable {
   public enum Content: Sendable {
     case found(PAMFile)
     case missing
-    case unreadable(Text)
+    case unreadable(PAMUnread.Reason)
   }
 
   private var files: [(path: Bytes, content: Content)] = []
@@ -58,18 +58,13 @@ public struct PAMStacks: Sendable {
 
   /// What is known of a file that wasn't added.
   private var unread: Content {
-    files.count < PAMStacks.most ? .missing : .unreadable("not read: there are too many files")
+    files.count < PAMStacks.most ? .missing : .unreadable(.tooManyFiles)
   }
 
   // MARK: - The stack of a service
 
-  /// Why it isn't known what a service does.
-  private struct Unknown: Error {
-    let text: Text
-  }
-
   @inline(never)
-  private func stack(of service: Bytes) throws(Unknown) -> PAMStack {
+  private func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
     var stack = PAMStack()
     _ = try addLines(of: service, to: &stack, level: 0, depth: 0)
     return stack
@@ -78,14 +73,14 @@ public struct PAMStacks: Sendable {
   /// - Returns: false if there is no such file.
   private func addLines(
     of name: Bytes, to stack: inout PAMStack, level: Int, depth: Int
-  ) throws(Unknown) -> Bool {
+  ) throws(PAMUnread) -> Bool {
     for path in PAMStacks.paths(name) {
       switch content(path) ?? unread {
       case .missing: continue
-      case .unreadable(let why): throw Unknown(text: "\(printable(path)): \(why)")
+      case .unreadable(let why): throw PAMUnread(path: path, reason: why)
       case .found(let file):
         guard depth < PAMStacks.deepest else {
-          throw Unknown(text: "\(printable(path)): included in itself, or too deep for libpam")
+          throw PAMUnread(path: path, reason: .tooDeep)
         }
         for line in file.lines where line.kind == .auth || line.kind == .every {
           try add(line, of: path, to: &stack, level: level, depth: depth)
@@ -98,10 +93,10 @@ public struct PAMStacks: Sendable {
 
   private func add(
     _ line: PAMLine, of path: Bytes, to stack: inout PAMStack, level: Int, depth: Int
-  ) throws(Unknown) {
+  ) throws(PAMUnread) {
     stack.linesRead += 1
     guard stack.linesRead <= PAMStacks.most else {
-      throw Unknown(text: "\(printable(path)): more than \(PAMStacks.most) lines with those that it includes")
+      throw PAMUnread(path: path, reason: .tooManyLines(PAMStacks.most))
     }
     // Of what libpam doesn't understand, or doesn't find.
     var entry = PAMStack.Entry(
@@ -133,10 +128,10 @@ public struct PAMReport: Sendable {
   }
 
   public internal(set) var groups: [Group] = []
-  /// `FILE:LINE: ...`; each once.
-  public internal(set) var findings: [Text] = []
-  /// `FILE: why it can't be read`: whether it asks for the passcode isn't known.
-  public internal(set) var unknown: [Text] = []
+  /// Each once.
+  public internal(set) var findings: [PAMFinding] = []
+  /// Whether these ask for the passcode isn't known.
+  public internal(set) var unknown: [PAMUnread] = []
 }
 
 extension PAMStacks {
@@ -144,13 +139,15 @@ extension PAMStacks {
   public func report(_ options: Options) -> PAMReport {
     var report = PAMReport()
     for file in files {
-      if case .unreadable(let why) = file.content { report.unknown.append("\(printable(file.path)): \(why)") }
+      if case .unreadable(let why) = file.content {
+        report.unknown.append(PAMUnread(path: file.path, reason: why))
+      }
     }
     for service in services() {
-      do throws(Unknown) {
+      do throws(PAMUnread) {
         report.add(service, try stack(of: service), options)
       } catch {
-        report.tellUnknown(error.text)
+        report.tellUnknown(error)
       }
     }
     return report
@@ -180,8 +177,8 @@ extension PAMStacks {
 }
 
 extension PAMReport {
-  fileprivate mutating func tellUnknown(_ text: Text) {
-    if !unknown.contains(text) { unknown.append(text) }
+  fileprivate mutating func tellUnknown(_ unread: PAMUnread) {
+    if !unknown.contains(unread) { unknown.append(unread) }
   }
 
   @inline(never)

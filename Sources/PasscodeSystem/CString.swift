@@ -13,7 +13,7 @@ public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
 
 /// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
 /// (the parser and `Record.canKeep` refuse control characters).
-func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Value) -> Value {
   let terminated = bytes + [0]
   // SAFETY: the array lives through the call, ends in NUL, and UInt8 and CChar have one layout.
   return unsafe terminated.withUnsafeBufferPointer { buffer in

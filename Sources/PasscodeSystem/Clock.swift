@@ -33,11 +33,15 @@ public enum SystemClock {
     cs_sleep(timespec(tv_sec: 0, tv_nsec: microseconds * 1_000))
   }
 
-  /// A wall-clock time for people, within a sentence: "at 03:12" of today, or "on 2026-01-31 at 03:12", in local time.
+  /// A wall-clock time for a sentence, local: "03:12" of today, or "2026-01-31 03:12".
   public static func localMoment(_ seconds: UInt64) -> [UInt8] {
-    let date = local(seconds, "%Y-%m-%d")
-    let time = literal("at ") + local(seconds, "%H:%M")
-    return date == local(wallSeconds(), "%Y-%m-%d") ? time : literal("on ") + date + literal(" ") + time
+    let isToday = local(seconds, "%Y-%m-%d") == local(wallSeconds(), "%Y-%m-%d")
+    return local(seconds, isToday ? "%H:%M" : "%Y-%m-%d %H:%M")
+  }
+
+  /// A wall-clock time for people, local and with its zone: "2026-01-31 13:00:00 CET".
+  public static func localTime(_ seconds: UInt64) -> [UInt8] {
+    local(seconds, "%Y-%m-%d %H:%M:%S %Z")
   }
 
   /// The corresponding C function is `localtime_r`.

@@ -107,7 +107,7 @@ public struct Unsealed: ~Copyable {
   // SAFETY (of both): there are Length.credential bytes.
 
   /// Lends it all for reading.
-  public func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }
 

@@ -19,7 +19,7 @@ internal import CSystem
   // SAFETY (of all below): count is never above `longest`, and there is room for so many bytes.
 
   /// Lends the bytes for reading.
-  public func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: count))
   }
 
@@ -91,7 +91,7 @@ public struct PasscodeChange: ~Copyable {
   }
 
   /// Lends the bytes of both for reading.
-  public func read<Result>(_ body: (_ new: Span<UInt8>, _ old: Span<UInt8>) -> Result) -> Result {
+  public func read<Value>(_ body: (_ new: Span<UInt8>, _ old: Span<UInt8>) -> Value) -> Value {
     // SAFETY: as in Passcode.
     unsafe body(
       Span(_unsafeStart: new.passcode.start, count: new.passcode.count),
@@ -114,7 +114,7 @@ public struct PasscodeChange: ~Copyable {
   // SAFETY (of all below, and of Streams.swift): count is never above `longest`, and there is room for one byte more.
 
   /// Lends the bytes for reading.
-  public func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: count))
   }
 

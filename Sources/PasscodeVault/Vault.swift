@@ -8,15 +8,15 @@ public final class Vault {
   public let configuration: Configuration
   let sodium: Sodium
   let clock: Clock
-  /// Takes a line for the log that isn't part of any answer.
-  let log: (Bytes) -> Void
+  /// Takes what isn't part of any answer.
+  let log: (Fault) -> Void
   /// So many hashing slots this Vault leaves to others, as long as it has one itself; and all overflow slots.
   let spareSlots: Int
 
-  /// - Parameter log: takes lines that belong in the system's log; they hold nothing secret.
+  /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.
   public init(
     _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, spareSlots: Int = 0,
-    log: @escaping (Bytes) -> Void
+    log: @escaping (Fault) -> Void
   ) {
     self.configuration = configuration
     self.sodium = sodium
@@ -56,10 +56,10 @@ public struct Clock {
     return Clock(
       now: { () throws(Fault) in
         guard let boot else {
-          throw Fault(.clock, "/proc/sys/kernel/random/boot_id can't be read: lockout times are unknown")
+          throw Fault(.noBootID)
         }
         guard let milliseconds = SystemClock.bootMilliseconds() else {
-          throw Fault(.clock, "the kernel has no CLOCK_BOOTTIME")
+          throw Fault(.noBootClock)
         }
         return Instant(boot: boot, milliseconds: milliseconds)
       },
@@ -86,7 +86,7 @@ extension Vault {
     // The account was looked up just now: its name and uid belong together today.
     if account.name == record.name { return true }
     guard case .found(let today) = Account.numbered(record.uid) else {
-      throw Fault(.account, "uid \(record.uid) can't be looked up (getent passwd \(record.uid))")
+      throw Fault(.lostAccount, number: UInt64(record.uid))
     }
     if today.name == record.name { return true }
     noteOtherName(account)
@@ -95,10 +95,10 @@ extension Vault {
 
   @inline(__always)
   func noteOtherName(_ account: Account) {
-    log(note("the record was made for another account name: not enrolled", account))
+    note(.otherName, account)
   }
 
-  /// For messages.
+  /// For faults.
   @inline(never)
   func recordPath(_ uid: UInt32) -> Bytes {
     Text("\(policy.store)/\(uid)").bytes
@@ -106,27 +106,21 @@ extension Vault {
 
   @inline(never)
   func corrupt(_ account: Account) -> Fault {
-    Fault(
-      .record, at: recordPath(account.uid),
-      "the record is damaged: restore it from a backup, or run as root: passcode enroll \(printable(account.name))"
-    )
+    Fault(.damagedRecord, path: recordPath(account.uid), name: account.name)
   }
 
   @inline(never)
   func unwritten(_ account: Account, _ error: Errno) -> Fault {
-    Fault(.record, at: recordPath(account.uid), "can't be written: \(error.text)")
+    Fault(.unwritableRecord, path: recordPath(account.uid), error: error.code)
   }
 
   @inline(never)
   func busy(_ account: Account) -> Fault {
-    Fault(.busy, at: recordPath(account.uid), "another attempt holds the record: try again later")
+    Fault(.busyRecord, path: recordPath(account.uid))
   }
 
   @inline(never)
-  func note(_ text: Text, _ account: Account) -> Bytes {
-    var line = LogLine(text)
-    line.add("user", account.name)
-    line.add("uid", UInt64(account.uid))
-    return line.text
+  func note(_ reason: Fault.Reason, _ account: Account, path: Bytes = [], error: Int32 = 0) {
+    log(Fault(reason, path: path, name: account.name, number: UInt64(account.uid), error: error))
   }
 }

@@ -16,7 +16,7 @@ struct Authentication {
       remoteHost: pam.item(.remoteHost) ?? [], terminal: pam.item(.terminal) ?? [])
   }
 
-  func result() -> Result {
+  func result() -> PAMResult {
     var door = Options().door
     var user: Bytes?
     do throws(Interruption) {
@@ -29,7 +29,7 @@ struct Authentication {
 
   /// An end without a verdict: nothing to log and nothing to say.
   private struct Interruption: Error {
-    let result: Result
+    let result: PAMResult
   }
 
   private struct Ending {
@@ -58,12 +58,9 @@ struct Authentication {
   private func load() throws(Fault) -> Configuration {
     // There a password proves who may set a passcode: a passcode is no proof.
     if origin.service.spells(PasswordService.name) {
-      throw Fault(
-        .configuration, "\(PasswordService.path) proves passwords: take pam_passcode's line out of it")
+      throw Fault(.inPasswordService, path: PasswordService.path)
     }
-    let line: ModuleLine
-    do throws(OptionError) { line = try ModuleLine(arguments) } catch { throw error.fault }
-    return try Configuration.load(line, origin.process)
+    return try Configuration.load(ModuleLine(arguments), origin.process)
   }
 
   private func ending(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
@@ -87,7 +84,7 @@ struct Authentication {
     _ permit: Permit, _ user: Bytes, _ configuration: Configuration
   ) throws(Interruption) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-      return Ending(.unavailable(Fault(.memory, "no memory for a passcode")))
+      return Ending(.unavailable(Fault(.noMemory)))
     }
     let door = configuration.options.door
     if configuration.access == .helper {
@@ -97,7 +94,7 @@ struct Authentication {
     }
     let login: DirectLogin
     do throws(Fault) {
-      let vault = Vault(configuration, sodium) { pam.log(.error, $0) }
+      let vault = Vault(configuration, sodium) { pam.log(.error, $0.logLine) }
       login = try DirectLogin(vault, permit, service: origin.service)
     } catch {
       return Ending(.unavailable(error))
@@ -122,7 +119,7 @@ struct Authentication {
   /// - Returns: nil for a passcode; else what to answer.
   private func ask(
     _ user: Bytes, _ door: Options.Door, _ line: inout TypedLine, _ passcode: inout Passcode
-  ) -> Result? {
+  ) -> PAMResult? {
     defer { line.wipe() }
     if takeFirstPass(door, &line, &passcode) { return nil }
     if door.useFirstPass { return .notAPasscode(door) }
@@ -160,11 +157,11 @@ struct Authentication {
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.
-  private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> Result {
+  private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> PAMResult {
     let verdict = ending.verdict
     if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
-    if !door.quiet, let notice = Words.notice(verdict, when: SystemClock.localMoment) { pam.tell(notice) }
-    let result = Result(verdict, door, wasTyped: ending.wasTyped)
+    if !door.quiet, let notice = verdict.notice { pam.tell(notice) }
+    let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
     if result != .success && result != .ignored { delayFailure(door) }
     return result
   }
@@ -193,7 +190,7 @@ struct Authentication {
       line.add("failures", UInt64(failures))
       line.add("seconds_left", wholeSeconds(milliseconds))
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
-    case .unavailable(let fault): line.add("cause", sentence: fault.text)
+    case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
     case .granted(let earlier): add(earlier, to: &line)
     case .disabled, .notEnrolled, .notPermitted: break
     }

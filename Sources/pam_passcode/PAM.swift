@@ -44,7 +44,7 @@ internal import PasscodeSystem
 
   enum User {
     case named(Bytes)
-    case refused(Result)
+    case refused(PAMResult)
   }
 
   /// Whose login this is; libpam asks for the name where the program gave none. The corresponding C function

@@ -69,7 +69,7 @@ struct Main {
   }
 
   private static var tooMany: Fault {
-    Fault(.busy, "too many requests at once: at most \(UInt64(CallerSlot.Purpose.running.limit)) per caller")
+    Fault(.tooManyRequests, number: UInt64(CallerSlot.Purpose.running.limit))
   }
 
   private static func refusal(_ event: Text, _ caller: ProcessIdentity) -> Bytes {

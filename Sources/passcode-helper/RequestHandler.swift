@@ -85,15 +85,8 @@ struct RequestHandler {
     } catch {
       switch error {
       case .fault(let fault): throw fault
-      case .refused(let refusal): return HelperReply(.refused, text: words(refusal).bytes)
+      case .refused(let refusal): return HelperReply(refusal: refusal)
       }
-    }
-  }
-
-  private func words(_ refusal: Choice.Refusal) -> Text {
-    switch refusal {
-    case .length: "the configuration (lengths) doesn't allow that length"
-    case .weak(let weakness): "too easy to guess: \(weakness.text)"
     }
   }
 }

@@ -28,7 +28,7 @@ struct Service: ~Copyable {
       let reply = try answer(&request)
       return reply.kind == .open && !mayWait() ? HelperReply(.openWithoutWaiting) : reply
     } catch {
-      log(LogLine("passcode unavailable"), cause: error.text)
+      log(LogLine("passcode unavailable"), cause: error.text.bytes)
       return HelperReply(fault: error)
     }
   }
@@ -57,7 +57,7 @@ struct Service: ~Copyable {
       }
     }
     if looked == nil {
-      do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(Text(error.text)) }
+      do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(.failed, error) }
       looked = account.uid
     }
     HelperService.limitTime(seconds: 140)
@@ -68,8 +68,7 @@ struct Service: ~Copyable {
   private func serviceIdentity() throws(Fault) -> Account {
     let service = try Helper.account()
     guard caller.effective == service.uid, caller.saved == service.uid, effectiveGroup() == service.gid else {
-      throw Helper.fault(
-        "it didn't become _passcode: not 6755, a nosuid mount, or a caller with no_new_privs")
+      throw Helper.fault(.helperPrivilege)
     }
     return service
   }
@@ -77,8 +76,8 @@ struct Service: ~Copyable {
   private func account(_ uid: UInt32) throws(Fault) -> Account {
     switch Account.numbered(uid) {
     case .found(let account): return account
-    case .unknown: throw Fault(.account, "uid \(uid) has no account")
-    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
+    case .unknown: throw Fault(.noAccount, number: UInt64(uid))
+    case .failed(let error): throw Fault(.accountLookup, error: error.code)
     }
   }
 
@@ -94,7 +93,7 @@ struct Service: ~Copyable {
     case .refused(let reason, _): return HelperReply(verdict: .notPermitted(reason))
     case .unknownUser: return HelperReply(.notPermitted)
     }
-    let vault = Vault(configuration, sodium) { SystemLog.notice($0) }
+    let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
     let handler = RequestHandler(vault, permit, service: request.service)
     let operation = request.head.operation
     if !operation.row.isForDisabled, try vault.status(account).state == .disabled {

@@ -1,7 +1,8 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
-/// What was done with somebody's passcode: in the words of the log, and of the person who did it.
+/// What was done with somebody's passcode.
 enum Act {
   case enrolled, changed, removed, unlocked, disabled, enabled
 
@@ -16,42 +17,26 @@ enum Act {
     case .enabled: "passcode enabled"
     }
   }
-
-  fileprivate var word: Text {
-    switch self {
-    case .enrolled: "set"
-    case .changed: "changed"
-    case .removed: "removed"
-    case .unlocked: "unlocked"
-    case .disabled: "disabled"
-    case .enabled: "enabled"
-    }
-  }
 }
 
 extension Session {
-  /// Words about something that worked.
-  func say(_ text: Text) {
-    if !isQuiet { printLine(text) }
+  /// Something that worked.
+  func say(_ message: Message) {
+    if !isQuiet { printLine(message.text) }
   }
 
   /// What somebody else may have tried, once the right passcode was typed.
   func sayEarlierFailures(_ verdict: Verdict) {
-    guard verdict.isGranted, let notice = Words.notice(verdict, when: SystemClock.localMoment) else { return }
+    guard verdict.isGranted, let notice = verdict.notice else { return }
     complain(notice)
   }
 
   func say(_ act: Act, _ account: Account, already: Bool = false) {
-    let adverb: Text = already ? "already " : ""
-    say("Passcode \(adverb)\(act.word) for \(printable(account.name)).")
+    say(already ? .already(act, account.name) : .did(act, account.name))
   }
 
   func sayUnlocked(_ hadFailures: Bool, _ account: Account) {
-    if hadFailures {
-      say(.unlocked, account)
-    } else {
-      say("There were no failures to reset for \(printable(account.name)).")
-    }
+    say(hadFailures ? .did(.unlocked, account.name) : .noFailures(account.name))
   }
 
   /// Notes an administrative act in the system's log, with who really did it.

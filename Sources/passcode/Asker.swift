@@ -60,7 +60,7 @@ extension Asker {
   /// - Parameter line: is wiped afterwards.
   /// - Returns: what was typed; there is a passcode only if it was one.
   func askPasscode(
-    _ question: Text, _ line: inout TypedLine, _ passcode: inout Passcode
+    _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode
   ) throws(Failure) -> Answer {
     passcode.wipe()
     defer { line.wipe() }
@@ -70,14 +70,13 @@ extension Asker {
   /// Asks for a line.
   ///
   /// - Returns: false if it was too long; it is empty then.
-  func askLine(_ question: Text, _ line: inout TypedLine) throws(Failure) -> Bool {
-    switch ask(question, &line) {
+  func askLine(_ question: Question, _ line: inout TypedLine) throws(Failure) -> Bool {
+    switch ask(question.text, &line) {
     case .line: return true
     case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled
-    case .failed(let error):
-      throw Failure(
-        .usage, error == .noTerminal ? "there is no terminal to ask on: use --stdin" : Text(error.text))
+    case .failed(.noTerminal): throw .noTerminal
+    case .failed(let error): throw .unreadable(error)
     }
   }
 }

@@ -15,8 +15,8 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   }
   let largest = configuration.options.policy.largestMemory
   let cost = Calibration.cost(target: session.target * 1_000, largest: largest, time: time)
-  guard let taken = time(cost) else { throw .noMemoryToMeasure }
-  let measured = CalibrationMessage.measured(cost, milliseconds: taken / 1_000)
+  guard let taken = time(cost) else { throw .batch(.noMemoryToMeasure) }
+  let measured = Message.measured(cost, milliseconds: taken / 1_000)
   let operations = decimalDigits(cost.operations)
   let memory = Text("\(cost.memory >> 20)M").bytes
   guard session.writes else {
@@ -26,7 +26,7 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
     return .done
   }
   try session.setOptions([("opslimit", operations), ("memlimit", memory)])
-  session.say(measured.text)
+  session.say(measured)
   return .done
 }
 
@@ -44,7 +44,7 @@ extension Session {
       for (option, value) in options { content = configurationText(content, setting: option, to: value) }
       try folder.replace(name, with: content, like: status)
     } catch {
-      throw .file(path, error)
+      throw .batch(.configuration(path, error))
     }
   }
 }

@@ -11,15 +11,6 @@ struct Command {
     case otherUser
     /// `init|status`
     case keyAction
-
-    var text: Text {
-      switch self {
-      case .none: ""
-      case .user: " [USER]"
-      case .otherUser: " USER"
-      case .keyAction: " init|status"
-      }
-    }
   }
 
   let name: Text
@@ -38,49 +29,49 @@ struct Command {
       Command(
         name: "enroll", operand: .user,
         options: [.length, .stdin, .generate, .batch, .output, .show, .skipEnrolled],
-        summary: "set a passcode (asked twice), or replace the old one", run: runEnroll,
+        summary: CommandHelp.enroll, run: runEnroll,
         runOwn: SelfService.enroll, batch: .enrolled),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
-        summary: "ask for the old passcode, then set a new one; the length may change", run: runChange,
+        summary: CommandHelp.change, run: runChange,
         runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin, .batch], summary: "remove the passcode",
+        name: "remove", operand: .user, options: [.stdin, .batch], summary: CommandHelp.remove,
         run: runRemove,
         runOwn: SelfService.remove, batch: .removed),
       Command(
         name: "unlock", operand: .user, options: [.stdin, .batch],
-        summary: "end a lock after too many failures",
+        summary: CommandHelp.unlock,
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
         name: "disable", operand: .otherUser, options: [.batch],
-        summary: "disable a passcode without removing it",
+        summary: CommandHelp.disable,
         run: runDisable, batch: .disabled),
       Command(
-        name: "enable", operand: .otherUser, options: [.batch], summary: "enable a disabled passcode again",
+        name: "enable", operand: .otherUser, options: [.batch], summary: CommandHelp.enable,
         run: runEnable, batch: .enabled),
       Command(
         name: "status", operand: .user, options: [],
-        summary: "say whether a passcode is set, and its state",
+        summary: CommandHelp.status,
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [.state, .since], summary: "the state of every enrolled user",
+        name: "list", operand: .none, options: [.state, .since], summary: CommandHelp.list,
         run: runList),
       Command(
-        name: "verify", operand: .user, options: [.stdin], summary: "one attempt, counted like any other",
+        name: "verify", operand: .user, options: [.stdin], summary: CommandHelp.verify,
         run: runVerify, runOwn: SelfService.verify),
       Command(
-        name: "key", operand: .keyAction, options: [], summary: "make the machine key, or check it",
+        name: "key", operand: .keyAction, options: [], summary: CommandHelp.key,
         run: runKey),
       Command(
         name: "check-weak", operand: .none, options: [],
-        summary: "read codes, one per line, and say which are weak and why", run: runCheckWeak),
+        summary: CommandHelp.checkWeak, run: runCheckWeak),
       Command(
         name: "calibrate", operand: .none, options: [.target, .write],
-        summary: "measure which cost of hashing suits this machine", run: runCalibrate),
+        summary: CommandHelp.calibrate, run: runCalibrate),
       Command(
         name: "try", operand: .none, options: [.demo],
-        summary: "try everything in a temporary store; nothing on the system changes", run: runTry),
+        summary: CommandHelp.tryOut, run: runTry),
     ]
   }
 
@@ -113,53 +104,6 @@ struct Command {
       case .since: Arguments.Option("since", takesValue: true)
       }
     }
-
-    /// As `--help` shows it, 16 columns wide.
-    var text: Text {
-      switch self {
-      case .conf: "--conf FILE     "
-      case .quiet: "--quiet         "
-      case .help: "--help, -h      "
-      case .version: "--version       "
-      case .json: "--json          "
-      case .stdin: "--stdin         "
-      case .length: "--length 4|6    "
-      case .generate: "--generate      "
-      case .force: "--force         "
-      case .demo: "--demo          "
-      case .batch: "--batch FILE|-  "
-      case .output: "--output FILE   "
-      case .show: "--show          "
-      case .skipEnrolled: "--skip-enrolled "
-      case .target: "--target TIME   "
-      case .write: "--write         "
-      case .state: "--state STATE   "
-      case .since: "--since TIME    "
-      }
-    }
-
-    var summary: Text {
-      switch self {
-      case .conf: "use this file instead of /etc/security/passcode.conf"
-      case .quiet: "print nothing on success"
-      case .help: "this text"
-      case .version: "the version"
-      case .json: "status, list, check-weak, --batch: one JSON object per line, for programs"
-      case .stdin: "read passcodes from standard input, one per line, without asking twice"
-      case .length: "how many digits the new passcode must have"
-      case .generate: "choose a random passcode and print it once"
-      case .force: "root: set a new passcode without the old one"
-      case .demo: "run a scripted session, and check every step"
-      case .batch: "root: for each line of a list, USER or USER:PASSCODE"
-      case .output: "with --batch and --generate: append USER:PASSCODE to this file"
-      case .show: "with --batch and --generate: show passcodes on a terminal"
-      case .skipEnrolled: "with --batch: leave out who has a passcode already"
-      case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
-      case .write: "root: put the result into the configuration file"
-      case .state: "only these: ok, locked, exhausted, disabled or corrupt"
-      case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
-      }
-    }
   }
 }
 
@@ -167,17 +111,17 @@ struct Command {
 
 extension Command {
   static func overview() -> Text {
-    var text: Text = "Usage: passcode COMMAND [USER] [OPTIONS]\n\n"
+    var text = CommandHelp.usage
     for command in table() {
       text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
     }
-    text += "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n"
+    text += CommandHelp.options
     for option in Option.allCases { text += option.line }
     return text
   }
 
   func help() -> Text {
-    var text: Text = "Usage: passcode \(name)\(operand.text) [OPTIONS]\n\n  \(summary)\n\nOptions:\n"
+    var text = CommandHelp.usage(self)
     for option in options + Option.everywhere { text += option.line }
     return text
   }

@@ -19,8 +19,8 @@ func runStatus(_ session: Session) throws(Failure) -> ExitStatus { try Direct(se
 func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
   var secrets = try newSecrets()
-  let verdict = try verify("Passcode: ", try session.account(), session, vault, &secrets).verdict
-  if verdict.isGranted { session.say("Right.") }
+  let verdict = try verify(.passcode, try session.account(), session, vault, &secrets).verdict
+  if verdict.isGranted { session.say(.right) }
   return tell(verdict)
 }
 
@@ -45,21 +45,20 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
 
 func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   let vault = try session.vault()
-  let path = printable(vault.configuration.options.policy.keyFile)
+  let policy = vault.configuration.options.policy
   guard let action = session.operands.first else { return .usage }
   if action.spells("init") {
-    if try reporting({ () throws(Fault) in try vault.createKey() }) {
-      session.say("\(path): made. Back it up where the store is not: without it no passcode opens.")
-    } else {
-      session.say("\(printable(vault.configuration.options.policy.store)): made. The key is in order.")
-    }
+    let isNew = try reporting { () throws(Fault) in try vault.createKey() }
+    session.say(isNew ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
     return .done
   }
   guard action.spells("status") else {
-    throw Failure(.usage, "usage: passcode key init|status; see passcode key --help")
+    throw .operands("key", .keyAction)
   }
   try reporting { () throws(Fault) in try vault.checkKeyServes() }
-  for warning in try reporting({ () throws(Fault) in try vault.warnings() }) { complain(warning) }
-  session.say("\(path): in order.")
+  for folder in try reporting({ () throws(Fault) in try vault.sharedFolders() }) {
+    complain(Message.sharedFolder(folder).text)
+  }
+  session.say(.keyWorks(policy.keyFile))
   return .done
 }

@@ -29,7 +29,7 @@ struct DeletedAccount {
       session.say(.removed, account)
     }
     guard removed else {
-      throw Failure(.notEnrolled, "no account \(printable(name)), and no passcode of a deleted one")
+      throw .noDeletedAccount(name)
     }
     return .done
   }

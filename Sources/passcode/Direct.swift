@@ -32,11 +32,11 @@ final class Direct {
     if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
     var secrets = try newSecrets()
     guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
-      throw .notEnrolled(account)
+      throw .notEnrolled(account.name)
     }
     var authority = Authority.direct
     if !session.isForced {
-      let (verdict, mark) = try verify("Old passcode: ", account, session, vault, &secrets)
+      let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
       guard verdict.isGranted, let mark else { return tell(verdict) }
       authority = .passcode(mark)
       secrets.change.old.passcode.copy(secrets.passcode)
@@ -66,7 +66,7 @@ final class Direct {
     let removed = try reporting { () throws(Fault) in
       try vault.remove(account, by: .direct, then: noting(.removed))
     }
-    guard removed else { throw .notEnrolled(account) }
+    guard removed else { throw .notEnrolled(account.name) }
     session.say(.removed, account)
     return .done
   }
@@ -75,7 +75,7 @@ final class Direct {
     let unlocked = try reporting { () throws(Fault) in
       try vault.unlock(account, by: .direct, then: noting(.unlocked))
     }
-    guard let unlocked else { throw .notEnrolled(account) }
+    guard let unlocked else { throw .notEnrolled(account.name) }
     session.sayUnlocked(unlocked, account)
     return .done
   }
@@ -85,7 +85,7 @@ final class Direct {
     let changed = try reporting { () throws(Fault) in
       try vault.disable(account, disabled, then: noting(act))
     }
-    guard let changed else { throw .notEnrolled(account) }
+    guard let changed else { throw .notEnrolled(account.name) }
     session.say(act, account, already: !changed)
     return .done
   }
@@ -100,7 +100,7 @@ final class Direct {
 ///
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
 func verify(
-  _ question: Text, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
+  _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
   let permit = try session.permit(account, vault.configuration.access)
   var login = try reporting { () throws(Fault) in
@@ -112,15 +112,6 @@ func verify(
 
 /// Says on stderr why it isn't granted.
 func tell(_ verdict: Verdict) -> ExitStatus {
-  let text: Text
-  switch verdict {
-  case .granted: return .done
-  case .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators):
-    text = Words.notice(verdict, when: SystemClock.localMoment) ?? ""
-  case .notEnrolled: text = "no passcode is set"
-  case .notPermitted: text = Failure.notPermitted.text
-  case .unavailable(let fault): text = Text(fault.text)
-  }
-  complain(text)
+  if !verdict.isGranted { complain(verdict.text) }
   return ExitStatus(verdict)
 }

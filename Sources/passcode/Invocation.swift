@@ -16,7 +16,7 @@ enum Invocation {
       do throws(Failure) {
         return try command.run(as: session)
       } catch {
-        throw error.isBusy ? session.namingHolder(error) : error
+        throw session.namingHolder(error)
       }
     case .menu(let session): return try runMenu(session)
     case .text(let text):
@@ -35,7 +35,7 @@ enum Invocation {
       if let command {
         try command.check(option)
       } else if !Command.Option.everywhere.contains(option) {
-        throw Failure(.usage, "--\(option.entry.text) needs a command: see passcode --help")
+        throw .optionNeedsCommand(option.entry.text)
       }
       try session.take(option, value)
     }
@@ -50,8 +50,7 @@ enum Invocation {
     do throws(Arguments.Unknown) {
       return try Arguments.parse(Command.Option.allCases.map { $0.entry })
     } catch {
-      throw Failure(
-        .usage, "unknown option, or one without its value: \(printable(error.text)); see passcode --help")
+      throw .unknownOption(error.text)
     }
   }
 }
@@ -62,7 +61,7 @@ var version: Text { "0.2.0" }
 extension Command {
   static func named(_ word: Bytes) throws(Failure) -> Command {
     guard let command = table().first(where: { word == $0.name.bytes }) else {
-      throw Failure(.usage, "no command \"\(printable(word))\": see passcode --help")
+      throw .unknownCommand(word)
     }
     return command
   }
@@ -76,13 +75,13 @@ extension Command {
 
   fileprivate func check(_ option: Option) throws(Failure) {
     guard (options + Option.everywhere).contains(option) else {
-      throw Failure(.usage, "\(name) has no option --\(option.entry.text): see passcode \(name) --help")
+      throw .notItsOption(name, option.entry.text)
     }
   }
 
   fileprivate func check(_ session: Session) throws(Failure) {
     if session.batchPath != nil { return try session.checkBatch() }
-    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .onlyBatch }
+    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .batch(.needsBatch) }
     let allowed: ClosedRange<Int>
     switch operand {
     case .none: allowed = 0...0
@@ -90,7 +89,7 @@ extension Command {
     case .otherUser, .keyAction: allowed = 1...1
     }
     guard allowed.contains(session.operands.count) else {
-      throw Failure(.usage, "usage: passcode \(name)\(operand.text); see passcode \(name) --help")
+      throw .operands(name, operand)
     }
   }
 }

@@ -5,35 +5,39 @@ internal import PasscodeVault
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   let (status, configuration, isClosed) = try ownStatus(session)
-  let choices = Choice.list(status, isClosed: isClosed)
+  let choices = MenuChoice.list(status, isClosed: isClosed)
   Stream.output.write(status.words(configuration.options.policy.store))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
-    for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title)\n") }
+    for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title.text)\n") }
     return .done
   }
   guard !choices.isEmpty else { return .done }
   var number: UInt64 = 0
   for choice in choices {
     number += 1
-    Stream.output.write("  \(number)  \(choice.title)\n")
+    Stream.output.write("  \(number)  \(choice.title.text)\n")
   }
-  Stream.output.write("Your choice (Enter: nothing): ")
+  Stream.output.write(MenuChoice.question)
   guard let index = try readChoice(choices.count) else { return .done }
   return try Command.named(choices[index].command.bytes).run(as: session)
 }
 
-private struct Choice {
+struct MenuChoice {
   let command: Text
-  let title: Text
+  let title: Title
+
+  enum Title {
+    case enroll, change, unlock, remove
+  }
 
   /// - Parameter isClosed: the password is no proof (`self_enroll=no`): what needs it is root's.
-  static func list(_ status: Status, isClosed: Bool) -> [Choice] {
+  static func list(_ status: Status, isClosed: Bool) -> [MenuChoice] {
     guard status.state != .disabled else { return [] }
-    guard status.isEnrolled else { return isClosed ? [] : [Choice(command: "enroll", title: "turn it on")] }
-    let off = Choice(command: "remove", title: "turn it off")
+    guard status.isEnrolled else { return isClosed ? [] : [MenuChoice(command: "enroll", title: .enroll)] }
+    let off = MenuChoice(command: "remove", title: .remove)
     switch status.state {
-    case .ok: return [Choice(command: "change", title: "change it"), off]
-    case .locked, .exhausted: return isClosed ? [] : [Choice(command: "unlock", title: "unlock it"), off]
+    case .ok: return [MenuChoice(command: "change", title: .change), off]
+    case .locked, .exhausted: return isClosed ? [] : [MenuChoice(command: "unlock", title: .unlock), off]
     case .disabled, .corrupt: return isClosed ? [] : [off]
     }
   }

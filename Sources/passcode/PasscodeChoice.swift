@@ -21,7 +21,7 @@ final class PasscodeChoice {
     lengths = vault.configuration.options.policy.lengths
     length = session.length
     if let length, !lengths.allow(length) {
-      throw Failure(.refused, "the configuration (lengths) doesn't allow passcodes of \(length) digits")
+      throw .lengthNotAllowed(length)
     }
   }
 
@@ -39,20 +39,20 @@ final class PasscodeChoice {
     }
     let digits = new.passcode.read { Bytes($0) }
     guard Stream.output.write("\(digits)\n") else {
-      throw Failure(.unusable, "a passcode was set, but standard output can't be written: enroll again")
+      throw .unwritablePasscode
     }
     session.hintAtStacks()
     return .done
   }
 
   private func ask(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
-    var problem: Text = ""
+    var problem = lengthProblem
     for _ in 0..<PasscodeChoice.rounds {
       if let found = try problemOfOneRound(&line, &change) { problem = found } else { return }
       guard asker.isPatient else { break }
-      asker.tell(problem)
+      asker.tell(problem.text)
     }
-    throw Failure(.refused, asker.isPatient ? "no passcode was set" : problem)
+    throw asker.isPatient ? .noneChosen : .badChoice(problem)
   }
 
   /// Makes one up: uniformly random among those that aren't weak.
@@ -63,44 +63,56 @@ final class PasscodeChoice {
     for _ in 0..<100 {
       if change.new.passcode.makeUp(digits: digits, sodium), try judge(change) == .accepted { return }
     }
-    throw Failure(.unusable, "no random passcode was found that is not weak: is weak_list too long?")
+    throw .noRandomPasscode
   }
 
   private func judge(_ change: borrowing PasscodeChange) throws(Failure) -> Choice {
-    do throws(Fault) { return try vault.judge(account, change) } catch { throw Failure(error) }
+    do throws(Fault) { return try vault.judge(account, change) } catch { throw .fault(error) }
   }
 
   /// nil: it is chosen.
   private func problemOfOneRound(
     _ line: inout TypedLine, _ change: inout PasscodeChange
-  ) throws(Failure) -> Text? {
-    guard try asker.askPasscode("New passcode (\(words)): ", &line, &change.new.passcode) == .passcode,
+  ) throws(Failure) -> Problem? {
+    guard try asker.askPasscode(.newPasscode(digits), &line, &change.new.passcode) == .passcode,
       length == nil || change.new.passcode.count == length
     else { return lengthProblem }
     switch try judge(change) {
     case .accepted: break
-    case .easy(let weakness): asker.tell("Easy to guess: \(weakness.text).")
+    case .easy(let weakness): asker.tell(Message.easyPasscode(weakness).text)
     case .refused(.length): return lengthProblem
-    case .refused(.weak(let weakness)): return "Too easy to guess: \(weakness.text). Choose another one."
+    case .refused(.weak(let weakness)): return .weak(weakness)
     }
     guard asker.isPatient else { return nil }
     return try problemOfRepetition(&line, change.new)
   }
 
-  private var lengthProblem: Text { "A passcode is \(words)." }
+  private var lengthProblem: Problem { .length(digits) }
 
   private func problemOfRepetition(
     _ line: inout TypedLine, _ new: borrowing NewPasscode
-  ) throws(Failure) -> Text? {
+  ) throws(Failure) -> Problem? {
     defer { line.wipe() }
-    guard try asker.askLine("The same again: ", &line), new.passcode.isRepeated(in: line)
-    else { return "The passcodes do not match. Start again." }
+    guard try asker.askLine(.repetition, &line), new.passcode.isRepeated(in: line)
+    else { return .mismatch }
     return nil
   }
 
-  private var words: Text {
-    if let length { return "\(length) digits" }
-    if lengths.four && lengths.six { return "4 or 6 digits" }
-    return lengths.four ? "4 digits" : "6 digits"
+  private var digits: Digits {
+    if let length { return length == 4 ? .four : .six }
+    if lengths.four && lengths.six { return .fourOrSix }
+    return lengths.four ? .four : .six
   }
+
+  /// Why what was typed is not chosen.
+  enum Problem {
+    case length(Digits)
+    case weak(Weakness)
+    case mismatch
+  }
+}
+
+/// Lengths that a new passcode may have.
+enum Digits {
+  case four, six, fourOrSix
 }

@@ -32,7 +32,7 @@ final class SelfService {
   func enroll() throws(Failure) -> ExitStatus {
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
-    try askPassword("Password: ", &secrets.password)
+    try askPassword(.password, &secrets.password)
     let new = try PasscodeChoice(session, vault(), account)
     try new.choose(&secrets.line, &secrets.change)
     try done(
@@ -44,9 +44,9 @@ final class SelfService {
 
   func change() throws(Failure) -> ExitStatus {
     if session.isForced { throw .onlyRootForces }
-    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account) }
+    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    let verdict = try verify("Old passcode: ", &secrets)
+    let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else { return tell(verdict) }
     secrets.change.old.passcode.copy(secrets.passcode)
     try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
@@ -58,12 +58,12 @@ final class SelfService {
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
     let status = try openStatus(needsPassword: false)
-    guard status.isEnrolled else { throw .notEnrolled(account) }
+    guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
     let takesPasscode = status.state == .ok
-    let question: Text =
-      takesPasscode ? (takesPassword ? "Passcode or password: " : "Passcode: ") : "Password: "
-    guard takesPasscode || takesPassword else { throw closed }
+    let question: Question =
+      takesPasscode ? (takesPassword ? .passcodeOrPassword : .passcode) : .password
+    guard takesPasscode || takesPassword else { throw .selfServiceClosed }
     var secrets = try newSecrets()
     try askPassword(question, &secrets.password)
     let isPasscode = takesPasscode && secrets.passcode.take(secrets.password.line) == .passcode
@@ -76,9 +76,9 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
-    guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account) }
+    guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    try askPassword("Password: ", &secrets.password)
+    try askPassword(.password, &secrets.password)
     let reply = try reporting { () throws(Fault) in try Helper.unlock(account.uid, by: secrets.password) }
     try done(reply)
     session.sayUnlocked(reply.number(0) == 1, account)
@@ -87,8 +87,8 @@ final class SelfService {
 
   func verify() throws(Failure) -> ExitStatus {
     var secrets = try newSecrets()
-    let verdict = try verify("Passcode: ", &secrets)
-    if verdict.isGranted { session.say("Right.") }
+    let verdict = try verify(.passcode, &secrets)
+    if verdict.isGranted { session.say(.right) }
     return tell(verdict)
   }
 
@@ -108,14 +108,14 @@ final class SelfService {
   private func openStatus(needsPassword: Bool) throws(Failure) -> Status {
     let status = try status()
     if status.state == .disabled {
-      throw Failure(.locked, "disabled by the administrator; you can only see its status")
+      throw .onlyStatus
     }
-    if needsPassword, configuration.options.policy.selfEnroll == .no { throw closed }
+    if needsPassword, configuration.options.policy.selfEnroll == .no { throw .selfServiceClosed }
     return status
   }
 
   /// One attempt, the question included.
-  private func verify(_ question: Text, _ secrets: inout Secrets) throws(Failure) -> Verdict {
+  private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
     var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
     return try session.run(&login, question, &secrets)
@@ -136,34 +136,30 @@ final class SelfService {
 
   private func failure(_ reply: HelperReply) -> Failure {
     switch reply.kind {
-    case .wrongPassword: return Failure(.wrong, "wrong password; nothing was changed")
-    case .closed: return closed
-    case .refused: return Failure(.refused, Text(reply.text))
-    case .disabled: return Failure(.locked, "disabled by the administrator")
-    case .notEnrolled: return .notEnrolled(account)
-    case .notPermitted, .notAdministrators, .beforeLogin: return Failure(.notPermitted, "not permitted")
-    case .unavailable: return Failure(.unusable, Text(reply.text))
+    case .wrongPassword: return .wrongPassword
+    case .closed: return .selfServiceClosed
+    case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
+    case .disabled: return .disabled
+    case .notEnrolled: return .notEnrolled(account.name)
+    case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
+    case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open,
       .openWithoutWaiting, .status, .done:
-      return Failure(Helper.senseless)
+      return .fault(Helper.invalidReply)
     }
-  }
-
-  private var closed: Failure {
-    Failure(.notPermitted, "only root can do that (self_enroll=no or second_factor=yes in the configuration)")
   }
 
   // MARK: Secrets
 
-  private func askPassword(_ question: Text, _ password: inout Password) throws(Failure) {
+  private func askPassword(_ question: Question, _ password: inout Password) throws(Failure) {
     guard try session.asker.askLine(question, &password.line) else {
-      throw Failure(.refused, "the password is too long; nothing was changed")
+      throw .longPassword
     }
     if password.line.count == 0 { throw .cancelled }
   }
 
   /// For its policy only: this process can't reach the store.
   private func vault() -> Vault {
-    Vault(configuration, sodium) { complain(Text($0)) }
+    Vault(configuration, sodium) { complain($0.noteText) }
   }
 }

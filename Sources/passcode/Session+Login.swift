@@ -17,7 +17,7 @@ extension Session {
 
   /// One attempt, the question included.
   func run<Way: Login & ~Copyable>(
-    _ login: inout Way, _ question: Text, _ secrets: inout Secrets
+    _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
     let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Failure) in
       guard try asker.askPasscode(question, &secrets.line, &passcode) == .passcode else { throw .noAttempt }

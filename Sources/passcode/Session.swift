@@ -38,10 +38,10 @@ final class Session {
   func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
     switch option {
     case .conf:
-      guard isPlainPath(value[...]) else { throw Failure(.usage, "--conf needs an absolute path") }
+      guard isPlainPath(value[...]) else { throw .confPath }
       configurationPath = value
     case .length:
-      guard value.spells("4") || value.spells("6") else { throw Failure(.usage, "--length needs 4 or 6") }
+      guard value.spells("4") || value.spells("6") else { throw .lengthValue }
       length = value.spells("4") ? 4 : 6
     case .quiet: isQuiet = true
     case .json: wantsJSON = true
@@ -54,14 +54,14 @@ final class Session {
     case .show: shows = true
     case .skipEnrolled: skipsEnrolled = true
     case .target:
-      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
+      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .batch(.targetValue) }
       target = milliseconds
     case .write: writes = true
     case .state:
-      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .stateValue }
+      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .batch(.stateValue) }
       state = value
     case .since:
-      guard let seconds = duration(value[...]) else { throw .sinceValue }
+      guard let seconds = duration(value[...]) else { throw .batch(.sinceValue) }
       since = seconds
     case .help: wantsHelp = true
     case .version: wantsVersion = true
@@ -70,9 +70,9 @@ final class Session {
 
   /// What goes with `--batch`.
   func checkBatch() throws(Failure) {
-    if case .input = asker { throw .batchAlone }
-    guard operands.isEmpty, !isForced else { throw .batchAlone }
-    guard generates || outputPath == nil && !shows else { throw .outputNeedsGenerate }
+    if case .input = asker { throw .batch(.notWithBatch) }
+    guard operands.isEmpty, !isForced else { throw .batch(.notWithBatch) }
+    guard generates || outputPath == nil && !shows else { throw .batch(.outputNeedsGenerate) }
   }
 
   /// The account named, or one's own.
@@ -81,9 +81,9 @@ final class Session {
     switch lookup {
     case .found(let account): return account
     case .unknown:
-      let name = operands.first ?? Text("uid \(process.real)").bytes
-      throw Failure(.unusable, "no account \(printable(name))")
-    case .failed(let error): throw Failure(.unusable, "the account can't be looked up: \(error.text)")
+      if let name = operands.first { throw .noAccount(name) }
+      throw .fault(Fault(.noAccount, number: UInt64(process.real)))
+    case .failed(let error): throw .fault(Fault(.accountLookup, error: error.code))
     }
   }
 
@@ -99,7 +99,7 @@ final class Session {
   func vault(spareSlots: Int = 0) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
-      throw Failure(.notPermitted, "only root can do that: run it with sudo")
+      throw .onlyRoot
     }
     return try vault(configuration, spareSlots)
   }
@@ -112,24 +112,24 @@ final class Session {
   private func vault(_ configuration: Configuration, _ spareSlots: Int = 0) throws(Failure) -> Vault {
     Vault(
       configuration, try startSodium(), clock: spareSlots == 0 ? .system : .attentive, spareSlots: spareSlots
-    ) { complain(Text($0)) }
+    ) { complain($0.noteText) }
   }
 
   /// Root learns who is in the way.
   func namingHolder(_ failure: Failure) -> Failure {
-    guard process.real == 0, let vault = try? vault(), let account = try? account(),
-      let holder = vault.holder(account.uid)
+    guard case .fault(let fault) = failure, fault.isBusy, process.real == 0, let vault = try? vault(),
+      let account = try? account(), let holder = vault.holder(account.uid)
     else { return failure }
-    return Failure(failure.status, "\(failure.text): \(holder); end it, or let it go on, and try again")
+    return .held(fault, holder)
   }
 }
 
 func startSodium() throws(Failure) -> Sodium {
-  guard let sodium = Sodium() else { throw Failure(.unusable, "libsodium could not be initialised") }
+  guard let sodium = Sodium() else { throw .noLibrary }
   return sodium
 }
 
 func newSecrets() throws(Failure) -> Secrets {
-  guard let secrets = Secrets(try startSodium()) else { throw Failure(.unusable, "no memory for a passcode") }
+  guard let secrets = Secrets(try startSodium()) else { throw .fault(Fault(.noMemory)) }
   return secrets
 }

@@ -10,9 +10,9 @@ extension Session {
   func stackNotes() -> Text {
     guard let report = stackReport() else { return "" }
     var text: Text = ""
-    for why in report.unknown { text += "Not checked: \(why)\n" }
-    text += report.groups.isEmpty ? report.nobodyAsks : wrapped(report.whoAsks)
-    for finding in report.findings { text += "\(finding)\n" }
+    for unread in report.unknown { text += unread.text }
+    text += report.groups.isEmpty ? report.nobodyAsks : wrapped(report.whoAsks(report.services))
+    for finding in report.findings { text += finding.text }
     return text
   }
 
@@ -31,31 +31,16 @@ extension Session {
 }
 
 extension PAMReport {
-  /// One that couldn't be read may ask.
-  fileprivate var nobodyAsks: Text {
-    guard unknown.isEmpty else { return "None of the other PAM services asks for the passcode.\n" }
-    return """
-      No PAM service asks for the passcode.
-      To enable it for all services, run as root: pam-auth-update --enable passcode
-
-      """
-  }
-
-  /// `Asked for by: login, su (common-auth); swaylock.`
-  fileprivate var whoAsks: Text {
-    var text: Text = "Asked for by: "
-    var isFirst = true
-    for group in groups {
-      if !isFirst { text += "; " }
-      isFirst = false
-      text += group.words
-    }
-    return text + "."
+  /// `login, su (common-auth); swaylock`
+  fileprivate var services: Text {
+    var text: Text = ""
+    for group in groups { text += "\(text.bytes.isEmpty ? "" : "; " as Text)\(group.list)" }
+    return text
   }
 }
 
 extension PAMReport.Group {
-  fileprivate var words: Text {
+  fileprivate var list: Text {
     var text: Text = ""
     for service in services { text += "\(text.bytes.isEmpty ? "" : ", " as Text)\(printable(service))" }
     let file = Bytes(path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
@@ -93,7 +78,7 @@ private func read(_ folder: Bytes, into stacks: inout PAMStacks) {
       if let content = read(path) { stacks.add(path, content) }
     }
   } catch {
-    if error != .noEntry { stacks.add(folder, .unreadable(Text(error.text))) }
+    if error != .noEntry { stacks.add(folder, .unreadable(.failed(error.code))) }
   }
 }
 
@@ -104,8 +89,8 @@ private func read(_ path: Bytes) -> PAMStacks.Content? {
     let file = try Descriptor.open(path, .readLinked)
     if try file.status().kind == .directory { return nil }
     let content = try file.read(PAMFile.largest + 1, at: 0)
-    return content.count > PAMFile.largest ? .unreadable("larger than 64 KiB") : .found(PAMFile(content))
+    return content.count > PAMFile.largest ? .unreadable(.tooLarge) : .found(PAMFile(content))
   } catch {
-    return error == .noEntry ? .missing : .unreadable(Text(error.text))
+    return error == .noEntry ? .missing : .unreadable(.failed(error.code))
   }
 }

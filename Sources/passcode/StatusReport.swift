@@ -62,50 +62,11 @@ private func jsonTime(_ seconds: UInt64?) -> Text {
 // MARK: - For people
 
 extension Status {
-  static var heading: Text { "USER             UID    LENGTH  FAILURES  STATE      LAST SUCCESS\n" }
-
   func row(isColoured: Bool) -> Text {
     var text = padded(Text(printable(account.name)), 17) + padded("\(account.uid)", 7)
     text += padded(lengthText ?? "-", 8) + padded("\(failures)", 10)
     let state = padded(stateName, 11)
     text += isColoured && self.state != .ok ? "\u{1b}[31m\(state)\u{1b}[0m" : state
-    return text + "\(lastSuccess.map { SystemClock.rfc3339($0) } ?? Bytes(text: "-"))\n"
-  }
-
-  func words(_ store: Bytes) -> Text {
-    let name = printable(account.name)
-    guard state != .corrupt else {
-      return """
-        \(name): the record is damaged (\(printable(store))/\(account.uid)): restore it from a backup, \
-        or run as root: passcode enroll \(name)
-
-        """
-    }
-    guard isEnrolled else {
-      return state == .disabled
-        ? "\(name): no passcode is set (and disabled)\n" : "\(name): no passcode is set\n"
-    }
-    var text: Text = "\(name): a passcode is set"
-    if let length { text += ", \(length) digits" }
-    if length == nil { text += "\n  it can't be opened; to see why, run as root: passcode key status" }
-    text += "\n  state: \(stateWords)\n  failures since the last success: \(failures)\n"
-    if let enrolledAt { text += "  set: \(SystemClock.rfc3339(enrolledAt))\n" }
-    if let lastSuccess { text += "  last used: \(SystemClock.rfc3339(lastSuccess))\n" }
-    if let lastFailure {
-      text += "  last wrong passcode: \(SystemClock.localMoment(lastFailure))"
-      text += failureService.isEmpty ? "\n" : ", by \(failureService)\n"
-    }
-    return text
-  }
-
-  private var stateWords: Text {
-    let name = printable(account.name)
-    return switch state {
-    case .ok: "ok"
-    case .locked(let milliseconds): "locked, \(Words.remaining(milliseconds)) left"
-    case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
-    case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
-    case .corrupt: "damaged"
-    }
+    return text + "\(lastSuccess.map { SystemClock.localTime($0) } ?? Bytes(text: "-"))\n"
   }
 }

@@ -2,7 +2,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// `passcode try`: the real thing (this vault, the built module, the system's libpam) in a throw-away store
+/// `passcode try`: the real thing (this vault, the built module, the system's libpam) in a temporary store
 /// and a private PAM service directory. Nothing on the system changes.
 func runTry(_ session: Session) throws(Failure) -> ExitStatus {
   let isDemo = session.isDemo || !standardInputIsTerminal()
@@ -12,7 +12,7 @@ func runTry(_ session: Session) throws(Failure) -> ExitStatus {
   let status = inNewProcess(shielded: .forGood) { play(session, path, isDemo: isDemo) }
   // Held until here: it removes the folder when it goes.
   withExtendedLifetime(directory) {}
-  guard let status else { throw Failure(.cancelled, "ended by a signal; the throw-away store is gone") }
+  guard let status else { throw .trialEnded }
   return ExitStatus(rawValue: Int32(status)) ?? .unusable
 }
 
@@ -27,7 +27,7 @@ private func play(_ session: Session, _ directory: Bytes, isDemo: Bool) -> UInt8
   }
 }
 
-/// The throw-away store, and how to log in with it.
+/// The temporary store, and how to log in with it.
 struct TryBed {
   static let service = Bytes(text: "passcode-try")
 
@@ -40,7 +40,7 @@ struct TryBed {
   /// A folder with configuration, PAM service and a link to the module.
   static func makeDirectory(failDelay: Text) throws(Failure) -> TemporaryDirectory {
     guard let directory = TemporaryDirectory(prefix: "passcode-try") else {
-      throw Failure(.unusable, "no directory could be made in /tmp")
+      throw .noTemporaryDirectory
     }
     let path = directory.path
     let configuration: Text = "store=\(path)/store\nkey_file=\(path)/key\nfail_delay=\(failDelay)\n"
@@ -51,7 +51,7 @@ struct TryBed {
       try directory.write(service, stack.bytes)
       try directory.link(Bytes(text: "pam_passcode.so"), to: module)
     } catch {
-      throw Failure(.unusable, "\(path): \(error.text)")
+      throw .fault(Fault(.failed, path: path, error: error.code))
     }
     return directory
   }
@@ -76,7 +76,7 @@ struct TryBed {
     }
     let installed = Text("\(Installed.modules)/pam_passcode.so").bytes
     if exists(installed) { return installed }
-    throw Failure(.unusable, "pam_passcode.so is neither beside this program nor installed")
+    throw .noModule
   }
 
   private static func exists(_ path: Bytes) -> Bool {
@@ -108,11 +108,11 @@ struct TryBed {
           return true
         }
       }
-      if check == nil, record.questions == 0 { printLine("    (it didn't even ask)") }
-      printLine("    PAM: \(outcome.text)")
+      if check == nil, record.questions == 0 { printLine(TrialMessage.didNotAsk.text) }
+      printLine(TrialMessage.result(outcome.text).text)
       return check?(outcome, record) ?? true ? 0 : 1
     }
-    guard let status else { throw Failure(.cancelled, "the login was ended by a signal") }
+    guard let status else { throw .loginEnded }
     return status == 0
   }
 }

@@ -6,9 +6,15 @@ internal import PasscodeVault
 struct TryDemo {
   let bed: TryBed
 
+  /// What a step is about.
+  enum Title {
+    case noPasscodeYet, enroll, right, letters, wrong, wrongAgain, thirdWrong, stillLocked, unlock,
+      rightAgain, change
+    case leadingZero, remove, noPasscodeAgain
+  }
+
   /// What a login must come to.
   private struct Login {
-    let title: Text
     /// nil: the module must not even ask.
     let answer: Text?
     let succeeds: Bool
@@ -17,76 +23,59 @@ struct TryDemo {
   }
 
   private enum Step {
-    case enroll(Text, answers: [Text])
-    case change(Text, answers: [Text])
+    case enroll(answers: [Text])
+    case change(answers: [Text])
     case login(Login)
-    case unlock(Text)
-    case remove(Text)
+    case unlock
+    case remove
   }
 
   /// - Returns: `wrong` if any step failed.
   func play() throws(Failure) -> ExitStatus {
-    printLine("A throw-away store, a private PAM service, the built module, the system's libpam.")
-    printLine("Nothing on this system is changed. What would be hidden is shown here.")
+    printLine(TrialMessage.demoBegins.text)
     var number: UInt64 = 0
-    for step in story() {
+    for (title, step) in story() {
       number += 1
-      guard try play(step, number) else {
-        printLine("Step \(number) did not go as it should.")
+      printLine(TrialMessage.demoStep(number, title).text)
+      guard try play(step) else {
+        printLine(TrialMessage.demoFailed(number).text)
         return .wrong
       }
     }
-    printLine("All \(number) steps went as they should.")
+    printLine(TrialMessage.demoWorked(number).text)
     return .done
   }
 
-  private func story() -> [Step] {
+  private func story() -> [(Title, Step)] {
     [
-      .login(Login(title: "before there is a passcode", answer: nil, succeeds: false, notice: nil)),
-      .enroll("the two differ at first", answers: ["8305", "8350", "8305", "8305"]),
-      .login(Login(title: "the right passcode", answer: "8305", succeeds: true, notice: nil)),
-      .login(Login(title: "letters are no attempt", answer: "hello", succeeds: false, notice: nil)),
-      .login(
-        Login(
-          title: "a wrong one", answer: "5926", succeeds: false, notice: "Wrong passcode, 2 attempts left.")),
-      .login(
-        Login(
-          title: "another wrong one", answer: "6072", succeeds: false,
-          notice: "Wrong passcode, 1 attempt left.")),
-      .login(
-        Login(
-          title: "the third wrong one", answer: "9481", succeeds: false, notice: "Passcode locked (1 minute")),
-      .login(
-        Login(
-          title: "a new process: still locked, and it doesn't even ask", answer: nil, succeeds: false,
-          notice: "Passcode locked (")),
-      .unlock("by the administrator"),
-      .login(Login(title: "the right one again", answer: "8305", succeeds: true, notice: nil)),
-      .change("to six digits", answers: ["8305", "047291", "047291"]),
-      .login(
-        Login(title: "the new one, with its leading zero", answer: "047291", succeeds: true, notice: nil)),
-      .remove("and it is as before"),
-      .login(Login(title: "no passcode: the next module's turn", answer: nil, succeeds: false, notice: nil)),
+      (.noPasscodeYet, .login(Login(answer: nil, succeeds: false, notice: nil))),
+      (.enroll, .enroll(answers: ["8305", "8350", "8305", "8305"])),
+      (.right, .login(Login(answer: "8305", succeeds: true, notice: nil))),
+      (.letters, .login(Login(answer: "hello", succeeds: false, notice: nil))),
+      (.wrong, .login(Login(answer: "5926", succeeds: false, notice: "Wrong passcode, 2 attempts left."))),
+      (
+        .wrongAgain, .login(Login(answer: "6072", succeeds: false, notice: "Wrong passcode, 1 attempt left."))
+      ),
+      (.thirdWrong, .login(Login(answer: "9481", succeeds: false, notice: "Passcode locked (1 minute"))),
+      (.stillLocked, .login(Login(answer: nil, succeeds: false, notice: "Passcode locked ("))),
+      (.unlock, .unlock),
+      (.rightAgain, .login(Login(answer: "8305", succeeds: true, notice: nil))),
+      (.change, .change(answers: ["8305", "047291", "047291"])),
+      (.leadingZero, .login(Login(answer: "047291", succeeds: true, notice: nil))),
+      (.remove, .remove),
+      (.noPasscodeAgain, .login(Login(answer: nil, succeeds: false, notice: nil))),
     ]
   }
 
-  private func play(_ step: Step, _ number: UInt64) throws(Failure) -> Bool {
+  private func play(_ step: Step) throws(Failure) -> Bool {
     let account = bed.account
     switch step {
-    case .enroll(let title, let answers):
-      printLine("\(number). passcode enroll: \(title)")
-      return try play(answers, isChange: false)
-    case .change(let title, let answers):
-      printLine("\(number). passcode change: \(title)")
-      return try play(answers, isChange: true)
-    case .login(let login):
-      printLine("\(number). log in: \(login.title)")
-      return try play(login)
-    case .unlock(let title):
-      printLine("\(number). passcode unlock: \(title)")
+    case .enroll(let answers): return try play(answers, isChange: false)
+    case .change(let answers): return try play(answers, isChange: true)
+    case .login(let login): return try play(login)
+    case .unlock:
       return try reporting { () throws(Fault) in try bed.vault.unlock(account, by: .direct) } == true
-    case .remove(let title):
-      printLine("\(number). passcode remove: \(title)")
+    case .remove:
       return try reporting { () throws(Fault) in try bed.vault.remove(account, by: .direct) }
     }
   }

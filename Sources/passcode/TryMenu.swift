@@ -6,39 +6,42 @@ internal import PasscodeVault
 struct TryMenu {
   let bed: TryBed
 
+  enum Title {
+    case enroll, logIn, watch, unlock, change, remove, quit
+  }
+
   private struct Choice {
     let key: Text
-    let title: Text
+    let title: Title
     let run: (TryMenu) throws(Failure) -> Void
   }
 
   private static func choices() -> [Choice] {
     [
-      Choice(key: "1", title: "set a passcode") { (menu: TryMenu) throws(Failure) in
+      Choice(key: "1", title: .enroll) { (menu: TryMenu) throws(Failure) in
         _ = try menu.bed.direct.enroll()
       },
-      Choice(key: "2", title: "log in, right or wrong") { (menu: TryMenu) throws(Failure) in
+      Choice(key: "2", title: .logIn) { (menu: TryMenu) throws(Failure) in
         try menu.bed.logIn(.terminal)
       },
-      Choice(key: "3", title: "watch the lock count down") { (menu: TryMenu) throws(Failure) in
+      Choice(key: "3", title: .watch) { (menu: TryMenu) throws(Failure) in
         try menu.watch()
       },
-      Choice(key: "4", title: "unlock it") { (menu: TryMenu) throws(Failure) in try menu.unlock() },
-      Choice(key: "5", title: "change it") { (menu: TryMenu) throws(Failure) in
+      Choice(key: "4", title: .unlock) { (menu: TryMenu) throws(Failure) in try menu.unlock() },
+      Choice(key: "5", title: .change) { (menu: TryMenu) throws(Failure) in
         _ = try menu.bed.direct.change()
       },
-      Choice(key: "6", title: "remove it") { (menu: TryMenu) throws(Failure) in try menu.remove() },
-      Choice(key: "q", title: "quit: the store is thrown away") { (_: TryMenu) throws(Failure) in },
+      Choice(key: "6", title: .remove) { (menu: TryMenu) throws(Failure) in try menu.remove() },
+      Choice(key: "q", title: .quit) { (_: TryMenu) throws(Failure) in },
     ]
   }
 
   func play() throws(Failure) -> ExitStatus {
-    printLine(
-      "This is a throw-away store: nothing on this system changes. Log-ins go through the real module.\n")
+    printLine(TrialMessage.menuBegins.text)
     while true {
       try showState()
-      for choice in TryMenu.choices() { printLine("  \(choice.key)  \(choice.title)") }
-      Stream.output.write("Your choice: ")
+      for choice in TryMenu.choices() { printLine("  \(choice.key)  \(choice.title.text)") }
+      Stream.output.write(TrialMessage.menuQuestion.text)
       guard let key = try readKey(), !key.spells("q") else { return .done }
       guard let choice = TryMenu.choices().first(where: { $0.key.bytes == key }) else { continue }
       // What went wrong here is part of the trying; the menu comes again.
@@ -69,22 +72,22 @@ struct TryMenu {
   /// Until it is over, or Enter is pressed.
   private func watch() throws(Failure) {
     while case .locked(let milliseconds) = try status().state {
-      Stream.output.write("\r    locked, \(Words.remaining(milliseconds)) left (Enter: back)   ")
+      Stream.output.write(TrialMessage.countdown(Remaining(milliseconds: milliseconds)).text)
       if inputIsReady(within: 1_000) {
         _ = try readKey()
         return
       }
     }
-    printLine("    not locked")
+    printLine(TrialMessage.notLocked.text)
   }
 
   private func unlock() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account, by: .direct) }
-    printLine(done == true ? "    unlocked" : "    there was nothing to unlock")
+    printLine((done == true ? TrialMessage.unlocked : .nothingToUnlock).text)
   }
 
   private func remove() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account, by: .direct) }
-    printLine(done ? "    removed" : "    there was none")
+    printLine((done ? TrialMessage.removed : .nothingToRemove).text)
   }
 }

@@ -11,8 +11,13 @@ public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     precondition(reply.bytes == input, "decoded, and not what is encoded")
     if let verdict = reply.verdict {
       _ = Words.notice(verdict) { _ in [] }
+      if case .unavailable(let fault) = verdict {
+        let words = Words.fault(fault, error: []).bytes
+        precondition(words.allSatisfy { (0x20...0x7e).contains($0) }, "not one printable line")
+      }
       precondition(HelperReply(verdict: verdict).verdict == verdict)
     }
+    if let refusal = reply.refusal { precondition(HelperReply(refusal: refusal) == reply) }
     if let status = HelperStatus(reply) { precondition(HelperStatus(status.reply) == status) }
   }
   return 0

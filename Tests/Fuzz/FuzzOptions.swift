@@ -5,10 +5,10 @@
 public func fuzzOptions(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   let path = Bytes(text: "/f")
-  check { (parser: inout OptionParser) throws(OptionError) in try parser.take(file: input[...], path: path) }
+  check { (parser: inout OptionParser) throws(Fault) in try parser.take(file: input[...], path: path) }
 
   let arguments = input.split(separator: 0, omittingEmptySubsequences: false).map(Bytes.init)
-  check { (parser: inout OptionParser) throws(OptionError) in
+  check { (parser: inout OptionParser) throws(Fault) in
     let line = try ModuleLine(arguments)
     if let path = line.configuration { precondition(isPlainPath(path[...])) }
     try parser.take(arguments: line.options)
@@ -17,9 +17,9 @@ public func fuzzOptions(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   return 0
 }
 
-private func check(_ parse: (inout OptionParser) throws(OptionError) -> Void) {
+private func check(_ parse: (inout OptionParser) throws(Fault) -> Void) {
   var parser = OptionParser()
-  do throws(OptionError) {
+  do throws(Fault) {
     try parse(&parser)
     let taken = parser.options
     try parse(&parser)
@@ -27,6 +27,7 @@ private func check(_ parse: (inout OptionParser) throws(OptionError) -> Void) {
     precondition(
       Options.Cost.memoryRange.contains(taken.policy.cost.memory) && !taken.policy.lockout.steps.isEmpty)
   } catch {
-    precondition(error.text.bytes.allSatisfy { (0x20...0x7e).contains($0) } && error.text.bytes.count < 1_024)
+    let text = Words.fault(error, error: []).bytes
+    precondition(text.allSatisfy { (0x20...0x7e).contains($0) } && text.count < 1_024)
   }
 }

@@ -16,10 +16,13 @@ public func fuzzStacks(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   while let path = stacks.wanted() { stacks.add(path, .missing) }
 
   let report = stacks.report(Options())
-  for text in report.findings + report.unknown {
-    precondition(text.bytes.allSatisfy { (0x20...0x7e).contains($0) || $0 == 0x0a })
-    precondition(text.bytes.count < 1_024)
+  for finding in report.findings {
+    precondition(finding.line > 0 && !finding.path.isEmpty, "a finding without a place")
+    guard case .option(let fault) = finding.problem else { continue }
+    let text = Words.fault(fault, error: []).bytes
+    precondition(text.allSatisfy { (0x20...0x7e).contains($0) } && text.count < 1_024)
   }
+  precondition(report.unknown.allSatisfy { !$0.path.isEmpty })
   for group in report.groups { precondition(!group.services.isEmpty && !group.path.isEmpty) }
   return 0
 }

@@ -113,7 +113,7 @@ def test_a_link_instead_of_a_helper(own):
 
 def test_real_root_does_not_start_it(own):
     """Whoever took _passcode over can replace it, and would be root by a host that only set its effective uid."""
-    unusable(own, "isn't for root", {"prepare": become("root", "alice")})
+    unusable(own, "root must not run it", {"prepare": become("root", "alice")})
 
 
 def test_no_new_privileges(own):
@@ -132,13 +132,13 @@ def test_no_new_privileges(own):
 @pytest.mark.parametrize(
     "program, cause",
     [
-        ("exit 0", "without an answer"),
-        ("kill -9 $$", "without an answer"),
-        ("printf '\\001\\001' >&0", "makes no sense"),
-        ("head -c 3000 /dev/zero >&0", "makes no sense"),
-        ("head -c 100000000 /dev/zero >&0", "makes no sense"),
-        ("{ printf '\\001\\001'; head -c 41 /dev/zero; } >&0", "makes no sense"),
-        ("{ printf '\\001\\001'; head -c 40 /dev/zero; } >&0", "makes no sense"),
+        ("exit 0", "without a reply"),
+        ("kill -9 $$", "without a reply"),
+        ("printf '\\001\\001' >&0", "invalid reply"),
+        ("head -c 3000 /dev/zero >&0", "invalid reply"),
+        ("head -c 100000000 /dev/zero >&0", "invalid reply"),
+        ("{ printf '\\001\\001'; head -c 41 /dev/zero; } >&0", "invalid reply"),
+        ("{ printf '\\001\\001'; head -c 40 /dev/zero; } >&0", "invalid reply"),
     ],
     ids=["silent", "killed", "torn", "zeros", "flood", "longer", "granted unasked"],
 )

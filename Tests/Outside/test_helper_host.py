@@ -238,9 +238,9 @@ def test_nothing_is_left_in_the_host(own):
 @pytest.mark.parametrize(
     "program, cause",
     [
-        ("exec 0<&-; sleep 3", "without an answer"),
+        ("exec 0<&-; sleep 3", "without a reply"),
         ("head -c 10 >/dev/null; { printf '\\001\\020'; head -c 40 /dev/zero; } >&0; kill -9 $$", None),
-        ("kill -9 $$", "without an answer"),
+        ("kill -9 $$", "without a reply"),
     ],
     ids=["lives on", "killed after its answer", "killed at once"],
 )

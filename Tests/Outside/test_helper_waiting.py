@@ -18,7 +18,7 @@ import pytest
 
 from bed import become, person, uid
 from process import children, wait_for
-from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, request, verify
+from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, fault, request, verify
 from machine import HELPER, RUN
 from scenario import RIGHT, WRONG
 
@@ -146,7 +146,7 @@ def locked_bytes():
 # MARK: Helpers that don't wait for an attempt
 
 ALL = 128
-TOO_MANY = b"too many requests at once: at most 128 per caller"
+TOO_MANY = fault("tooManyRequests", number=ALL)
 
 
 def silent(user="alice"):

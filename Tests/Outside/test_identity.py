@@ -192,7 +192,7 @@ def test_root_s_record_is_root_s(machine):
     machine.enroll("alice", RIGHT)
     forge.enroll_like(machine, "alice", ["root"])
     assert refused_unasked(machine.authenticate("root", RIGHT), "AUTHINFO_UNAVAIL")
-    assert any("has another owner than the store" in line.message for line in machine.log())
+    assert any("must be owned by root" in line.message for line in machine.log())
     machine.record_file("root").unlink()
     machine.enroll("root", RIGHT)
     status = machine.record_file("root").stat()

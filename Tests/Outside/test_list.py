@@ -67,7 +67,7 @@ def test_a_uid_that_was_given_away_is_not_listed(many):
     rows, errors = listed(many)
     assert rows == {uid("alice"): "alice", uid("carol"): "carol", **dict(GONE)}
     [line] = errors.splitlines()
-    assert "another account name" in line and "user=bob" in line
+    assert "bob: the record was made for another account name" in line
 
 
 def test_of_two_names_with_one_uid_the_first_one_counts(many):
@@ -86,7 +86,7 @@ def test_a_directory_that_does_not_enumerate_is_asked(many):
     with sources("passwd: files test"):
         rows, errors = listed(many, LD_LIBRARY_PATH=str(many.folder))
     assert rows == {uid("alice"): "alice", **dict(GONE[:7] + GONE[8:])}
-    assert "user=zoe" in errors
+    assert "zoe: the record was made for another account name" in errors
 
 
 def test_a_damaged_record_of_somebody_gone_is_listed_without_a_name(many):

@@ -9,7 +9,7 @@ from bed import TOOL, become
 from scenario import NEW, PASSWORD, RIGHT, WRONG, fail
 from tool import CANCELLED, DONE, LOCKED, WRONG_CODE
 
-ON, OFF, CHANGE, UNLOCK = "turn it on", "turn it off", "change it", "unlock it"
+ON, OFF, CHANGE, UNLOCK = "set a passcode", "remove the passcode", "change the passcode", "unlock the passcode"
 
 
 class Menu:
@@ -41,7 +41,7 @@ class Menu:
         return self.child.exitstatus, self.child.before
 
 
-TWICE = [("New passcode (4 or 6 digits): ", NEW), ("The same again: ", NEW)]
+TWICE = [("New passcode (4 or 6 digits): ", NEW), ("Repeat new passcode: ", NEW)]
 
 
 @pytest.fixture
@@ -133,4 +133,4 @@ def test_what_is_closed_is_not_offered(enrolled):
 def test_without_a_terminal_it_tells(enrolled):
     answer = enrolled.tool(user="alice", check=DONE)
     assert "alice: a passcode is set, 4 digits\n" in answer.output
-    assert answer.output.endswith("  passcode change: change it\n  passcode remove: turn it off\n")
+    assert answer.output.endswith(f"  passcode change: {CHANGE}\n  passcode remove: {OFF}\n")

@@ -64,7 +64,7 @@ def test_status_says_when_and_where_the_last_wrong_one_was_typed(machine):
     machine.authenticate("alice", RIGHT)
     for user in ("alice", None):
         said = machine.tool("status", "alice", user=user, check=0).output
-        assert re.search(rf"last wrong passcode: at \d\d:\d\d, by {SERVICE}\n", said), said
+        assert re.search(rf"last wrong passcode: \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d \w+, by {SERVICE}\n", said), said
     status = machine.status("alice")
     assert status["failures"] == 0 and status["last_failure_service"] == SERVICE
     assert status["last_failure"] is not None

@@ -9,7 +9,7 @@ from helper import ask
 from scenario import NEW, PASSWORD, RIGHT, WRONG, fail, refused_unasked, replace_line
 from tool import NOT_PERMITTED
 
-NOTICE = "Your passcode can't be used here: an administrator must set it anew."
+NOTICE = "Your passcode can't be used here: ask an administrator to set a new one."
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_what_is_wrong_is_told_with_its_place(system, user):
     (ETC / "sudo").write_text("auth sufficient pam_passcode.so first-login=deny fail_delay=99 \\\n store=/x\n")
     text = told(system, user)
     assert text.startswith("Asked for by: login; sshd; sudo.\n")
-    assert f"{ETC}/sshd:4: the passcode is required besides the password here," in text
+    assert f"{ETC}/sshd:4: both password and passcode are required here, but anyone" in text
     assert "add second_factor (see pam_passcode(8))." in text
     assert f"{ETC}/login:1: auth_err=die without either: " in text
     assert f'{ETC}/sudo:1: unknown option "first-login=deny"\n' in text

@@ -1,4 +1,4 @@
-"""`passcode try --demo`: the whole thing in a throw-away store, through the real libpam and the real module."""
+"""`passcode try --demo`: the whole thing in a temporary store, through the real libpam and the real module."""
 
 import os
 import pathlib
@@ -142,17 +142,18 @@ class Menu:
 
 
 MENU = [
-    "  1  set a passcode\r\n", "  2  log in, right or wrong\r\n", "  3  watch the lock count down\r\n",
-    "  4  unlock it\r\n", "  5  change it\r\n", "  6  remove it\r\n", "  q  quit: the store is thrown away\r\n",
+    "  1  set a passcode\r\n", "  2  log in, with the right passcode or a wrong one\r\n", "  3  watch the lock count down\r\n",
+    "  4  unlock the passcode\r\n", "  5  change the passcode\r\n", "  6  remove the passcode\r\n",
+    "  q  quit: the store is deleted\r\n",
 ]  # fmt: skip
-NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "The same again: $"
+NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "Repeat new passcode: $"
 
 
 def test_the_menu_from_enrolment_to_removal(temporary):
     menu = Menu()
     assert len(list(temporary.iterdir())) == 1
     assert "root: no passcode is set" in menu.choose("2")
-    menu.says("(it didn't even ask)", "PAM: User not known to the underlying authentication module")
+    menu.says("(no prompt)", "PAM: User not known to the underlying authentication module")
     menu.choose("1")
     menu.answer(NEW, "8305")
     menu.answer(AGAIN, "8305")
@@ -170,7 +171,7 @@ def test_the_menu_from_enrolment_to_removal(temporary):
         menu.answer("Passcode: $", code)
         menu.says(notice, "PAM: Authentication failure")
     assert "failures since the last success: 3" in menu.choose("2")
-    menu.says("Passcode locked (", "(it didn't even ask)", "PAM: Authentication failure")
+    menu.says("Passcode locked (", "(no prompt)", "PAM: Authentication failure")
     assert "state: locked, " in menu.choose("3")
     left = []
     while len(left) < 3:
@@ -181,7 +182,7 @@ def test_the_menu_from_enrolment_to_removal(temporary):
     menu.choose("4")
     menu.says("    unlocked")
     assert "state: ok" in menu.choose("4")
-    menu.says("    there was nothing to unlock")
+    menu.says("    nothing to unlock")
     menu.choose("3")
     menu.says("    not locked")
     menu.choose("5")
@@ -195,7 +196,7 @@ def test_the_menu_from_enrolment_to_removal(temporary):
     menu.choose("6")
     menu.says("    removed")
     assert "no passcode is set" in menu.choose("6")
-    menu.says("    there was none")
+    menu.says("    nothing to remove")
     menu.choose("q")
     assert menu.ends() == 0 and list(temporary.iterdir()) == []
 
@@ -269,7 +270,7 @@ def test_ctrl_z_in_the_menu_and_fg():
         shell.run("fg")
         shell.child.expect_exact(str(TOOL))
     shell.run("6")
-    shell.child.expect("there was none")
+    shell.child.expect("nothing to remove")
     shell.child.expect("Your choice: $")
     shell.run("q")
     shell.has_the_terminal()
@@ -278,7 +279,7 @@ def test_ctrl_z_in_the_menu_and_fg():
 def test_ctrl_c_in_the_menu_throws_the_store_away(temporary):
     shell = try_in_a_shell()
     shell.child.send("\x03")
-    shell.child.expect("the throw-away store is gone")
+    shell.child.expect("the temporary store has been deleted")
     shell.has_the_terminal()
     assert list(temporary.iterdir()) == []
     shell.run("echo status=$?")

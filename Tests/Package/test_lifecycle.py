@@ -128,7 +128,7 @@ def test_an_upgrade_tells_of_a_key_that_does_not_open_what_is_there(fresh, deb):
     fresh.enroll()
     (fresh.path / KEY).write_bytes(bytes(32))
     said = fresh.install(deb)
-    assert "1 enrolled passcode(s) don't open with it" in said and "passwords keep working" in said
+    assert "1 enrolled passcode needs another key" in said and "passwords keep working" in said
     assert (fresh.path / KEY).read_bytes() == bytes(32)
 
 
@@ -153,7 +153,7 @@ def test_a_store_that_is_missing_is_made_beside_its_key(fresh, deb):
     fresh.install(deb)
     (fresh.path / STORE).rename(fresh.path / "var/lib/away")
     assert "passcode key init" in fresh.run("passcode", "key", "status", status=7)
-    assert "/var/lib/passcode: made." in fresh.run("passcode", "key", "init")
+    assert "/var/lib/passcode: created." in fresh.run("passcode", "key", "init")
     assert owner(fresh, STORE) == ("_passcode", "root", 0o700)
     fresh.enroll()
 

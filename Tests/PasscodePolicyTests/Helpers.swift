@@ -32,3 +32,8 @@ func testChecksum(_ bytes: some Sequence<UInt8>) -> Bytes {
     return (0..<8).map { UInt8(truncatingIfNeeded: hash >> ($0 * 8)) }
   }
 }
+
+/// The fault in words.
+func sentence(_ fault: Fault?) -> String {
+  fault.map { text(Words.fault($0, error: Bytes(text: "Permission denied"))) } ?? ""
+}

@@ -76,6 +76,16 @@ private func report(_ files: [String: String], _ options: Options = Options()) -
   return stacks.report(options)
 }
 
+/// Its option's words, or the name of the problem.
+private func words(_ finding: PAMFinding) -> String {
+  if case .option(let fault) = finding.problem { return text(Words.fault(fault, error: [])) }
+  return "\(text(finding.path)):\(finding.line): \(finding.problem)"
+}
+
+private func words(_ unread: PAMUnread) -> String {
+  "\(text(unread.path)): \(unread.reason)"
+}
+
 private func groups(_ report: PAMReport) -> [String] {
   report.groups.map { group in
     "\(text(group.path)): \(group.services.map { text($0) }.joined(separator: " "))"
@@ -138,7 +148,8 @@ struct PAMStacksTests {
     ("account required pam_passcode.so x", []),
   ])
   func `a bad option of a line is told with its value`(file: String, expected: [String]) {
-    #expect(report(["/etc/pam.d/a": file]).findings.map { text($0) } == expected.map { "/etc/pam.d/a:\($0)" })
+    #expect(
+      report(["/etc/pam.d/a": file]).findings.map { words($0) } == expected.map { "/etc/pam.d/a:\($0)" })
   }
 
   @Test(arguments: [
@@ -154,7 +165,7 @@ struct PAMStacksTests {
     let files = ["/etc/pam.d/a": "auth [\(control)] pam_passcode.so \(argument)\nauth required pam_unix.so"]
     var either = Options()
     either.door.either = true
-    #expect(report(files).findings.contains { text($0).hasPrefix("/etc/pam.d/a:1: auth_err=die") } == isTold)
+    #expect(report(files).findings.contains { words($0) == "/etc/pam.d/a:1: noWayToThePassword" } == isTold)
     #expect(report(files, either).findings.isEmpty == (argument != "either=no"))
   }
 
@@ -165,7 +176,7 @@ struct PAMStacksTests {
         "/etc/pam.d/common-auth": "auth sufficient pam_unix.so\nauth required pam_deny.so",
         "/etc/pam.d/second": line,
       ]
-      return report(files).findings.map { text($0) }.filter { $0.contains("add second_factor") }
+      return report(files).findings.map { words($0) }.filter { $0.contains("unmarkedSecondFactor") }
     }
     #expect(told("\nauth required pam_passcode.so").map { $0.hasPrefix("/etc/pam.d/second:2: ") } == [true])
     #expect(told("auth [success=ok auth_err=die default=bad] pam_passcode.so").count == 1)
@@ -192,22 +203,22 @@ struct PAMStacksTests {
   }
 
   @Test(arguments: [
-    (["/etc/pam.d/a": "@include a"], ["/etc/pam.d/a: included in itself, or too deep for libpam"]),
+    (["/etc/pam.d/a": "@include a"], ["/etc/pam.d/a: tooDeep"]),
     (
       ["/etc/pam.d/a": "auth include b", "/etc/pam.d/b": "auth substack a"],
       [
-        "/etc/pam.d/a: included in itself, or too deep for libpam",
-        "/etc/pam.d/b: included in itself, or too deep for libpam",
+        "/etc/pam.d/a: tooDeep",
+        "/etc/pam.d/b: tooDeep",
       ]
     ),
     (
       ["/etc/pam.d/a": String(repeating: "auth optional pam_x.so\n", count: 1_001)],
-      ["/etc/pam.d/a: more than 1000 lines with those that it includes"]
+      ["/etc/pam.d/a: tooManyLines(1000)"]
     ),
   ])
   func `what can't be followed is told, and nothing is guessed`(files: [String: String], expected: [String]) {
     let report = report(files.merging(["/etc/pam.d/z": "auth optional pam_passcode.so"]) { one, _ in one })
-    #expect(report.unknown.map { text($0) } == expected)
+    #expect(report.unknown.map { words($0) } == expected)
     #expect(groups(report) == ["/etc/pam.d/z: z"])
   }
 
@@ -225,17 +236,17 @@ struct PAMStacksTests {
     stacks.add(Bytes(text: "/etc/pam.d/a"), .found(PAMFile(Bytes(text: "@include /etc/b"))))
     #expect(stacks.wanted() == nil)
     #expect(
-      stacks.report(Options()).unknown.map { text($0) } == ["/etc/b: not read: there are too many files"])
+      stacks.report(Options()).unknown.map { words($0) } == ["/etc/b: tooManyFiles"])
   }
 
   @Test func `a file that can't be read hides no other, and is named once`() {
     var stacks = PAMStacks()
-    stacks.add(Bytes(text: "/etc/pam.d/a"), .unreadable("Permission denied"))
+    stacks.add(Bytes(text: "/etc/pam.d/a"), .unreadable(.failed(13)))
     stacks.add(Bytes(text: "/usr/lib/pam.d/a"), .found(PAMFile(Bytes(text: profile))))
     stacks.add(Bytes(text: "/etc/pam.d/b"), .found(PAMFile(Bytes(text: "@include a"))))
     #expect(stacks.wanted() == nil)
     let report = stacks.report(Options())
-    #expect(report.unknown.map { text($0) } == ["/etc/pam.d/a: Permission denied"])
+    #expect(report.unknown.map { words($0) } == ["/etc/pam.d/a: failed(13)"])
     #expect(report.groups.isEmpty)
   }
 }

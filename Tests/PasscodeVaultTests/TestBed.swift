@@ -70,7 +70,7 @@ final class TestBed {
     options.policy.lengths = lengths
     let clock = Clock(
       now: { [unowned self] () throws(Fault) in
-        if clockFails { throw Fault(.clock, "no time") }
+        if clockFails { throw Fault(.noBootClock) }
         return Instant(boot: boot, milliseconds: now)
       },
       wall: { [unowned self] in wall },
@@ -81,7 +81,7 @@ final class TestBed {
       })
     let configuration = Configuration(options: options, access: access, isSecondFactor: isSecondFactor)
     return Vault(configuration, sodium, clock: clock) { [unowned self] in
-      logged.append(String(decoding: $0, as: UTF8.self))
+      logged.append(String(decoding: $0.logLine, as: UTF8.self))
     }
   }
 

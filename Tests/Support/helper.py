@@ -5,6 +5,7 @@ import dataclasses
 import fcntl
 import os
 import pathlib
+import re
 import socket
 import struct
 import subprocess
@@ -20,6 +21,8 @@ LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
 GRANTED, WRONG_ONE, FORBIDDEN, UNAVAILABLE, OPEN, DONE_IT, WRONG_PASSWORD = 1, 2, 9, 11, 16, 18, 19
 REFUSED = 21  # a passcode that may not be chosen
 OPEN_WITHOUT_WAITING = 22
+# HelperMessage+Fault.swift: the numbers of a refusal.
+BAD_LENGTH, A_RUN, A_PHONE, A_ROOM, ON_THE_LIST, BACKWARDS = 1, 7, 14, 15, 23, 25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +30,17 @@ class Reply:
     kind: int
     numbers: tuple
     text: bytes
+
+    def refuses(self, number):
+        """A number, and no word."""
+        return (self.kind, self.numbers, self.text) == (REFUSED, (number, 0, 0, 0, 0), b"")
+
+
+def fault(reason, path="", name="", *, error=0, number=0):
+    """The text of an `unavailable` (HelperMessage+Fault.swift)."""
+    reasons = (pathlib.Path(__file__).parents[2] / "Sources/PasscodePolicy/Fault/Fault.swift").read_text()
+    code = int(re.search(rf"    case {reason} = (\d+)\n", reasons)[1])
+    return (struct.pack("<BBHQ", code, len(path), error, number).hex() + path + name).encode()
 
 
 def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):

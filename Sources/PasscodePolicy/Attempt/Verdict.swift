@@ -69,20 +69,3 @@ public enum NotPermitted: Equatable, Sendable {
   /// could have set or unlocked it.
   case notAdministrators
 }
-
-/// Something that must be fixed before passcodes work: what, where, and what to do.
-public struct Fault: Error, Equatable, Sendable {
-  public enum Kind: Equatable, Sendable {
-    case configuration, store, key, record, account, busy, memory, clock, helper
-  }
-
-  public let kind: Kind
-  /// One line for the log or for stderr. Never contains what was typed.
-  public let text: Bytes
-
-  @inline(never)
-  public init(_ kind: Kind, _ text: Text) {
-    self.kind = kind
-    self.text = text.bytes
-  }
-}

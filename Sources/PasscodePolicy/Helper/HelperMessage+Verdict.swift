@@ -20,10 +20,6 @@ extension HelperReply {
     }
   }
 
-  public init(fault: Fault) {
-    self.init(.unavailable, [fault.kind == .configuration ? 1 : 0], text: fault.text)
-  }
-
   /// The verdict that it carries; nil where it is another answer, or none that makes sense.
   ///
   /// `granted` is repeated here, not decided: the helper said it, after the completed match of an attempt
@@ -45,7 +41,7 @@ extension HelperReply {
     case .notPermitted: return .notPermitted(.otherAccount)
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
-    case .unavailable: return .unavailable(Fault(first == 1 ? .configuration : .helper, Text(text)))
+    case .unavailable: return fault.map { .unavailable($0) }
     case .granted, .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused: return nil
     }
   }

@@ -21,9 +21,17 @@
 ///     offset 42   text          the rest, up to 1,024 bytes, no control characters; only where the kind has one.
 ///                               In a `status` at offset 50
 ///
-/// What failed before a granted attempt is told only where the request names a service: a module that was loaded before
-/// an upgrade names none, and knows no such reply.
+/// No reply holds a sentence: codes, numbers, paths and names only, and its reader has the words.
 ///
+/// A module or a tool that was loaded before an upgrade may ask this helper. What it doesn't know it MUST refuse as no
+/// message, so nothing new may look like something old that it would believe:
+///
+/// - What failed before a granted attempt is told only where the request names a service: a module of version 0.1 names
+///   none, and knows no such reply.
+/// - `unavailable` is as it was, so it is understood as that: number 0 still says whether the configuration is at fault,
+///   and the text, which was a sentence, still is one printable line. The older reader logs it as the cause.
+/// - `refused` now has a number, where an older tool expects 0: to that it is no reply, and nothing was set.
+///                                                                                      HelperMessageTests
 /// - Both are parsed to their end; a byte too many or too few, an unknown value, or secrets that the
 ///   operation doesn't ask for are no message at all.
 /// - What decodes, encodes to the same bytes.                                HelperMessageTests, FuzzHelper
@@ -133,7 +141,7 @@ public struct HelperReply: Equatable, Sendable {
     case notEnrolled = 8
     case notPermitted = 9
     case beforeLogin = 10
-    /// Numbers: 1 where the configuration is at fault. Text: what is wrong.
+    /// Numbers: 1 where the configuration is at fault. Text: `Fault` (HelperMessage+Fault.swift).
     case unavailable = 11
     case notAdministrators = 12
 
@@ -147,7 +155,7 @@ public struct HelperReply: Equatable, Sendable {
     case wrongPassword = 19
     /// `self_enroll=no`
     case closed = 20
-    /// Text: why the new passcode is refused.
+    /// Numbers: why the new passcode is refused (HelperMessage+Fault.swift).
     case refused = 21
     /// As `open`, but the helper ends: the attempt needs another one.
     case openWithoutWaiting = 22
@@ -156,11 +164,10 @@ public struct HelperReply: Equatable, Sendable {
     var numbers: Int {
       switch self {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
-      case .wrongAndExhausted, .exhausted, .unavailable, .done: 1
+      case .wrongAndExhausted, .exhausted, .unavailable, .done, .refused: 1
       case .status: 6
       case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open,
-        .openWithoutWaiting,
-        .wrongPassword, .closed, .refused:
+        .openWithoutWaiting, .wrongPassword, .closed:
         0
       }
     }
@@ -170,10 +177,10 @@ public struct HelperReply: Equatable, Sendable {
 
     var hasText: Bool {
       switch self {
-      case .granted, .unavailable, .refused, .status: true
+      case .granted, .unavailable, .status: true
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .notEnrolled,
         .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done, .wrongPassword,
-        .closed:
+        .closed, .refused:
         false
       }
     }
@@ -222,6 +229,6 @@ public struct HelperReply: Equatable, Sendable {
   }
 }
 
-private func isControl(_ byte: UInt8) -> Bool {
+func isControl(_ byte: UInt8) -> Bool {
   byte < 0x20 || byte == 0x7f
 }

@@ -25,15 +25,14 @@ public struct OptionParser {
   /// Takes the options of a configuration file.
   ///
   /// - Parameter path: for errors only.
-  public mutating func take(file: ArraySlice<UInt8>, path: Bytes) throws(OptionError) {
+  public mutating func take(file: ArraySlice<UInt8>, path: Bytes) throws(Fault) {
     guard file.count <= OptionParser.largestFile else {
-      throw OptionError(.fileTooLarge, at: .file(path, line: 1), text: [])
+      throw Fault(.fileTooLarge, path: path, number: 1)
     }
     var seen: UInt64 = 0
-    var line = 0
+    var place = Place(path: path, line: 0)
     for text in file.parts(between: UInt8(ascii: "\n")) {
-      line += 1
-      let place = OptionError.Place.file(path, line: line)
+      place.line += 1
       let option = text.trimmed()
       if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
       try take(option, at: place, &seen)
@@ -42,51 +41,65 @@ public struct OptionParser {
 
   /// Takes the arguments of a module line, which override the file's; `conf=` is not among them (see
   /// `ModuleLine`).
-  public mutating func take(arguments: [Bytes]) throws(OptionError) {
+  public mutating func take(arguments: [Bytes]) throws(Fault) {
     var seen: UInt64 = 0
     for argument in arguments {
       try take(argument[...].trimmed(), at: .moduleLine, &seen)
     }
   }
 
+  /// Where an option is written.
+  private struct Place {
+    let path: Bytes
+    /// 0: a module line.
+    var line: UInt64
+
+    static var moduleLine: Place { Place(path: [], line: 0) }
+    var isModuleLine: Bool { line == 0 }
+
+    @inline(never)
+    func fault(_ reason: Fault.Reason, _ name: Bytes) -> Fault {
+      Fault(reason, path: path, name: name, number: line)
+    }
+  }
+
   /// - Parameter seen: a bit for each line of the table that was given in this place.
   private mutating func take(
-    _ option: ArraySlice<UInt8>, at place: OptionError.Place, _ seen: inout UInt64
-  ) throws(OptionError) {
+    _ option: ArraySlice<UInt8>, at place: Place, _ seen: inout UInt64
+  ) throws(Fault) {
     let equals = option.firstIndex(of: UInt8(ascii: "=")) ?? option.endIndex
     let name = option[..<equals].trimmed()
     let value = equals < option.endIndex ? option[(equals + 1)...].trimmed() : nil
     guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
     else {
-      throw OptionError(.badText, at: place, text: shown(option, name, at: place))
+      throw place.fault(.badLine, shown(option, name, at: place))
     }
     let rows = OptionRow.all()
-    guard let index = rows.firstIndex(where: { name.spells($0.name) }) else {
-      throw OptionError(.unknown, at: place, text: shown(option, name, at: place))
+    guard let index = OptionRow.index(of: name, in: rows) else {
+      throw place.fault(.unknownOption, shown(option, name, at: place))
     }
-    if rows[index].kind == .policy, place == .moduleLine {
-      throw OptionError(.policyInModuleLine, at: place, text: Bytes(option))
+    if rows[index].kind == .policy, place.isModuleLine {
+      throw place.fault(.policyInModuleLine, Bytes(option))
     }
-    guard seen & 1 << index == 0 else { throw OptionError(.twice, at: place, text: Bytes(name)) }
+    guard seen & 1 << index == 0 else { throw place.fault(.optionTwice, Bytes(name)) }
     seen |= 1 << index
     try set(rows[index], to: value, option, at: place)
   }
 
   private mutating func set(
-    _ row: OptionRow, to value: ArraySlice<UInt8>?, _ option: ArraySlice<UInt8>, at place: OptionError.Place
-  ) throws(OptionError) {
+    _ row: OptionRow, to value: ArraySlice<UInt8>?, _ option: ArraySlice<UInt8>, at place: Place
+  ) throws(Fault) {
     guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.set(&options, value) else {
-      let text = place == .moduleLine ? Bytes(option) : Bytes(text: row.name)
-      throw OptionError(.badValue(allowed: Bytes(text: row.values)), at: place, text: text)
+      throw place.fault(.badValue, place.isModuleLine ? Bytes(option) : Bytes(text: row.name))
     }
   }
 
   /// What an error may tell of a line.
   @inline(never)
   private func shown(
-    _ option: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, at place: OptionError.Place
+    _ option: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, at place: Place
   ) -> Bytes {
-    if place == .moduleLine { return Bytes(option) }
+    if place.isModuleLine { return Bytes(option) }
     let letters = name.prefix { isLetter($0) || $0 == UInt8(ascii: "_") }
     // Digits only where a value follows: without one it may be a key in base 16.
     let hasValue = name.endIndex < option.endIndex
@@ -118,12 +131,12 @@ public struct ModuleLine: Equatable, Sendable {
     self.isSecondFactor = isSecondFactor
   }
 
-  public init(_ arguments: [Bytes]) throws(OptionError) {
+  public init(_ arguments: [Bytes]) throws(Fault) {
     for argument in arguments {
       if argument[...].begins(with: "conf=") {
         try setConfiguration(argument)
       } else if argument.spells("second_factor") {
-        if isSecondFactor { throw OptionError(.twice, at: .moduleLine, text: argument) }
+        if isSecondFactor { throw Fault(.optionTwice, name: argument) }
         isSecondFactor = true
       } else {
         options.append(argument)
@@ -131,61 +144,12 @@ public struct ModuleLine: Equatable, Sendable {
     }
   }
 
-  private mutating func setConfiguration(_ argument: Bytes) throws(OptionError) {
-    guard configuration == nil else { throw OptionError(.twice, at: .moduleLine, text: Bytes(text: "conf")) }
+  private mutating func setConfiguration(_ argument: Bytes) throws(Fault) {
+    guard configuration == nil else { throw Fault(.optionTwice, name: Bytes(text: "conf")) }
     let path = argument[5...]
     guard isPlainPath(path) else {
-      throw OptionError(.badValue(allowed: Bytes(text: "an absolute path")), at: .moduleLine, text: argument)
+      throw Fault(.badValue, name: argument)
     }
     configuration = Bytes(path)
-  }
-}
-
-/// What is wrong with an option, and where.
-public struct OptionError: Error, Equatable, Sendable {
-  public enum Place: Equatable, Sendable {
-    case file(Bytes, line: Int)
-    case moduleLine
-  }
-
-  public enum Problem: Equatable, Sendable {
-    case unknown, policyInModuleLine, twice, badText, fileTooLarge
-    case badValue(allowed: Bytes)
-  }
-
-  public let problem: Problem
-  public let place: Place
-  /// A module's argument; of a file's line the name, as far as it looks like one.
-  public let name: Bytes
-
-  public init(_ problem: Problem, at place: Place, text: Bytes) {
-    self.problem = problem
-    self.place = place
-    self.name = text
-  }
-
-  /// One line: `/etc/security/passcode.conf:3: unknown option "foo"`.
-  public var text: Text {
-    switch place {
-    case .file(let path, let line): "\(printable(path)):\(line): \(problemText)"
-    case .moduleLine: "module line: \(problemText)"
-    }
-  }
-
-  private var problemText: Text {
-    let name = printable(name)
-    switch problem {
-    case .unknown: return "unknown option \"\(name)\""
-    case .policyInModuleLine: return "\"\(name)\" belongs in the configuration file"
-    case .twice: return "\"\(name)\" is given twice"
-    case .badText: return "a line too long, or with control characters: \"\(name)\""
-    case .fileTooLarge: return "the file is larger than 64 KiB"
-    case .badValue(let allowed): return "\"\(name)\" needs \(allowed)"
-    }
-  }
-
-  /// What every door makes of it.
-  public var fault: Fault {
-    Fault(.configuration, text)
   }
 }

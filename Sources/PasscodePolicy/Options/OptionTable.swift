@@ -49,6 +49,13 @@ public struct OptionRow: Sendable {
     ]
   }
 
+  /// Where among the rows an option is.
+  @inline(never)
+  static func index(of name: ArraySlice<UInt8>, in rows: [OptionRow]) -> Int? {
+    for index in rows.indices where name.spells(rows[index].name) { return index }
+    return nil
+  }
+
   private static func policy(
     _ name: String, _ standard: String, _ values: String, set: @escaping Setter
   ) -> OptionRow {

@@ -1,6 +1,10 @@
-/// Every notice that the module gives, and its prompt with `either`: said to the person at the prompt.
+/// Every notice that the module gives, and its prompt with `either`: said to the person at the prompt. Each sentence is
+/// one literal with its parameters, and each number has its own plural.
 ///
-/// Programs read them, too: hyprlock shows a notice only if it contains "left to unlock".
+/// - Words+Fault.swift: faults, for the log and for the tool.
+/// - Words+Weakness.swift: why a new passcode is refused.
+///
+/// Programs read notices, too: hyprlock shows one only if it contains "left to unlock".
 public enum Words {
   /// The prompt where one field serves for both.
   public static var eitherPrompt: Text { "Passcode or password:" }
@@ -8,19 +12,21 @@ public enum Words {
   /// What a verdict tells the person; nil where there is nothing to say, or where saying something
   /// is the next module's part (not enrolled, not permitted, unavailable).
   ///
-  /// - Parameter when: tells a moment (seconds since 1970), such as "at 03:12".
-  public static func notice(_ verdict: Verdict, when: (UInt64) -> Bytes) -> Text? {
+  /// - Parameter time: tells people a time (seconds since 1970), such as "03:12".
+  public static func notice(_ verdict: Verdict, time: (UInt64) -> Bytes) -> Text? {
     switch verdict {
-    case .granted(let earlier): notice(earlier, when)
+    case .granted(let earlier): notice(earlier, time)
     case .wrong(.open(let left), _):
-      left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, \(left) attempts left."
-    case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _): locked(milliseconds)
+      fill(
+        left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, %d attempts left.", UInt64(left))
+    case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _):
+      locked(Remaining(milliseconds: milliseconds))
     case .wrong(.exhausted, _), .exhausted:
       "Passcode locked out after too many attempts. Use your password."
     case .disabled: "Passcode disabled by the administrator."
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.notAdministrators):
-      "Your passcode can't be used here: an administrator must set it anew."
+      "Your passcode can't be used here: ask an administrator to set a new one."
     case .notEnrolled, .notPermitted, .unavailable: nil
     }
   }
@@ -31,32 +37,51 @@ public enum Words {
   /// Fewer are somebody's own slips.
   private static var fewestTold: UInt32 { 3 }
 
-  private static func notice(_ earlier: FailedAttempts, _ when: (UInt64) -> Bytes) -> Text? {
+  private static func notice(_ earlier: FailedAttempts, _ time: (UInt64) -> Bytes) -> Text? {
     guard earlier.count >= fewestTold else { return nil }
     let count = UInt64(earlier.count)
-    guard earlier.time > 0 else { return "\(count) wrong passcodes since your last login." }
-    let last: Text = "\(count) wrong passcodes since your last login, the last \(when(earlier.time))"
-    let whole: Text = "\(last), by \(earlier.service)."
-    // "passcode status" tells it, too.
-    return earlier.service.isEmpty || whole.bytes.count > columns ? "\(last)." : whole
+    guard earlier.time > 0 else { return fill("%d wrong passcodes since your last login.", count) }
+    let when = time(earlier.time)
+    let whole = fill(
+      "%d wrong passcodes since your last login, the last at %1, by %2.", count, when, earlier.service)
+    // "passcode status" tells the service, too.
+    return earlier.service.isEmpty || whole.bytes.count > columns
+      ? fill("%d wrong passcodes since your last login, the last at %1.", count, when) : whole
   }
 
-  private static func locked(_ milliseconds: UInt64) -> Text {
-    "Passcode locked (\(remaining(milliseconds)) left to unlock)."
+  private static func locked(_ left: Remaining) -> Text {
+    let pattern =
+      switch left.unit {
+      case .seconds where left.count == 1: "Passcode locked (1 second left to unlock)."
+      case .seconds: "Passcode locked (%d seconds left to unlock)."
+      case .minutes where left.count == 1: "Passcode locked (1 minute left to unlock)."
+      case .minutes: "Passcode locked (%d minutes left to unlock)."
+      case .hours: "Passcode locked (%d hours left to unlock)."
+      case .days: "Passcode locked (%d days left to unlock)."
+      }
+    return fill(pattern, left.count)
+  }
+}
+
+/// How long a lock still holds, for people: in its largest sensible unit, rounded up, so that nobody comes back too
+/// early.
+public struct Remaining: Equatable, Sendable {
+  /// Of hours there are at least 2, of days at least 3.
+  public enum Unit: Equatable, Sendable {
+    case seconds, minutes, hours, days
   }
 
-  /// A time in words, rounded up, so that nobody comes back too early: "45 seconds", "3 minutes".
-  public static func remaining(_ milliseconds: UInt64) -> Text {
+  public let unit: Unit
+  /// At least 1.
+  public let count: UInt64
+
+  public init(milliseconds: UInt64) {
     let seconds = max(1, wholeSeconds(milliseconds))
     switch seconds {
-    case ..<60: return count(seconds, "second")
-    case ..<5_401: return count((seconds + 59) / 60, "minute")
-    case ..<172_801: return count((seconds + 3_599) / 3_600, "hour")
-    default: return count((seconds + 86_399) / 86_400, "day")
+    case ..<60: (unit, count) = (.seconds, seconds)
+    case ..<5_401: (unit, count) = (.minutes, (seconds + 59) / 60)
+    case ..<172_801: (unit, count) = (.hours, (seconds + 3_599) / 3_600)
+    default: (unit, count) = (.days, (seconds + 86_399) / 86_400)
     }
-  }
-
-  private static func count(_ number: UInt64, _ unit: Text) -> Text {
-    number == 1 ? "1 \(unit)" : "\(number) \(unit)s"
   }
 }

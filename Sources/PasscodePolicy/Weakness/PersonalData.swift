@@ -144,20 +144,3 @@ extension PersonalData {
     return true
   }
 }
-
-extension PersonalData.Kind {
-  /// What it is to the person: "this is …".
-  public var text: Text {
-    switch self {
-    case .phone: "your phone number, or part of it"
-    case .room: "your room number"
-    case .fullName: "in your name"
-    case .userName: "in your user name"
-    case .userID: "your user number"
-    case .spelledName: "your name, typed on a phone's keypad"
-    case .home: "in the path of your home directory"
-    case .nameYear: "a year in your user name or home directory"
-    case .details: "in your account's details"
-    }
-  }
-}

@@ -13,18 +13,17 @@ public struct WeakList: Equatable, Sendable {
   public init() {}
 
   /// - Parameter path: for errors only.
-  public init(_ file: ArraySlice<UInt8>, path: Bytes) throws(OptionError) {
+  public init(_ file: ArraySlice<UInt8>, path: Bytes) throws(Fault) {
     guard file.count <= WeakList.largestFile else {
-      throw OptionError(.fileTooLarge, at: .file(path, line: 1), text: [])
+      throw Fault(.fileTooLarge, path: path, number: 1)
     }
-    var line = 0
+    var line: UInt64 = 0
     for text in file.parts(between: UInt8(ascii: "\n")) {
       line += 1
       let code = text.prefix { $0 != UInt8(ascii: "#") }.trimmed()
       if code.isEmpty { continue }
       guard Answer(code.span) == .passcode else {
-        throw OptionError(
-          .badValue(allowed: Bytes(text: "4 or 6 digits")), at: .file(path, line: line), text: shown(code))
+        throw Fault(.badCode, path: path, name: shown(code), number: line)
       }
       if codes.isEmpty { codes = [UInt64](repeating: 0, count: (10_000 + 1_000_000) / 64 + 1) }
       let place = WeakList.place(code.span)

@@ -113,38 +113,3 @@ extension Weakness {
     Int(code[index] & 15)  // an ASCII digit's low four bits are its value
   }
 }
-
-extension Weakness {
-  /// The reason in words for the person who chose the code; a whole sentence without a full stop.
-  public var text: Text {
-    switch self {
-    case .sameDigit: "this is one digit repeated"
-    case .nearlySameDigit: "this is one digit repeated, except for one"
-    case .repeated: "this is the same digits repeated"
-    case .mirrored: "this reads the same backwards"
-    case .doubled: "this is a row of doubled digits"
-    case .run: "these digits follow one another"
-    case .keypad: "this is a shape on the keypad"
-    case .year: "this is a year"
-    case .steppedPairs: "this counts in even steps"
-    case .date: "this is a date"
-    case .popular(let length):
-      length == 4 ? "this is among the 1,000 most used codes" : "this is among the 3,000 most used codes"
-    case .personal(let kind): "this is \(kind.text)"
-    case .siteList: "this is on your administrator's list"
-    case .variation(let variation): variation.text
-    }
-  }
-}
-
-extension Weakness.Variation {
-  public var text: Text {
-    switch self {
-    case .same: "this is your old passcode"
-    case .reversed: "this is your old passcode backwards"
-    case .rotated: "this is your old passcode, starting at another digit"
-    case .oneDigitByOne: "this is your old passcode with one digit changed by one"
-    case .contained: "this is your old passcode, longer or shorter"
-    }
-  }
-}

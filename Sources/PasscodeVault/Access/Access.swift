@@ -17,8 +17,7 @@ public enum Access: Equatable, Sendable {
     if process.effective == 0 { return .root }
     guard ownConfiguration else { return .helper }
     guard process.isOnlyOnePersons else {
-      throw Fault(
-        .configuration, "a program with raised privileges can't use another configuration file")
+      throw Fault(.privilegedConfiguration)
     }
     return .person(process.real)
   }

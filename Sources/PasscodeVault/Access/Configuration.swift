@@ -37,12 +37,8 @@ public final class Configuration: Sendable {
     let source = line.configuration ?? usualPath
     var parser = OptionParser()
     let file = try read(source, mustExist: line.configuration != nil, access)
-    do throws(OptionError) {
-      try parser.take(file: file[...], path: source)
-      try parser.take(arguments: line.options)
-    } catch {
-      throw error.fault
-    }
+    try parser.take(file: file[...], path: source)
+    try parser.take(arguments: line.options)
     var options = parser.options
     try makeConsistent(&options, line.isSecondFactor)
     let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
@@ -59,8 +55,7 @@ public final class Configuration: Sendable {
     if options.policy.secondFactor {
       options.policy.selfEnroll = .no
     } else if isSecondFactor {
-      throw Fault(
-        .configuration, "the module line says second_factor: set second_factor=yes in \(usualPath), too")
+      throw Fault(.secondFactorOff, path: usualPath)
     }
   }
 
@@ -78,13 +73,13 @@ public final class Configuration: Sendable {
   private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
     switch try Trust(access: access, subject: .configuration).open(path) {
     case .missing:
-      if mustExist { throw Fault(.configuration, at: path, "no such file") }
+      if mustExist { throw Fault(.missing, inConfiguration: true, path: path) }
       return []
     case .found(let file, let status):
       do throws(Errno) {
         return try file.read(min(max(0, status.size), OptionParser.largestFile + 1), at: 0)
       } catch {
-        throw Fault(.configuration, at: path, Text(error.text))
+        throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
       }
     }
   }

@@ -90,7 +90,7 @@ public enum Gate {
     switch Account.named(name) {
     // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
     case .unknown: return .unknownUser
-    case .failed(let error): throw Fault(.account, "the account can't be looked up: \(error.text)")
+    case .failed(let error): throw Fault(.accountLookup, error: error.code)
     case .found(let account): return admit(account, origin, rules, access)
     }
   }

@@ -11,14 +11,6 @@ internal import PasscodeSystem
 struct Trust {
   enum Subject: Equatable {
     case configuration, key, store
-
-    var kind: Fault.Kind {
-      switch self {
-      case .configuration: .configuration
-      case .key: .key
-      case .store: .store
-      }
-    }
   }
 
   let access: Access
@@ -38,7 +30,9 @@ struct Trust {
     switch try openUnchecked(path) {
     case .missing: return .missing
     case .found(let file, let status):
-      if let problem = problem(status) { throw fault(path, problem) }
+      if let reason = reason(status) {
+        throw fault(path, reason, owner: subject == .store ? "_passcode" : "root")
+      }
       return .found(file, status)
     }
   }
@@ -50,7 +44,7 @@ struct Trust {
       return .found(file, status)
     } catch {
       if error == .noEntry { return .missing }
-      throw fault(path, problem(error))
+      throw fault(path, reason(error), error)
     }
   }
 
@@ -66,7 +60,7 @@ struct Trust {
         status = try FileStatus.of(parent)
       } catch {
         if error == .noEntry { return false }
-        throw fault(parent, problem(error))
+        throw fault(parent, reason(error), error)
       }
       try checkParent(status, parent)
     }
@@ -80,56 +74,43 @@ struct Trust {
   }
 
   private func checkParent(_ status: FileStatus, _ path: Bytes) throws(Fault) {
-    guard status.kind == .directory else { throw fault(path, "must be a directory, not a link or a file") }
-    guard access.trusts(owner: status.owner) else { throw fault(path, Trust.foreign) }
+    guard status.kind == .directory else { throw fault(path, .notDirectory) }
+    guard access.trusts(owner: status.owner) else { throw fault(path, .wrongOwner) }
     let isSticky = status.mode & 0o1000 != 0 && status.owner == 0
-    guard status.mode & 0o022 == 0 || isSticky else { throw fault(path, Trust.writable) }
+    guard status.mode & 0o022 == 0 || isSticky else { throw fault(path, .writableByOthers) }
   }
-
-  private static var foreign: Text { "belongs to somebody else than root; run: chown root" }
-  private static var foreignStore: Text {
-    "belongs to somebody else than _passcode; run: chown _passcode:root"
-  }
-  /// A service whose unit takes the capability from it, or one that is confined.
-  static var deniedToRoot: Text {
-    "root is denied access: the program lacks CAP_DAC_OVERRIDE, or is confined; see pam_passcode(8)"
-  }
-  private static var writable: Text { "others than its owner can write there; run: chmod go-w" }
 
   /// What is wrong with the open file; nil: nothing.
-  private func problem(_ status: FileStatus) -> Text? {
+  private func reason(_ status: FileStatus) -> Fault.Reason? {
     guard status.kind == (subject == .store ? .directory : .file) else {
-      return subject == .store ? "must be a directory" : "must be a regular file"
+      return subject == .store ? .notDirectory : .notRegularFile
     }
     guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
-      return subject == .store ? Trust.foreignStore : Trust.foreign
+      return .wrongOwner
     }
     // Stores were root's group's, too, once: they go on working, and `Vault.warnings` tells of it.
     let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0
-    guard status.mode & 0o022 & ~allowed == 0 else { return Trust.writable }
-    return subject == .key && status.mode & 0o004 != 0 ? "everybody can read it; run: chmod o-r" : nil
+    guard status.mode & 0o022 & ~allowed == 0 else { return .writableByOthers }
+    return subject == .key && status.mode & 0o004 != 0 ? .readableByAll : nil
   }
 
-  private func problem(_ error: Errno) -> Text {
+  private func reason(_ error: Errno) -> Fault.Reason {
     switch error {
-    case .symbolicLink: "must not be a symbolic link"
-    case .notDirectory: "must be a directory, not a link or a file"
-    case .denied where access == .service: "_passcode can't read it; see passcode-helper(8)"
-    case .denied where access == .root: Trust.deniedToRoot
-    default: Text(error.text)
+    case .symbolicLink: .symbolicLink
+    case .notDirectory: .notDirectory
+    case .denied where access == .service: .deniedToService
+    // A service whose unit takes the capability from it, or one that is confined.
+    case .denied where access == .root: .deniedToRoot
+    default: .failed
     }
   }
 
   @inline(never)
-  private func fault(_ path: Bytes, _ problem: Text) -> Fault {
-    Fault(subject.kind, at: path, problem)
-  }
-}
-
-extension Fault {
-  /// `PATH: PROBLEM`.
-  @inline(never)
-  init(_ kind: Kind, at path: Bytes, _ problem: Text) {
-    self.init(kind, "\(printable(path)): \(problem)")
+  private func fault(
+    _ path: Bytes, _ reason: Fault.Reason, _ error: Errno = Errno(0), owner: String = "root"
+  ) -> Fault {
+    Fault(
+      reason, inConfiguration: subject == .configuration, path: path,
+      name: reason == .wrongOwner ? Bytes(text: owner) : [], error: error.code)
   }
 }

@@ -39,7 +39,7 @@ extension Vault {
   ) throws(Fault) {
     let account = enrolment.account
     guard Record.canKeep(name: account.name) else {
-      throw Fault(.account, "an account name that long, or with control characters, can't have a passcode")
+      throw Fault(.nameTooLong, name: account.name)
     }
     // Before anything is made: without the key there is nothing to enrol with.
     try MachineKey(configuration: configuration).load(&unsealed.key)
@@ -47,7 +47,7 @@ extension Vault {
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
     switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
-    case .missing: throw Fault(.store, "the record vanished while it was being made: try again")
+    case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
       try check(enrolment.authority, record.current)
@@ -56,8 +56,7 @@ extension Vault {
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
-        throw Fault(
-          .memory, "not enough memory to hash a passcode (memlimit is \(policy.cost.memory >> 10) KiB)")
+        throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
       }
       // Somebody else may hash while this is being written.
       _ = consume slot
@@ -75,8 +74,7 @@ extension Vault {
   /// - Throws: a fault unless the passcode that was proven is the record's.
   private func check(_ authority: Authority, _ record: Record) throws(Fault) {
     guard let mark = authority.provenMark, mark != self.mark(record) else { return }
-    throw Fault(
-      .record, "someone else has changed or removed the passcode meanwhile; nothing was changed")
+    throw Fault(.changedMeanwhile)
   }
 
   /// - Throws: a fault if nobody could be enrolled now: no store, no key.
@@ -260,64 +258,5 @@ extension Vault {
       throw unwritten(account, error)
     }
     return decision
-  }
-}
-
-// MARK: - The machine key
-
-extension Vault {
-  /// Makes the machine key, and the store where there is none. For root, or a person's own store.
-  ///
-  /// - Throws: a fault if there are both, or if the store holds a credential (it would never open again).
-  /// - Returns: whether a key was made; if not, only the store was missing.
-  @discardableResult
-  public func createKey() throws(Fault) -> Bool {
-    let isStoreNew = try Store.create(configuration)
-    let enrolled = try enrolledCount()
-    guard enrolled == 0 else {
-      throw Fault(
-        .key, at: policy.keyFile,
-        "\(enrolled) enrolled passcode(s) need the old key: restore it from a backup, or remove them first")
-    }
-    try HashingSlots.make(try Store.open(configuration))
-    if isStoreNew, (try? checkKey()) != nil { return false }
-    try MachineKey(configuration: configuration).create(sodium)
-    return true
-  }
-
-  /// For root, or a person's own store.
-  ///
-  /// - Throws: a fault if the key can't be used, by the helper either, or isn't the one of every passcode.
-  public func checkKeyServes() throws(Fault) {
-    try checkKey()
-    try MachineKey(configuration: configuration).checkServiceReads()
-    var closed = 0
-    var everybody = try list()
-    while let status = try everybody.next() {
-      if status.state != .corrupt, status.length == nil { closed += 1 }
-    }
-    guard closed == 0 else {
-      throw Fault(
-        .key, at: policy.keyFile,
-        "\(closed) enrolled passcode(s) don't open with it: restore the right key from a backup, or enroll them again"
-      )
-    }
-  }
-
-  /// - Throws: a fault that says what is wrong with the key, if anything is.
-  public func checkKey() throws(Fault) {
-    guard var secrets = Secrets(sodium) else { throw Fault(.memory, "no memory for the machine key") }
-    try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
-  }
-
-  private func enrolledCount() throws(Fault) -> Int {
-    let store = try Store.open(configuration)
-    var count = 0
-    for uid in try store.uids() {
-      // A record that can't be read may hold one.
-      guard let reading = try read(store, uid) else { continue }
-      if reading.record?.state != .removed { count += 1 }
-    }
-    return count
   }
 }

@@ -14,7 +14,7 @@ extension Vault {
     for uid in try store.uids() {
       let record: Record?
       do throws(Fault) { record = try read(store, uid)?.record } catch {
-        log(error.text)
+        log(error)
         continue
       }
       guard try isDeleted(uid, word, record) else { continue }
@@ -32,7 +32,7 @@ extension Vault {
     case .unknown: return true
     case .found(let today): return isNamed && today.name != word
     case .failed(let error):
-      throw Fault(.account, "uid \(uid) can't be looked up: \(error.text)")
+      throw Fault(.numberLookup, number: UInt64(uid), error: error.code)
     }
   }
 }

@@ -33,15 +33,15 @@ extension Vault {
     let path = policy.weakList
     if path.isEmpty { return WeakList() }
     switch try configuration.trust(.configuration).open(path) {
-    case .missing: throw Fault(.configuration, at: path, "no such file (weak_list)")
+    case .missing: throw Fault(.noWeakList, path: path)
     case .found(let file, let status):
       let content: Bytes
       do throws(Errno) {
         content = try file.read(min(max(0, status.size), WeakList.largestFile + 1), at: 0)
       } catch {
-        throw Fault(.configuration, at: path, Text(error.text))
+        throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
       }
-      do throws(OptionError) { return try WeakList(content[...], path: path) } catch { throw error.fault }
+      return try WeakList(content[...], path: path)
     }
   }
 }

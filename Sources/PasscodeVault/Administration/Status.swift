@@ -117,7 +117,7 @@ extension Vault {
     do throws(Errno) {
       content = size == RecordCodec.fileLength ? try file.read(size, at: 0) : []
     } catch {
-      throw store.fault(uid, Text(error.text))
+      throw store.fault(uid, .failed, error: error.code)
     }
     if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
     let record = recordCodec.latest(content)
@@ -157,7 +157,7 @@ public struct StatusList: ~Copyable {
         record = reading.record
       } catch {
         // One file ends no list.
-        vault.log(error.text)
+        vault.log(error)
         record = nil
       }
       // One that is gone has the record's name, or none.

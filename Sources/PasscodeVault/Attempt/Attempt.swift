@@ -114,7 +114,7 @@ public struct DirectLogin: Login, ~Copyable {
     let before = record.current
     try charge(&record)
     guard let isMatch = credential.matches(passcode, &unsealed) else {
-      throw Fault(.memory, "hashing could not be completed (no memory); the attempt counts")
+      throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
     // First the reset, at once; the new hash is a luxury.
@@ -133,9 +133,7 @@ public struct DirectLogin: Login, ~Copyable {
   private func readiness(_ record: inout LockedRecord) throws(Fault) -> Readiness {
     if record.isCorrupt { throw vault.corrupt(account) }
     if record.isDamaged {
-      vault.log(
-        vault.note(
-          "one copy of a record is damaged; the other serves, and the next write repairs it", account))
+      vault.note(.damagedCopy, account)
     }
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
@@ -158,20 +156,16 @@ public struct DirectLogin: Login, ~Copyable {
   /// Terms that a later release of this program set, and that this one can't keep.
   private func checkTerms(_ record: Record) throws(Fault) {
     guard record.mustChange || record.times.expiry > 0 else { return }
-    throw Fault(
-      .record, at: vault.recordPath(account.uid),
-      "it expires or must be changed: this needs a later version of pam_passcode")
+    throw Fault(.laterTerms, path: vault.recordPath(account.uid))
   }
 
   private mutating func openCredential(
     _ record: Record, _ unsealed: inout Unsealed
   ) throws(Fault) -> Credential {
     let machineKey = MachineKey(configuration: vault.configuration)
-    if key == nil { key = try machineKey.open() }
-    switch key {
-    case .some(let file): try machineKey.read(file, &unsealed.key)
-    case .none: throw Fault(.key, "the machine key is not open")
-    }
+    let file = if let open = key.take() { open } else { try machineKey.open() }
+    try machineKey.read(file, &unsealed.key)
+    key = consume file
     return try vault.openCredential(record, &unsealed)
   }
 
@@ -180,7 +174,7 @@ public struct DirectLogin: Login, ~Copyable {
     do throws(Errno) {
       try reserveMemory(cost.memory + 1 << 18)
     } catch {
-      throw Fault(.memory, "not enough memory to verify a passcode (\(cost.memory >> 10) KiB): \(error.text)")
+      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }
   }
 
@@ -234,7 +228,7 @@ public struct DirectLogin: Login, ~Copyable {
 
   @inline(never)
   private func logUnwritten(_ error: Errno) {
-    vault.log(vault.note("granted, but the record could not be written: \(error.text)", account))
+    vault.note(.notReset, account, error: error.code)
   }
 }
 
@@ -250,12 +244,7 @@ extension Vault {
     guard case .enrolled(let sealed) = record.state,
       let credential = Credential.open(sealed, record, &unsealed)
     else {
-      throw Fault(
-        .key, at: recordPath(record.uid),
-        """
-        was sealed under another machine key, or was altered: restore the key or the record from a backup, or run \
-        as root: passcode enroll \(printable(record.name))
-        """)
+      throw Fault(.sealedOtherwise, path: recordPath(record.uid), name: record.name)
     }
     return credential
   }

@@ -65,23 +65,23 @@ enum HashingSlots {
   /// Waits for one of the slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
-  /// - Parameter log: is told when there is none, and hashing goes on without.
+  /// - Parameter note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ share: Share, _ clock: Clock, _ log: (Text) -> Void
+    _ store: Store, _ share: Share, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file: Descriptor
     do throws(Fault) {
       file = try store.openShared(name, content: nothing)
     } catch {
       // Nobody is kept out by that: not even a full disk stops a right passcode (MUST 8).
-      log("hashing without a slot: \(error.text)")
+      note(Fault(.noSlots, path: error.path, error: Int32(error.error)))
       return Held(nil)
     }
-    return try wait(file, share, clock, log)
+    return try wait(file, share, clock, note)
   }
 
   private static func wait(
-    _ file: consuming Descriptor, _ share: Share, _ clock: Clock, _ log: (Text) -> Void
+    _ file: consuming Descriptor, _ share: Share, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     var wait = Wait(.forSlot, clock)
     while true {
@@ -93,10 +93,10 @@ enum HashingSlots {
       switch wait.pause({ movement(file) }) {
       case .again: continue
       case .stuck:
-        log("all hashing slots are held by processes that don't move: hashing without a slot")
+        note(Fault(.stuckSlots))
         return Held(nil)
       case .tooLong:
-        throw Fault(.busy, "too many passcodes are being hashed: no hashing slot became free for 2 minutes")
+        throw Fault(.noHashingSlot)
       }
     }
   }
@@ -117,7 +117,9 @@ extension Vault {
   ///
   /// - Precondition: the account's record is locked.
   func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, share, clock) { log(note($0, account)) }
+    try HashingSlots.take(store, share, clock) {
+      note($0.reason, account, path: $0.path, error: Int32($0.error))
+    }
   }
 }
 

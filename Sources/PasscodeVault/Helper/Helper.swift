@@ -20,7 +20,7 @@ public enum Helper {
   {
     // While a person types it may have ended: it doesn't wait for ever.
     if waiting?.isWaiting != true { waiting = try start() }
-    guard let helper = waiting.take() else { throw senseless }
+    guard let helper = waiting.take() else { throw invalidReply }
     helper.send(head)
     return helper
   }
@@ -41,10 +41,10 @@ public enum Helper {
     do throws(Errno) {
       answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience)
     } catch {
-      throw fault(Text(error.text))
+      throw fault(.failed, error)
     }
-    guard !answer.isEmpty else { throw fault("it ended without an answer") }
-    guard let reply = HelperReply(answer) else { throw senseless }
+    guard !answer.isEmpty else { throw fault(.noReply) }
+    guard let reply = HelperReply(answer) else { throw invalidReply }
     if reply.kind == .open { waiting = consume helper }
     return reply
   }
@@ -54,30 +54,30 @@ public enum Helper {
   }
 
   /// For a reply that isn't one to the question.
-  public static var senseless: Fault { fault("its answer makes no sense") }
+  public static var invalidReply: Fault { fault(.invalidReply) }
 
   private static func start() throws(Fault) -> HelperProcess {
     let service = try account()
     let status: FileStatus
-    do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(Text(error.text)) }
+    do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(.failed, error) }
     guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
-      status.mode & 0o6022 == 0o6000, ProcessIdentity.current().real != 0
-    else {
-      throw fault("must be _passcode:_passcode with mode 6755, and isn't for root; see passcode-helper(8)")
-    }
+      status.mode & 0o6022 == 0o6000
+    else { throw fault(.helperMode) }
+    guard ProcessIdentity.current().real != 0 else { throw fault(.helperForRoot) }
     HelperProcess.reapAbandoned(of: service.uid)
-    do throws(Errno) { return try HelperProcess(path) } catch { throw fault(Text(error.text)) }
+    do throws(Errno) { return try HelperProcess(path) } catch { throw fault(.failed, error) }
   }
 
   /// The account that it is to become.
   public static func account() throws(Fault) -> Account {
-    guard let account = serviceAccount() else { throw fault("there is no account _passcode") }
+    guard let account = serviceAccount() else { throw fault(.noServiceAccount) }
     return account
   }
 
   /// For what keeps it from answering.
-  public static func fault(_ problem: Text) -> Fault {
-    Fault(.helper, at: path, problem)
+  @inline(never)
+  public static func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
+    Fault(reason, path: path, error: error.code)
   }
 }
 
@@ -175,7 +175,7 @@ public struct HelperLogin: Login, ~Copyable {
       let helper = try begin(.verify, passcode: passcode.count)
       helper.send(passcode)
       helper.endRequests()
-      return try verdict(.verify, helper) ?? .unavailable(Helper.senseless)
+      return try verdict(.verify, helper) ?? .unavailable(Helper.invalidReply)
     } catch {
       return .unavailable(error)
     }
@@ -199,7 +199,7 @@ public struct HelperLogin: Login, ~Copyable {
     let reply = try Helper.finish(helper, &waiting)
     if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
     guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
-      throw Helper.senseless
+      throw Helper.invalidReply
     }
     return verdict
   }

@@ -11,7 +11,7 @@ public enum PasswordService {
   ///   take `other` instead.
   public static func check() throws(Fault) {
     if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
-      throw Fault(.configuration, at: path, "no such file: without it no password can be proven")
+      throw Fault(.noPasswordService, path: path)
     }
   }
 }

@@ -21,13 +21,13 @@ struct MachineKey {
     do throws(Errno) {
       if try key.read(file) { return }
     } catch {
-      throw Fault(.key, at: path, Text(error.text))
+      throw Fault(.failed, path: path, error: error.code)
     }
     throw misshapen
   }
 
   private var misshapen: Fault {
-    Fault(.key, at: path, "must hold exactly 32 bytes: restore it from a backup")
+    Fault(.keyLength, path: path)
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
@@ -37,9 +37,7 @@ struct MachineKey {
       guard status.size == Length.key else { throw misshapen }
       return file
     case .missing:
-      throw Fault(
-        .key, at: path,
-        "no machine key: mount or restore it; or, while nobody is enrolled, run: passcode key init")
+      throw Fault(.noKey, path: path)
     }
   }
 
@@ -48,9 +46,7 @@ struct MachineKey {
     guard configuration.access == .root, let service = serviceAccount() else { return }
     guard case .found(_, let status) = try configuration.trust(.key).open(path) else { return }
     guard status.mode & 0o040 != 0, status.group == service.gid else {
-      throw Fault(
-        .key, at: path,
-        "screen lockers and self-service need it readable by _passcode; run: chgrp _passcode, chmod g+r")
+      throw Fault(.keyNotReadable, path: path)
     }
   }
 
@@ -69,7 +65,7 @@ struct MachineKey {
       try directory.link(file, as: name)
       try directory.sync()
     } catch {
-      throw Fault(.key, at: path, error == .exists ? "already exists; nothing was changed" : Text(error.text))
+      throw Fault(error == .exists ? .keyExists : .failed, path: path, error: error.code)
     }
   }
 

@@ -1,10 +1,17 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
+/// A process that holds a record.
+public struct Holder: Sendable {
+  public let process: UInt64
+  /// Its program; empty: not known.
+  public let program: Bytes
+}
+
 extension Vault {
-  /// Who holds the account's record, for root's tool when nothing moves: "process 1234 (sudo)". nil: nobody, or
-  /// the kernel doesn't tell. The source is /proc/locks, proc_locks(5).
-  public func holder(_ uid: UInt32) -> Text? {
+  /// Who holds the account's record, for root's tool when nothing moves. nil: nobody, or the kernel doesn't tell. The
+  /// source is /proc/locks, proc_locks(5).
+  public func holder(_ uid: UInt32) -> Holder? {
     guard let store = try? Store.open(configuration), let file = try? store.open(uid),
       let inode = try? file.status().inode, let locks = try? readKernelFile(Bytes(text: "/proc/locks"))
     else { return nil }
@@ -15,15 +22,12 @@ extension Vault {
       guard let number = words[5].parts(between: UInt8(ascii: ":")).last, decimal(number) == inode else {
         continue
       }
-      return "process \(process)\(name(process))"
+      return Holder(process: process, program: name(process))
     }
     return nil
   }
 
-  private func name(_ process: UInt64) -> Text {
-    guard let name = try? readKernelFile(Text("/proc/\(process)/comm").bytes), !name.isEmpty else {
-      return ""
-    }
-    return " (\(printable(Bytes(name.dropLast()))))"
+  private func name(_ process: UInt64) -> Bytes {
+    Bytes(((try? readKernelFile(Text("/proc/\(process)/comm").bytes)) ?? []).dropLast())
   }
 }

@@ -45,7 +45,7 @@ struct LockedRecord: ~Copyable {
         let size = try store.check(lock.file, uid)
         return .locked(try LockedRecord(lock, size, store, uid))
       case .failed(let error):
-        throw store.fault(uid, Text(error.text))
+        throw store.fault(uid, .failed, error: error.code)
       case .busy(let open):
         guard case .again? = wait?.pause({ movement(open, store) }) else { return .busy }
         file = open
@@ -63,7 +63,7 @@ struct LockedRecord: ~Copyable {
     do throws(Errno) {
       content = size == RecordCodec.fileLength ? try lock.file.read(size, at: 0) : []
     } catch {
-      throw store.fault(uid, Text(error.text))
+      throw store.fault(uid, .failed, error: error.code)
     }
     if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
     // Copied over from another user's file: it isn't this user's record, whatever it says.

@@ -31,7 +31,7 @@ final class Store {
     case .found(let directory, let status):
       return Store(directory, status, configuration.access, path)
     case .missing:
-      throw Fault(.store, at: path, "no such directory: mount it, or make it with: passcode key init")
+      throw Fault(.noStore, path: path)
     }
   }
 
@@ -52,7 +52,7 @@ final class Store {
       try directory.setOwner(owner.uid, group: 0)
       return true
     } catch {
-      throw Fault(.store, at: path, Text(error.text))
+      throw Fault(.failed, path: path, error: error.code)
     }
   }
 
@@ -62,15 +62,15 @@ final class Store {
       return try directory.open(name(uid), .readWrite)
     } catch {
       if error == .noEntry { return nil }
-      throw fault(uid, problem(error))
+      throw fault(uid, reason(error), error: error.code)
     }
   }
 
-  private func problem(_ error: Errno) -> Text {
+  private func reason(_ error: Errno) -> Fault.Reason {
     switch error {
-    case .symbolicLink: "must not be a symbolic link"
-    case .denied where access == .root: Trust.deniedToRoot
-    default: Text(error.text)
+    case .symbolicLink: .symbolicLink
+    case .denied where access == .root: .deniedToRoot
+    default: .failed
     }
   }
 
@@ -78,7 +78,7 @@ final class Store {
   func create(_ uid: UInt32, content: Bytes) throws(Fault) {
     let owner = uid == 0 ? 0 : status.owner
     do throws(Errno) { try createFile(name(uid), content: content, owner: owner) } catch {
-      throw fault(uid, Text(error.text))
+      throw fault(uid, .failed, error: error.code)
     }
   }
 
@@ -102,7 +102,7 @@ final class Store {
     do throws(Errno) {
       return try openOrCreate(name, content: content)
     } catch {
-      throw Fault(.store, at: Text("\(path)/\(name)").bytes, Text(error.text))
+      throw Fault(.failed, path: Text("\(path)/\(name)").bytes, error: error.code)
     }
   }
 
@@ -126,15 +126,13 @@ final class Store {
   /// - Returns: its size.
   func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Int {
     let found: FileStatus
-    do throws(Errno) { found = try file.status() } catch { throw fault(uid, Text(error.text)) }
-    guard found.kind == .file, found.links == 1 else { throw fault(uid, "is not a plain file with one name") }
+    do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
+    guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
-      throw fault(
-        uid,
-        "has another owner than the store; run: chown \(uid == 0 ? "root" : "_passcode" as Text):root")
+      throw fault(uid, .wrongOwner, name: Bytes(text: uid == 0 ? "root" : "_passcode"))
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
-      throw fault(uid, "its group or others can write to it; run: chmod go-w")
+      throw fault(uid, .writableByOthers)
     }
     return found.size
   }
@@ -143,7 +141,7 @@ final class Store {
   func uids() throws(Fault) -> [UInt32] {
     let names: [Bytes]
     do throws(Errno) { names = try directory.names() } catch {
-      throw Fault(.store, at: path, Text(error.text))
+      throw Fault(.failed, path: path, error: error.code)
     }
     var uids: [UInt32] = []
     for name in names {
@@ -163,15 +161,13 @@ final class Store {
   }
 
   @inline(never)
-  func fault(_ uid: UInt32, _ problem: Text) -> Fault {
-    Fault(.record, at: Text("\(path)/\(uid)").bytes, problem)
+  func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
+    Fault(reason, path: Text("\(path)/\(uid)").bytes, name: name, error: error)
   }
 
   @inline(never)
   func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
-    fault(
-      uid,
-      "a later version of pam_passcode wrote it (format \(version)): upgrade this one; nothing was changed")
+    Fault(.laterVersion, path: Text("\(path)/\(uid)").bytes, number: version)
   }
 
   private func name(_ uid: UInt32) -> Bytes {

@@ -166,7 +166,7 @@ final class Batch {
       }
       return BatchWorker(worker, secrets)
     } catch {
-      throw Failure(.unusable, "no process can be started: \(error.text)")
+      throw .batch(.noProcess(error))
     }
   }
 

@@ -23,10 +23,10 @@ struct BatchLines: ~Copyable {
     let sodium = try startSodium()
     let lines: GuardedLines?
     do throws(Errno) { lines = try GuardedLines(path.spells("-") ? nil : path, sodium) } catch {
-      throw .batchFile(path, error)
+      throw .batch(.list(path, error))
     }
-    guard let lines = consume lines else { throw .noSecretMemory }
-    if form == .userAndPasscode, lines.isTerminal { throw .batchFromTerminal }
+    guard let lines = consume lines else { throw .fault(Fault(.noMemory)) }
+    if form == .userAndPasscode, lines.isTerminal { throw .batch(.typed) }
     return BatchLines(lines: lines, form: form)
   }
 
@@ -73,7 +73,7 @@ struct BatchLines: ~Copyable {
   }
 
   mutating func fill() throws(Failure) {
-    do throws(Errno) { try lines.fill() } catch { throw .unreadableBatch(error) }
+    do throws(Errno) { try lines.fill() } catch { throw .batch(.unreadable(error)) }
   }
 
   mutating func wipe() { lines.wipe() }

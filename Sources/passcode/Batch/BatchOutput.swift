@@ -7,7 +7,7 @@ enum BatchOutput: ~Copyable {
   /// A pipe or a file; a terminal only with --show.
   case standardOutput
   /// And how long it is.
-  case file(Descriptor, Int)
+  case file(Descriptor, Bytes, Int)
 
   init(_ session: Session) throws(Failure) {
     guard session.generates else {
@@ -15,12 +15,14 @@ enum BatchOutput: ~Copyable {
       return
     }
     guard let path = session.outputPath else {
-      if Stream.output.isTerminal, !session.shows { throw .passcodesOnTerminal }
-      if session.wantsJSON { throw .jsonNeedsOutput }
+      if Stream.output.isTerminal, !session.shows { throw .batch(.shown) }
+      if session.wantsJSON { throw .batch(.jsonNeedsOutput) }
       self = .standardOutput
       return
     }
-    do throws(Errno) { self = try BatchOutput.open(path) } catch { throw .output(path, error) }
+    do throws(Errno) { self = try BatchOutput.open(path) } catch {
+      throw .batch(error == .denied ? .openOutput(path) : .output(path, error))
+    }
   }
 
   /// Makes it, 0600; one that is there is continued, if it is root's alone.
@@ -28,7 +30,7 @@ enum BatchOutput: ~Copyable {
     do throws(Errno) {
       let file = try Descriptor.open(path, .create(mode: 0o600))
       try file.setMode(0o600)
-      return .file(file, 0)
+      return .file(file, path, 0)
     } catch {
       if error != .exists { throw error }
     }
@@ -37,7 +39,7 @@ enum BatchOutput: ~Copyable {
     guard status.kind == .file, status.owner == 0, status.mode & 0o077 == 0, status.links == 1 else {
       throw .denied
     }
-    return .file(file, status.size)
+    return .file(file, path, status.size)
   }
 
   /// Returns when it is on the device, or in the pipe.
@@ -50,10 +52,10 @@ enum BatchOutput: ~Copyable {
     case .standardOutput:
       self = .standardOutput
       guard Stream.output.write(line) else { throw .unwritable }
-    case .file(let file, let size):
+    case .file(let file, let path, let size):
       let error = BatchOutput.append(line.bytes, file, size)
-      self = .file(file, size + line.bytes.count)
-      if let error { throw .output([], error) }
+      self = .file(file, path, size + line.bytes.count)
+      if let error { throw .batch(.output(path, error)) }
     }
   }
 

@@ -97,7 +97,7 @@ extension Batch {
       switch error {
       case .refused(.length): return (.wrongLength, "")
       case .refused(.weak(let weakness)): return (.weak, weakness.text)
-      case .fault(let fault): return (.failed, Text(fault.text))
+      case .fault(let fault): return (.failed, fault.text)
       }
     }
   }

@@ -88,46 +88,25 @@ extension BatchLine.Problem {
   }
 }
 
-extension Failure {
-  static func batchFile(_ path: Bytes, _ error: Errno) -> Failure {
-    Failure(.usage, "\(printable(path)): \(error.text)")
-  }
-
-  static func unreadableBatch(_ error: Errno) -> Failure {
-    Failure(.unusable, "the list can't be read on: \(error.text)")
-  }
-
-  static var batchFromTerminal: Failure {
-    Failure(.usage, "passcodes typed here could be seen: --batch needs a file or a pipe")
-  }
-
-  static var passcodesOnTerminal: Failure {
-    Failure(.usage, "passcodes would appear on the terminal: use --output FILE, a pipe, or --show")
-  }
-
-  static var jsonNeedsOutput: Failure {
-    Failure(.usage, "--json with --generate needs --output FILE")
-  }
-
-  static var onlyBatch: Failure { Failure(.usage, "--output, --show and --skip-enrolled need --batch") }
-
-  static var outputNeedsGenerate: Failure { Failure(.usage, "--output and --show need --generate") }
-
-  static var batchAlone: Failure { Failure(.usage, "--batch replaces USER, --stdin and --force") }
-
-  static var stateValue: Failure {
-    Failure(.usage, "--state needs ok, locked, exhausted, disabled or corrupt")
-  }
-
-  static var sinceValue: Failure { Failure(.usage, "--since needs a time up to 365d, such as 12h") }
-
-  static var noSecretMemory: Failure { Failure(.unusable, "no memory for a passcode") }
-
-  static func output(_ path: Bytes, _ error: Errno) -> Failure {
-    Failure(
-      .unusable,
-      error == .denied
-        ? "\(printable(path)): must be a file of root's with mode 0600, or not exist"
-        : "the passcodes can't be written: \(error.text)")
+extension BatchFailure {
+  /// One line for standard error.
+  var text: Text {
+    switch self {
+    case .list(let path, let error), .configuration(let path, let error): "\(printable(path)): \(error.text)"
+    case .unreadable(let error): "the list can't be read: \(error.text)"
+    case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
+    case .shown: "passcodes would appear on the terminal: use --output FILE, a pipe, or --show"
+    case .jsonNeedsOutput: "--json with --generate needs --output FILE"
+    case .outputNeedsGenerate: "--output and --show need --generate"
+    case .needsBatch: "--output, --show and --skip-enrolled need --batch"
+    case .notWithBatch: "--batch needs no USER, no --stdin and no --force"
+    case .openOutput(let path): "\(printable(path)): needs owner root and mode 0600, or must not exist"
+    case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
+    case .noProcess(let error): "no process can be started: \(error.text)"
+    case .targetValue: "--target needs 10ms to 10s, such as 250ms"
+    case .stateValue: "--state needs ok, locked, exhausted, disabled or corrupt"
+    case .sinceValue: "--since needs a time up to 365d, such as 12h"
+    case .noMemoryToMeasure: "there is not enough memory to measure anything"
+    }
   }
 }

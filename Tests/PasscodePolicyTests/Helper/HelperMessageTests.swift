@@ -29,8 +29,12 @@ struct HelperMessageTests {
     .wrong(.open(attemptsLeft: 2), failures: 1), .wrong(.exhausted, failures: .max),
     .wrong(.locked(milliseconds: 60_000), failures: 3), .locked(milliseconds: 1, failures: 3),
     .notPermitted(.otherAccount), .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
-    .unavailable(Fault(.configuration, "/etc/security/passcode.conf:3: unknown option")),
-    .unavailable(Fault(.helper, "/var/lib/passcode: no such directory")),
+    .unavailable(
+      Fault(
+        .unknownOption, path: Bytes(text: "/etc/security/passcode.conf"), name: Bytes(text: "x"), number: 3)),
+    .unavailable(Fault(.noStore, path: Bytes(text: "/var/lib/passcode"))),
+    .unavailable(Fault(.failed, inConfiguration: true, path: Bytes(text: "/a b"), error: 13)),
+    .unavailable(Fault(.noMemoryToVerify, number: .max, error: 65_535)),
   ]
 
   @Test(arguments: requests)
@@ -120,11 +124,68 @@ struct HelperMessageTests {
     }
   }
 
-  @Test func `a text is cut, and loses what could end a log line`() {
-    let long = Fault(.store, Text(Bytes(repeating: 0x41, count: 5_000)))
-    #expect(HelperReply(fault: long).text.count == HelperReply.longestText)
-    #expect(text(HelperReply(.refused, text: Bytes(text: "a\nb\u{7f}c\0d")).text) == "abcd")
-    #expect(HelperReply(HelperReply(.unavailable).bytes + [10]) == nil)
+  @Test func `a path and a name are cut to what is shown, and lose what could end a log line`() throws {
+    let long = Bytes(repeating: 0x41, count: 5_000)
+    let fault = Fault(.damagedRecord, path: long, name: Bytes(text: "a\nb\u{7f}c\0d"))
+    let told = try #require(HelperReply(HelperReply(fault: fault).bytes)?.fault)
+    #expect(told.path == Bytes(long.prefix(129)) && text(told.name) == "abcd")
+    #expect(sentence(told) == sentence(Fault(.damagedRecord, path: long, name: Bytes(text: "abcd"))))
+    #expect(HelperReply(HelperReply(fault: fault).bytes + [10]) == nil)
+  }
+
+  @Test func `each reason comes through, and a note is none`() {
+    // The numbers are the wire's: each stays what it is.
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<UInt8(Fault.Reason.allCases.count)))
+    for reason in Fault.Reason.allCases {
+      let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
+      #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))
+    }
+  }
+
+  @Test func `a fault's text is read to its last digit, or it is no message`() {
+    let fault = Fault(.noStore, path: Bytes(text: "/p"))
+    let text = HelperReply(fault: fault).text
+    #expect(HelperReply(.unavailable, [0], text: text).fault == fault)
+    for length in 0..<26 { #expect(HelperReply(.unavailable, text: Bytes(text.prefix(length))).fault == nil) }
+    for index in 0..<24 {
+      for byte in UInt8(0x20)...0x7e where byte != text[index] {
+        var changed = text
+        changed[index] = byte
+        guard let told = HelperReply(.unavailable, text: changed).fault else { continue }
+        #expect(told != fault && HelperReply(fault: told).text == changed)
+      }
+    }
+    let long = Bytes(repeating: 0x41, count: 130)
+    #expect(HelperReply(.unavailable, text: text + long).fault == nil)
+    #expect(HelperReply(.unavailable, [2], text: text).fault == nil)
+    // What lies in the configuration says so.
+    let option = HelperReply(fault: Fault(.badValue, name: Bytes(text: "weak")))
+    #expect(option.number(0) == 1 && HelperReply(.unavailable, [0], text: option.text).fault == nil)
+    // Of an older helper: a sentence.
+    #expect(
+      HelperReply(.unavailable, text: Bytes(text: "/var/lib/passcode: no such directory")).verdict == nil)
+  }
+
+  /// What a module or a tool of an older version makes of a reply: one number, and a text that is one printable line.
+  @Test(arguments: Fault.Reason.allCases.filter { !$0.isNote })
+  func `what was loaded before an upgrade is told unavailable, too`(reason: Fault.Reason) {
+    let bytes = HelperReply(fault: Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"))).bytes
+    #expect(bytes[1] == 11 && bytes[2] == (reason.isConfiguration ? 1 : 0))
+    #expect(bytes[3..<42].allSatisfy { $0 == 0 } && bytes.count <= 42 + 1_024)
+    #expect(bytes[42...].allSatisfy { (0x20...0x7e).contains($0) })
+  }
+
+  @Test func `a refusal comes through as it is, and has a number that an older tool takes for no reply`() {
+    for refusal in Choice.Refusal.all {
+      let reply = HelperReply(refusal: refusal)
+      #expect(HelperReply(reply.bytes)?.refusal == refusal && reply.number(0) > 0)
+    }
+    let beyond = UInt64(Choice.Refusal.all.count) + 1
+    #expect([0, beyond, .max].allSatisfy { HelperReply(.refused, [$0]).refusal == nil })
+    #expect(HelperReply(.done, [1]).refusal == nil)
+    // The numbers are the wire's: each stays what it is.
+    #expect(Choice.Refusal.all.count == 28 && HelperReply(refusal: .length).number(0) == 1)
+    #expect(HelperReply(refusal: .weak(.variation(.contained))).number(0) == 28)
   }
 
   @Test func `a status comes through as it is`() {

@@ -52,13 +52,13 @@ struct Flip: Sendable, CustomTestStringConvertible {
 }
 
 struct OptionTests {
-  private func parsed(_ file: String) throws(OptionError) -> Options {
+  private func parsed(_ file: String) throws(Fault) -> Options {
     var parser = OptionParser()
     try parser.take(file: slice(file), path: Bytes(text: "/etc/passcode.conf"))
     return parser.options
   }
 
-  private func parsed(arguments: [String]) throws(OptionError) -> Options {
+  private func parsed(arguments: [String]) throws(Fault) -> Options {
     var parser = OptionParser()
     try parser.take(arguments: arguments.map { Bytes(text: $0) })
     return parser.options
@@ -69,7 +69,7 @@ struct OptionTests {
       _ = try parsed(file)
       return nil
     } catch {
-      return text(error.text)
+      return sentence(error)
     }
   }
 
@@ -78,7 +78,7 @@ struct OptionTests {
       _ = try parsed(arguments: arguments)
       return nil
     } catch {
-      return text(error.text)
+      return sentence(error)
     }
   }
 
@@ -134,7 +134,7 @@ struct OptionTests {
   @Test(arguments: Flip.all.filter { $0.name != "prompt" })
   func `a bad value leaves the option as it was`(flip: Flip) {
     var parser = OptionParser(flip.expected)
-    #expect(throws: OptionError.self) { try parser.take(file: slice("\(flip.name)=¤"), path: []) }
+    #expect(throws: Fault.self) { try parser.take(file: slice("\(flip.name)=¤"), path: []) }
     #expect(parser.options == flip.expected)
   }
 
@@ -179,7 +179,7 @@ struct OptionTests {
   ])
   func `a control character is an error`(file: String) {
     #expect(
-      complaint(file)?.hasPrefix("/etc/passcode.conf:1: a line too long, or with control characters: \"")
+      complaint(file)?.hasPrefix("/etc/passcode.conf:1: too long, or with control characters: \"")
         == true)
     #expect(complaint(file)?.utf8.allSatisfy { (0x20...0x7e).contains($0) } == true)
   }
@@ -192,7 +192,7 @@ struct OptionTests {
     #expect(try parsed(blanks + longest + blanks).door.prompt.count == 80)
     #expect(
       complaint(longest + "x")
-        == "/etc/passcode.conf:1: a line too long, or with control characters: \"prompt\"")
+        == "/etc/passcode.conf:1: too long, or with control characters: \"prompt\"")
     #expect(complaint("prompt=" + String(repeating: "x", count: 81)) != nil)
   }
 
@@ -224,7 +224,7 @@ struct OptionTests {
 }
 
 struct ModuleLineTests {
-  private func line(_ arguments: String...) throws(OptionError) -> ModuleLine {
+  private func line(_ arguments: String...) throws(Fault) -> ModuleLine {
     try ModuleLine(arguments.map { Bytes(text: $0) })
   }
 
@@ -243,12 +243,12 @@ struct ModuleLineTests {
     "conf=", "conf=passcode.conf", "conf=/", "conf=/etc/../passcode.conf", "conf=/etc//x", "conf=/etc/",
   ])
   func `conf= needs an absolute path`(argument: String) {
-    let error = #expect(throws: OptionError.self) { try line(argument) }
-    #expect(error.map { text($0.text) } == "module line: \"\(argument)\" needs an absolute path")
+    let error = #expect(throws: Fault.self) { try line(argument) }
+    #expect(error.map { sentence($0) } == "module line: \"\(argument)\" needs an absolute path")
   }
 
   @Test func `conf= is given once`() {
-    let error = #expect(throws: OptionError.self) { try line("conf=/a", "conf=/a") }
-    #expect(error.map { text($0.text) } == "module line: \"conf\" is given twice")
+    let error = #expect(throws: Fault.self) { try line("conf=/a", "conf=/a") }
+    #expect(error.map { sentence($0) } == "module line: \"conf\" is given twice")
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 struct WordsTests {
   private func when(_ seconds: UInt64) -> Bytes {
-    Bytes(text: seconds == 1_000 ? "at 03:12" : "?")
+    Bytes(text: seconds == 1_000 ? "03:12" : "?")
   }
 
   @Test(
@@ -23,11 +23,11 @@ struct WordsTests {
       (.disabled, "Passcode disabled by the administrator."),
       (
         .notPermitted(.notAdministrators),
-        "Your passcode can't be used here: an administrator must set it anew."
+        "Your passcode can't be used here: ask an administrator to set a new one."
       ),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
-    #expect(Words.notice(verdict, when: when).map { text($0) } == words)
+    #expect(Words.notice(verdict, time: when).map { text($0) } == words)
   }
 
   @Test(
@@ -37,16 +37,16 @@ struct WordsTests {
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {
-    let notice = try #require(Words.notice(verdict, when: { _ in Bytes(text: "on 2026-11-22 at 03:12") }))
+    let notice = try #require(Words.notice(verdict, time: { _ in Bytes(text: "2026-11-22 03:12") }))
     #expect(notice.bytes.count <= 80)
   }
 
   @Test(arguments: [
     Verdict.granted(), .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
-    .unavailable(Fault(.key, "no key")),
+    .unavailable(Fault(.noKey)),
   ])
   func `what is another module's to say is not said`(verdict: Verdict) {
-    #expect(Words.notice(verdict, when: when) == nil)
+    #expect(Words.notice(verdict, time: when) == nil)
   }
 
   @Test(
@@ -60,12 +60,12 @@ struct WordsTests {
     count: UInt32, time: UInt64, service: String, words: String?
   ) {
     let earlier = FailedAttempts(count: count, time: time, service: Bytes(text: service))
-    #expect(Words.notice(.granted(earlier), when: when).map { text($0) } == words)
+    #expect(Words.notice(.granted(earlier), time: when).map { text($0) } == words)
   }
 
   @Test(arguments: [1, 60_000, 3_600_000, 2_592_000_000] as [UInt64])
   func `a lock notice contains the words that hyprlock looks for`(milliseconds: UInt64) throws {
-    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1), when: when))
+    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1), time: when))
     #expect(text(notice).contains("left to unlock"))
   }
 
@@ -78,6 +78,59 @@ struct WordsTests {
       (172_800_001, "3 days"), (2_592_000_000, "30 days"), (UInt64.max, "213503982335 days"),
     ] as [(UInt64, String)])
   func `a remaining time is rounded up`(milliseconds: UInt64, words: String) {
-    #expect(text(Words.remaining(milliseconds)) == words)
+    let notice = Words.notice(.locked(milliseconds: milliseconds, failures: 1), time: when)
+    #expect(notice.map { text($0) } == "Passcode locked (\(words) left to unlock).")
+  }
+
+  /// With everything that a reason can have.
+  private static let faults = Fault.Reason.allCases.flatMap { reason in
+    [1, 7].map {
+      Fault(
+        reason, path: Bytes(text: "/a b"), name: Bytes(text: "bob\n\""), number: $0, error: 13)
+    }
+  }
+
+  @Test(arguments: faults)
+  func `each fault is one printable line with its parameters filled in`(fault: Fault) {
+    let words = sentence(fault)
+    #expect(!words.isEmpty && !words.contains("%") && words.utf8.allSatisfy { (0x20...0x7e).contains($0) })
+  }
+
+  @Test func `no two reasons say the same`() {
+    let all = Fault.Reason.allCases.map { sentence(Fault($0, path: Bytes(text: "/p"), number: 2)) }
+    #expect(Set(all).count == all.count)
+  }
+
+  @Test(
+    arguments: [
+      (Fault(.failed, path: Bytes(text: "/p"), error: 13), "/p: Permission denied"),
+      (
+        Fault(.unknownOption, path: Bytes(text: "/p"), name: Bytes(text: "x"), number: 3),
+        "/p:3: unknown option \"x\""
+      ),
+      (Fault(.badValue, name: Bytes(text: "weak=x")), "module line: \"weak=x\" needs refuse, warn or allow"),
+      (
+        Fault(.keyOpensNone, path: Bytes(text: "/k"), number: 1),
+        "/k: 1 enrolled passcode needs another key: restore that key from a backup, or enroll the user again"
+      ),
+      (
+        Fault(.damagedRecord, path: Bytes(text: "/s/7"), name: Bytes(text: "bob")),
+        "/s/7: the record is damaged: restore it from a backup, or run as root: passcode enroll bob"
+      ),
+    ] as [(Fault, String)])
+  func `a fault says what, where, and what to do`(fault: Fault, words: String) {
+    #expect(sentence(fault) == words)
+  }
+
+  @Test func `the module has the words for all that a helper can tell a login, and they are the same`() {
+    let onlyTool: Set<Fault.Reason> = [
+      .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
+      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable,
+    ]
+    for reason in Fault.Reason.allCases {
+      let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 2)
+      let short = text(Words.loginFault(fault, error: []))
+      #expect(short == (onlyTool.contains(reason) ? "" : text(Words.fault(fault, error: []))))
+    }
   }
 }

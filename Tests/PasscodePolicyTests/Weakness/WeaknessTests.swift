@@ -208,7 +208,7 @@ struct PersonalDataTests {
 }
 
 struct WeakListTests {
-  private func list(_ text: String) throws(OptionError) -> WeakList {
+  private func list(_ text: String) throws(Fault) -> WeakList {
     try WeakList(Bytes(text: text)[...], path: Bytes(text: "/etc/weak"))
   }
 
@@ -240,14 +240,14 @@ struct WeakListTests {
       ("12345678901234567890", "/etc/weak:1: \"123456789012\" needs 4 or 6 digits"),
     ])
   func badLine(text: String, message: String) {
-    let error = #expect(throws: OptionError.self) { try list(text) }
-    #expect(error?.text.bytes == Bytes(text: message))
+    let error = #expect(throws: Fault.self) { try list(text) }
+    #expect(sentence(error) == message)
   }
 
   @Test("A file larger than 64 KiB is an error")
   func tooLarge() {
-    let error = #expect(throws: OptionError.self) { try list(String(repeating: "#", count: 65_537)) }
-    #expect(error?.problem == .fileTooLarge)
+    let error = #expect(throws: Fault.self) { try list(String(repeating: "#", count: 65_537)) }
+    #expect(error?.reason == .fileTooLarge)
   }
 }
 

@@ -83,7 +83,7 @@ struct AttemptTests {
         Issue.record("decided without the key")
         return
       }
-      #expect(fault.kind == .key)
+      #expect(fault.reason == .sealedOtherwise)
     }
     #expect(try bed.record() == before)
   }
@@ -96,7 +96,7 @@ struct AttemptTests {
       Issue.record("decided without a clock")
       return
     }
-    #expect(fault.kind == .clock)
+    #expect(fault.reason == .noBootClock)
     #expect(try bed.record() == before)
   }
 
@@ -163,7 +163,7 @@ struct AttemptTests {
       Issue.record("decided")
       return
     }
-    #expect(fault.kind == .record)
+    #expect(fault.reason == .laterTerms)
     #expect(try bed.record() == before)
   }
 

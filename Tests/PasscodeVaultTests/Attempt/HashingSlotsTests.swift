@@ -113,7 +113,7 @@ struct HashingSlotsTests {
 
   private func isBusy(_ verdict: Verdict) -> Bool {
     guard case .unavailable(let fault) = verdict else { return false }
-    return fault.kind == .busy
+    return fault.isBusy
   }
 }
 
@@ -141,7 +141,7 @@ private final class Slots {
     let (vault, start) = (bed.vault, bed.now)
     let store = try Store.open(vault.configuration)
     last = Link(
-      try HashingSlots.take(store, HashingSlots.Share(count: count), vault.clock) { vault.log($0.bytes) },
+      try HashingSlots.take(store, HashingSlots.Share(count: count), vault.clock) { vault.log($0) },
       before: last)
     return bed.now - start
   }

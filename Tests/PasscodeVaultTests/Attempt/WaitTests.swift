@@ -55,7 +55,7 @@ struct WaitTests {
     var wait = Wait(
       .forSlot,
       Clock(
-        now: { () throws(Fault) in throw Fault(.clock, "no time") }, wall: { 0 }, milliseconds: { nil },
+        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { nil },
         sleep: { _ in Issue.record("slept") }))
     #expect(wait.pause { [] } == .stuck)
   }

@@ -170,7 +170,7 @@ struct RecordTests {
         Issue.record("decided from a damaged record")
         return
       }
-      #expect(fault.kind == .record)
+      #expect(fault.reason == .damagedRecord)
     }
     #expect(try bed.status().state == .corrupt)
     #expect(throws: Fault.self) { try bed.vault.unlock(bed.account, by: .direct) }

@@ -2,7 +2,7 @@ internal import CPAM
 internal import PasscodePolicy
 
 /// What the module answers PAM with.
-enum Result: Equatable {
+enum PAMResult: Equatable {
   case success
   case failed
   case unknownUser
@@ -23,7 +23,7 @@ enum Result: Equatable {
   init(_ verdict: Verdict, _ door: Options.Door, wasTyped: Bool) {
     switch verdict {
     case .granted: self = .success
-    case .unavailable(let fault): self = fault.kind == .configuration ? .misconfigured : .unavailable
+    case .unavailable(let fault): self = fault.isConfiguration ? .misconfigured : .unavailable
     case .wrong: self = .failed
     case _ where door.either && wasTyped: self = .failed
     case .locked, .exhausted, .disabled: self = door.either ? .notPermitted : .failed
@@ -33,7 +33,7 @@ enum Result: Equatable {
   }
 
   /// What answers something typed that is no passcode.
-  static func notAPasscode(_ door: Options.Door) -> Result {
+  static func notAPasscode(_ door: Options.Door) -> PAMResult {
     door.either ? .notAPasscode : .failed
   }
 

@@ -1,0 +1,166 @@
+// A fault in words: in the log, always in English, and by the tool. One line each: what, where, and what to do.
+//
+// Each sentence is one literal, with %1 for the path, %2 for the name, %3 for the system's words and %d for the number.
+// Of options %1 is the place, and %3 what it needs.
+
+extension Words {
+  /// - Parameter error: the system's words for the fault's errno.
+  public static func fault(_ fault: Fault, error: Bytes) -> Text {
+    fill(pattern(fault.reason, isOne: fault.number == 1), fault, error)
+  }
+
+  /// The same for what a login can meet: all that the module needs.
+  public static func loginFault(_ fault: Fault, error: Bytes) -> Text {
+    fill(loginPattern(fault.reason), fault, error)
+  }
+
+  private static func pattern(_ reason: Fault.Reason, isOne: Bool) -> String {
+    switch reason {
+    case .badCode: return "%1: \"%2\" needs 4 or 6 digits"
+    case .noPasswordService: return "%1: no such file: without it passwords can't be checked"
+    case .noWeakList: return "%1: no such file (weak_list)"
+    case .numberLookup: return "uid %d can't be looked up: %3"
+    case .nameTooLong: return "%2: the account name is too long, or has control characters"
+    case .vanishedRecord: return "the record disappeared while it was being created: try again"
+    case .changedMeanwhile:
+      return "the passcode has been changed or removed in the meantime; nothing was changed"
+    case .noMemoryToHash: return "not enough memory to hash a passcode (memlimit is %d KiB)"
+    case .keyExists: return "%1: already exists; nothing was changed"
+    case .keyNeeded where isOne:
+      return
+        "%1: 1 enrolled passcode needs the old key: restore the key from a backup, or remove the passcode first"
+    case .keyNeeded:
+      return
+        "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first"
+    case .keyOpensNone where isOne:
+      return
+        "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enroll the user again"
+    case .keyOpensNone:
+      return
+        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enroll them again"
+    case .keyNotReadable:
+      return """
+        %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
+        chmod g+r %1
+        """
+    // Everything else is a login's, too: that `switch` is exhaustive.
+    default: return loginPattern(reason)
+    }
+  }
+
+  private static func loginPattern(_ reason: Fault.Reason) -> String {
+    switch reason {
+    case .failed: "%1: %3"
+    case .missing: "%1: no such file"
+    case .notDirectory: "%1: must be a directory, not a link or a file"
+    case .notRegularFile: "%1: must be a regular file"
+    case .symbolicLink: "%1: must not be a symbolic link"
+    case .wrongOwner: "%1: must be owned by %2; run: chown %2:root %1"
+    case .writableByOthers: "%1: must be writable by its owner only; run: chmod go-w %1"
+    case .readableByAll: "%1: everyone can read it; run: chmod o-r %1"
+    case .deniedToRoot:
+      "%1: root is denied access: the program lacks CAP_DAC_OVERRIDE, or is confined; see pam_passcode(8)"
+    case .deniedToService: "%1: _passcode can't read it; see passcode-helper(8)"
+
+    case .unknownOption: "%1: unknown option \"%2\""
+    case .policyInModuleLine: "%1: \"%2\" belongs in the configuration file"
+    case .optionTwice: "%1: \"%2\" is given twice"
+    case .badLine: "%1: too long, or with control characters: \"%2\""
+    case .fileTooLarge: "%1: the file is larger than 64 KiB"
+    case .badValue: "%1: \"%2\" needs %3"
+    case .privilegedConfiguration: "a program with raised privileges can't use another configuration file"
+    case .secondFactorOff: "the module line has second_factor: set second_factor=yes in %1, too"
+    case .inPasswordService: "%1: remove the pam_passcode line: this service checks passwords"
+
+    case .noKey:
+      "%1: no machine key: mount or restore it; or, while nobody is enrolled, run: passcode key init"
+    case .keyLength: "%1: must hold exactly 32 bytes: restore it from a backup"
+    case .noStore: "%1: no such directory: mount it, or create it with: passcode key init"
+    case .damagedRecord:
+      "%1: the record is damaged: restore it from a backup, or run as root: passcode enroll %2"
+    case .sealedOtherwise:
+      """
+      %1: was sealed under another machine key, or was altered: restore the key or the record from a backup, or \
+      run as root: passcode enroll %2
+      """
+    case .laterVersion:
+      "%1: a later version of pam_passcode wrote it (format %d): upgrade this one; nothing was changed"
+    case .laterTerms: "%1: it expires or must be changed: this needs a later version of pam_passcode"
+    case .unwritableRecord: "%1: can't be written: %3"
+    case .busyRecord: "%1: another attempt holds the record: try again later"
+    case .notPlainRecord: "%1: must be a regular file with one name only"
+
+    case .accountLookup: "the account can't be looked up: %3"
+    case .lostAccount: "uid %d can't be looked up; to see why, run: getent passwd %d"
+    case .noAccount: "uid %d has no account"
+
+    case .noHashingSlot: "too many passcodes are being hashed: no hashing slot became free for 2 minutes"
+    case .noMemoryToVerify: "not enough memory to verify a passcode (%d KiB): %3"
+    case .hashingFailed: "hashing could not be completed (no memory); the attempt counts"
+    case .noMemory: "no memory for a passcode"
+    case .noBootID: "/proc/sys/kernel/random/boot_id can't be read: lockout times are unknown"
+    case .noBootClock: "the kernel has no CLOCK_BOOTTIME"
+
+    case .noReply: "%1: ended without a reply"
+    case .invalidReply: "%1: invalid reply"
+    case .helperMode: "%1: must be owned by _passcode:_passcode with mode 6755; see passcode-helper(8)"
+    case .noServiceAccount: "%1: there is no account _passcode"
+    case .helperPrivilege:
+      "%1: can't become _passcode: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
+    case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
+    case .tooManyRequests: "too many requests at once: at most %d per caller"
+
+    case .damagedCopy: "one copy of a record is damaged; the other serves, and the next write repairs it"
+    case .otherName: "the record was made for another account name: not enrolled"
+    case .notReset: "granted, but the record could not be written: %3"
+    case .noSlots: "hashing without a slot: %1: %3"
+    case .stuckSlots: "all hashing slots are held by processes that don't move: hashing without a slot"
+
+    case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
+      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable:
+      ""
+    }
+  }
+
+  @inline(never)
+  private static func fill(_ pattern: String, _ fault: Fault, _ error: Bytes) -> Text {
+    var first = printable(fault.path)
+    if fault.reason.isOption {
+      first = fault.number == 0 ? Bytes(text: "module line") : Text("\(first):\(fault.number)").bytes
+    }
+    let third = fault.reason == .badValue ? values(fault.name) : error
+    return fill(pattern, fault.number, first, printable(fault.name), third)
+  }
+
+  /// What the option that a text begins with may be set to.
+  private static func values(_ text: Bytes) -> Bytes {
+    let name = text.prefix { $0 != UInt8(ascii: "=") }.trimmed()
+    let rows = OptionRow.all()
+    return Bytes(text: OptionRow.index(of: name, in: rows).map { rows[$0].values } ?? "an absolute path")
+  }
+
+  /// A sentence with its parameters: `%d` stands for the number, `%1`, `%2` and `%3` for texts.
+  @inline(never)
+  static func fill(
+    _ pattern: String, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [], _ third: Bytes = []
+  ) -> Text {
+    let pattern = pattern.utf8.span
+    var text = Bytes()
+    var isParameter = false
+    for index in pattern.indices {
+      let byte = pattern[index]
+      if isParameter {
+        switch byte {
+        case UInt8(ascii: "1"): text += first
+        case UInt8(ascii: "2"): text += second
+        case UInt8(ascii: "3"): text += third
+        default: text += decimalDigits(number)
+        }
+      } else if byte != UInt8(ascii: "%") {
+        text.append(byte)
+      }
+      isParameter = !isParameter && byte == UInt8(ascii: "%")
+    }
+    return Text(text)
+  }
+}

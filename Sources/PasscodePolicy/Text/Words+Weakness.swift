@@ -1,0 +1,52 @@
+// Why a code is weak, in words: for the person who chose it. `check-weak --json` has the same ones, always in English.
+
+extension Weakness {
+  /// A whole sentence without a full stop.
+  public var text: Text {
+    switch self {
+    case .sameDigit: "this is one digit repeated"
+    case .nearlySameDigit: "this is one digit repeated, except for one"
+    case .repeated: "this is the same digits repeated"
+    case .mirrored: "this reads the same backwards"
+    case .doubled: "this is a row of doubled digits"
+    case .run: "these digits follow one another"
+    case .keypad: "this is a shape on the keypad"
+    case .year: "this is a year"
+    case .steppedPairs: "this counts in even steps"
+    case .date: "this is a date"
+    case .popular(length: 4): "this is among the 1,000 most used codes"
+    case .popular: "this is among the 3,000 most used codes"
+    case .personal(let kind): kind.text
+    case .siteList: "this is on your administrator's list"
+    case .variation(let variation): variation.text
+    }
+  }
+}
+
+extension PersonalData.Kind {
+  fileprivate var text: Text {
+    switch self {
+    case .phone: "this is your phone number, or part of it"
+    case .room: "this is your room number"
+    case .fullName: "this is in your name"
+    case .userName: "this is in your user name"
+    case .userID: "this is your user number"
+    case .spelledName: "this is your name, typed on a phone's keypad"
+    case .home: "this is in the path of your home directory"
+    case .nameYear: "this is a year in your user name or home directory"
+    case .details: "this is in your account's details"
+    }
+  }
+}
+
+extension Weakness.Variation {
+  fileprivate var text: Text {
+    switch self {
+    case .same: "this is your old passcode"
+    case .reversed: "this is your old passcode backwards"
+    case .rotated: "this is your old passcode, starting at another digit"
+    case .oneDigitByOne: "this is your old passcode with one digit changed by one"
+    case .contained: "this is your old passcode, longer or shorter"
+    }
+  }
+}

@@ -1,0 +1,56 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+// The machine key, and whether it is the one that the records need. For root, or a person's own store.
+
+extension Vault {
+  /// Makes the machine key, and the store where there is none. For root, or a person's own store.
+  ///
+  /// - Throws: a fault if there are both, or if the store holds a credential (it would never open again).
+  /// - Returns: whether a key was made; if not, only the store was missing.
+  @discardableResult
+  public func createKey() throws(Fault) -> Bool {
+    let isStoreNew = try Store.create(configuration)
+    let enrolled = try enrolledCount()
+    guard enrolled == 0 else {
+      throw Fault(.keyNeeded, path: policy.keyFile, number: enrolled)
+    }
+    try HashingSlots.make(try Store.open(configuration))
+    if isStoreNew, (try? checkKey()) != nil { return false }
+    try MachineKey(configuration: configuration).create(sodium)
+    return true
+  }
+
+  /// For root, or a person's own store.
+  ///
+  /// - Throws: a fault if the key can't be used, by the helper either, or isn't the one of every passcode.
+  public func checkKeyServes() throws(Fault) {
+    try checkKey()
+    try MachineKey(configuration: configuration).checkServiceReads()
+    var closed: UInt64 = 0
+    var everybody = try list()
+    while let status = try everybody.next() {
+      if status.state != .corrupt, status.length == nil { closed += 1 }
+    }
+    guard closed == 0 else {
+      throw Fault(.keyOpensNone, path: policy.keyFile, number: closed)
+    }
+  }
+
+  /// - Throws: a fault that says what is wrong with the key, if anything is.
+  public func checkKey() throws(Fault) {
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
+  }
+
+  private func enrolledCount() throws(Fault) -> UInt64 {
+    let store = try Store.open(configuration)
+    var count: UInt64 = 0
+    for uid in try store.uids() {
+      // A record that can't be read may hold one.
+      guard let reading = try read(store, uid) else { continue }
+      if reading.record?.state != .removed { count += 1 }
+    }
+    return count
+  }
+}

@@ -1,0 +1,31 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+// What `Words` needs of the system: an errno's words, and the local time.
+
+extension Fault {
+  /// One line for the log or for standard error.
+  public var text: Text { Words.fault(self, error: systemWords) }
+
+  /// The same where nothing but a login can fail: it doesn't bring the sentences for the rest.
+  public var loginText: Text { Words.loginFault(self, error: systemWords) }
+
+  private var systemWords: Bytes { Errno(Int32(error)).text }
+
+  /// A note as a line of the log.
+  public var logLine: Bytes {
+    var line = LogLine(loginText)
+    guard reason.isNote else { return line.text }
+    line.add("user", name)
+    line.add("uid", number)
+    return line.text
+  }
+}
+
+extension Verdict {
+  /// What it tells the person at the prompt; nil: nothing.
+  @inline(never)
+  public var notice: Text? {
+    Words.notice(self, time: SystemClock.localMoment)
+  }
+}

@@ -1,0 +1,91 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// Why a command didn't do what it was asked. Messages/Failure+Words.swift has the line for standard error.
+enum Failure: Error {
+  case fault(Fault)
+  /// Somebody else's attempt holds the record and doesn't move.
+  case held(Fault, Holder)
+  /// It was refused when it was set, though not when it was chosen.
+  case refused(Choice.Refusal)
+  case policyChanged
+  case badChoice(PasscodeChoice.Problem)
+  case noneChosen
+  case lengthNotAllowed(Int)
+  case noAttempt
+  case longPassword
+  case wrongPassword
+  case notEnrolled(Bytes)
+  case noDeletedAccount(Bytes)
+  case noAccount(Bytes)
+  case disabled
+  /// By one who could do nothing but look.
+  case onlyStatus
+  case otherPerson
+  case notPermitted
+  case onlyRoot
+  case onlyRootForces
+  case selfServiceClosed
+  case forbidden
+  case cancelled
+  /// `try` was ended by a signal.
+  case trialEnded
+  case loginEnded
+  case noModule
+  case noTemporaryDirectory
+  case noLibrary
+  case noRandomPasscode
+  /// What was asked for could not be printed: a full disk, a closed descriptor.
+  case unwritable
+  /// The same, for the passcode that was made up.
+  case unwritablePasscode
+  case noTerminal
+  case unreadable(Errno)
+  case unknownOption(Bytes)
+  case unknownCommand(Bytes)
+  case optionNeedsCommand(Bytes)
+  case notItsOption(Text, Bytes)
+  case operands(Text, Command.Operand)
+  case batch(BatchFailure)
+  case confPath
+  case lengthValue
+
+  init(_ fault: Fault) {
+    self = .fault(fault)
+  }
+
+  init(_ error: EnrolmentError) {
+    switch error {
+    case .fault(let fault): self = .fault(fault)
+    case .refused: self = .policyChanged
+    }
+  }
+
+  var status: ExitStatus {
+    switch self {
+    case .wrongPassword: .wrong
+    case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
+      .operands,
+      .confPath, .lengthValue:
+      .usage
+    case .notEnrolled, .noDeletedAccount: .notEnrolled
+    case .disabled, .onlyStatus: .locked
+    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword:
+      .refused
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootForces, .selfServiceClosed, .forbidden:
+      .notPermitted
+    case .fault, .held, .noAccount, .noModule, .noTemporaryDirectory, .noLibrary, .noRandomPasscode,
+      .unwritable,
+      .unwritablePasscode:
+      .unusable
+    case .cancelled, .trialEnded, .loginEnded: .cancelled
+    case .batch(let failure): failure.status
+    }
+  }
+}
+
+/// Runs what the Vault does, and makes its faults ours.
+func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
+  do throws(Fault) { return try body() } catch { throw .fault(error) }
+}

@@ -1,0 +1,103 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// Everything that the tool says is in this folder: each sentence one literal with its parameters, each number with its
+// own plural. Faults, notices and reasons for weakness are `Words`, as for the module.
+
+extension Failure {
+  /// One line for standard error: what, where, what to do.
+  var text: Text {
+    switch self {
+    case .fault(let fault): fault.text
+    case .held(let fault, let holder): holder.text(fault)
+    case .refused(.length): "the configuration (lengths) doesn't allow that length"
+    case .refused(.weak(let weakness)): "too easy to guess: \(weakness.text)"
+    case .policyChanged: "no passcode was set: the configuration no longer allows it"
+    case .badChoice(let problem): problem.text
+    case .noneChosen: "no passcode was set"
+    case .lengthNotAllowed(let length):
+      "the configuration (lengths) doesn't allow passcodes of \(length) digits"
+    case .noAttempt: "a passcode is 4 or 6 digits; nothing was counted"
+    case .longPassword: "the password is too long; nothing was changed"
+    case .wrongPassword: "wrong password; nothing was changed"
+    case .notEnrolled(let name): "no passcode is set for \(printable(name))"
+    case .noDeletedAccount(let name):
+      "no account \(printable(name)), and no passcode of a deleted one"
+    case .noAccount(let name): "no account \(printable(name))"
+    case .disabled: "disabled by the administrator"
+    case .onlyStatus: "disabled by the administrator; you can only see its status"
+    case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
+    case .notPermitted: "another user's passcode: only that user and root can try it"
+    case .onlyRoot: "only root can do that: run it with sudo"
+    case .onlyRootForces: "only root can use --force"
+    case .selfServiceClosed:
+      "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
+    case .forbidden: "not permitted"
+    case .cancelled: "cancelled; nothing was changed"
+    case .trialEnded: "ended by a signal; the temporary store has been deleted"
+    case .loginEnded: "the login was ended by a signal"
+    case .noModule: "pam_passcode.so is neither beside this program nor installed"
+    case .noTemporaryDirectory: "no directory could be created in /tmp"
+    case .noLibrary: "libsodium could not be initialised"
+    case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"
+    case .unwritable: "can't write to standard output"
+    case .unwritablePasscode:
+      "a passcode was set, but could not be written to standard output: enroll again"
+    case .noTerminal: "there is no terminal to ask on: use --stdin"
+    case .unreadable(let error): "standard input can't be read: \(error.text)"
+    case .unknownOption(let text):
+      "unknown option, or one without its value: \(printable(text)); see passcode --help"
+    case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode --help"
+    case .optionNeedsCommand(let option): "--\(option) needs a command: see passcode --help"
+    case .notItsOption(let command, let option):
+      "\(command) has no option --\(option): see passcode \(command) --help"
+    case .operands(let command, let operand):
+      "usage: passcode \(command)\(operand.text); see passcode \(command) --help"
+    case .batch(let failure): failure.text
+    case .confPath: "--conf needs an absolute path"
+    case .lengthValue: "--length needs 4 or 6"
+    }
+  }
+}
+
+extension Holder {
+  fileprivate func text(_ fault: Fault) -> Text {
+    program.isEmpty
+      ? "\(fault.text): process \(process) holds it; end that process, or let it finish, and try again"
+      : "\(fault.text): process \(process) (\(printable(program))) holds it; end that process, or let it finish, and try again"
+  }
+}
+
+extension PasscodeChoice.Problem {
+  /// A whole sentence.
+  var text: Text {
+    switch self {
+    case .length(.four): "A passcode is 4 digits."
+    case .length(.six): "A passcode is 6 digits."
+    case .length(.fourOrSix): "A passcode is 4 or 6 digits."
+    case .weak(let weakness): "Too easy to guess: \(weakness.text). Choose another one."
+    case .mismatch: "The passcodes do not match. Start again."
+    }
+  }
+}
+
+extension Verdict {
+  /// Why it isn't granted; empty if it is.
+  var text: Text {
+    switch self {
+    case .granted: ""
+    case .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators): notice ?? ""
+    case .notEnrolled: "no passcode is set"
+    case .notPermitted: Failure.notPermitted.text
+    case .unavailable(let fault): fault.text
+    }
+  }
+}
+
+extension Fault {
+  /// Of what works all the same, for standard error.
+  var noteText: Text {
+    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : text
+  }
+}

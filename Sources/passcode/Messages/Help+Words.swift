@@ -1,0 +1,88 @@
+internal import PasscodePolicy
+
+// What `--help` says.
+
+/// Of each command in one line, and around them.
+enum CommandHelp {
+  static var enroll: Text { "set a passcode (asked twice), or replace the old one" }
+  static var change: Text { "ask for the old passcode, then set a new one; the length may change" }
+  static var remove: Text { "remove the passcode" }
+  static var unlock: Text { "end a lock after too many failures" }
+  static var disable: Text { "disable a passcode without removing it" }
+  static var enable: Text { "enable a disabled passcode again" }
+  static var status: Text { "say whether a passcode is set, and its state" }
+  static var list: Text { "the state of every enrolled user" }
+  static var verify: Text { "one attempt, counted like any other" }
+  static var key: Text { "make the machine key, or check it" }
+  static var checkWeak: Text { "read codes, one per line, and say which are weak and why" }
+  static var calibrate: Text { "measure which cost of hashing suits this machine" }
+  static var tryOut: Text { "try everything in a temporary store; nothing on the system changes" }
+
+  static var usage: Text { "Usage: passcode COMMAND [USER] [OPTIONS]\n\n" }
+
+  static var options: Text { "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n" }
+
+  static func usage(_ command: Command) -> Text {
+    "Usage: passcode \(command.name)\(command.operand.text) [OPTIONS]\n\n  \(command.summary)\n\nOptions:\n"
+  }
+}
+
+extension Command.Operand {
+  var text: Text {
+    switch self {
+    case .none: ""
+    case .user: " [USER]"
+    case .otherUser: " USER"
+    case .keyAction: " init|status"
+    }
+  }
+}
+
+extension Command.Option {
+  /// As `--help` shows it, 16 columns wide.
+  var text: Text {
+    switch self {
+    case .conf: "--conf FILE     "
+    case .quiet: "--quiet         "
+    case .help: "--help, -h      "
+    case .version: "--version       "
+    case .json: "--json          "
+    case .stdin: "--stdin         "
+    case .length: "--length 4|6    "
+    case .generate: "--generate      "
+    case .force: "--force         "
+    case .demo: "--demo          "
+    case .batch: "--batch FILE|-  "
+    case .output: "--output FILE   "
+    case .show: "--show          "
+    case .skipEnrolled: "--skip-enrolled "
+    case .target: "--target TIME   "
+    case .write: "--write         "
+    case .state: "--state STATE   "
+    case .since: "--since TIME    "
+    }
+  }
+
+  var summary: Text {
+    switch self {
+    case .conf: "use this file instead of /etc/security/passcode.conf"
+    case .quiet: "print nothing on success"
+    case .help: "this text"
+    case .version: "the version"
+    case .json: "status, list, check-weak, --batch: one JSON object per line, for programs"
+    case .stdin: "read passcodes from standard input, one per line, without asking twice"
+    case .length: "how many digits the new passcode must have"
+    case .generate: "choose a random passcode and print it once"
+    case .force: "root: set a new passcode without the old one"
+    case .demo: "run a scripted session, and check every step"
+    case .batch: "root: for each line of a list, USER or USER:PASSCODE"
+    case .output: "with --batch and --generate: append USER:PASSCODE to this file"
+    case .show: "with --batch and --generate: show passcodes on a terminal"
+    case .skipEnrolled: "with --batch: leave out who has a passcode already"
+    case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
+    case .write: "root: put the result into the configuration file"
+    case .state: "only these: ok, locked, exhausted, disabled or corrupt"
+    case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
+    }
+  }
+}

@@ -1,0 +1,84 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// What the tool says besides failures and reports: that something worked, or could be better.
+enum Message {
+  case did(Act, Bytes)
+  /// It was so before.
+  case already(Act, Bytes)
+  case noFailures(Bytes)
+  case right
+  case keyCreated(Bytes)
+  case storeCreated(Bytes)
+  case keyWorks(Bytes)
+  case sharedFolder(Bytes)
+  case easyPasscode(Weakness)
+  case measured(Options.Cost, milliseconds: UInt64)
+}
+
+extension Message {
+  /// A whole sentence.
+  var text: Text {
+    switch self {
+    case .did(let act, let name): act.done(printable(name))
+    case .already(let act, let name): act.already(printable(name))
+    case .noFailures(let name): "\(printable(name)) has no failed attempts to clear."
+    case .right: "Right."
+    case .keyCreated(let path):
+      "\(printable(path)): created. Back it up separately from the store: without it no passcode works."
+    case .storeCreated(let path): "\(printable(path)): created. The machine key works."
+    case .keyWorks(let path): "\(printable(path)): OK."
+    case .sharedFolder(let path):
+      "warning: \(printable(path)): the group root can write there; run: chmod -R go=,g-s \(printable(path))"
+    case .measured(let cost, let milliseconds):
+      // A comment of the configuration file, too.
+      "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
+    case .easyPasscode(let weakness): "Easy to guess: \(weakness.text)."
+    }
+  }
+}
+
+extension Act {
+  fileprivate func done(_ name: Bytes) -> Text {
+    switch self {
+    case .enrolled: "Passcode set for \(name)."
+    case .changed: "Passcode changed for \(name)."
+    case .removed: "Passcode removed for \(name)."
+    case .unlocked: "Passcode unlocked for \(name)."
+    case .disabled: "Passcode disabled for \(name)."
+    case .enabled: "Passcode enabled for \(name)."
+    }
+  }
+
+  fileprivate func already(_ name: Bytes) -> Text {
+    switch self {
+    case .enrolled, .changed, .removed, .unlocked: done(name)
+    case .disabled: "Passcode already disabled for \(name)."
+    case .enabled: "Passcode already enabled for \(name)."
+    }
+  }
+}
+
+/// What the tool asks for.
+enum Question {
+  case passcode, password, passcodeOrPassword, oldPasscode
+  case newPasscode(Digits)
+  case repetition
+}
+
+extension Question {
+  /// The prompt.
+  var text: Text {
+    switch self {
+    case .passcode: "Passcode: "
+    case .password: "Password: "
+    case .passcodeOrPassword: "Passcode or password: "
+    case .oldPasscode: "Old passcode: "
+    case .newPasscode(.four): "New passcode (4 digits): "
+    case .newPasscode(.six): "New passcode (6 digits): "
+    case .newPasscode(.fourOrSix): "New passcode (4 or 6 digits): "
+    case .repetition: "Repeat new passcode: "
+    }
+  }
+}

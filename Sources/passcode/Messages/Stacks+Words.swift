@@ -1,0 +1,59 @@
+internal import PasscodePolicy
+internal import PasscodeStacks
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// What `status` says about PAM service files. Each ends in a newline, but for the one that is to be wrapped.
+
+extension PAMReport {
+  /// One that couldn't be read may ask.
+  var nobodyAsks: Text {
+    guard unknown.isEmpty else { return "None of the other PAM services asks for the passcode.\n" }
+    return """
+      No PAM service asks for the passcode.
+      To enable it for all services, run as root: pam-auth-update --enable passcode
+
+      """
+  }
+
+  /// - Parameter services: `login, su (common-auth); swaylock`
+  func whoAsks(_ services: Text) -> Text {
+    "Asked for by: \(services)."
+  }
+}
+
+extension PAMFinding {
+  var text: Text {
+    let place: Text = "\(printable(path)):\(line)"
+    return switch problem {
+    case .option(let fault): "\(fault.text)\n"
+    case .unmarkedSecondFactor:
+      """
+      \(place): both password and passcode are required here, but anyone
+        who knew the password alone could have set the passcode:
+        add second_factor (see pam_passcode(8)).
+
+      """
+    case .noWayToThePassword:
+      """
+      \(place): auth_err=die without either: after a wrong passcode
+        the password isn't asked for. Add either, or remove auth_err=die.
+
+      """
+    }
+  }
+}
+
+extension PAMUnread {
+  var text: Text {
+    let path = printable(path)
+    return switch reason {
+    case .failed(let error): "Not checked: \(path): \(Errno(error).text)\n"
+    case .tooLarge: "Not checked: \(path): larger than 64 KiB\n"
+    case .tooManyFiles: "Not checked: \(path): there are too many files\n"
+    case .tooDeep: "Not checked: \(path): included in itself, or too deep for libpam\n"
+    case .tooManyLines(let most):
+      "Not checked: \(path): more than \(most) lines with those that it includes\n"
+    }
+  }
+}
