@@ -11,6 +11,8 @@ struct Command {
     case otherUser
     /// `init|status`
     case keyAction
+    /// `OLD NEW`
+    case names
   }
 
   let name: Text
@@ -50,6 +52,8 @@ struct Command {
       Command(
         name: "enable", operand: .otherUser, options: [.batch], summary: CommandHelp.enable,
         run: runEnable, batch: .enabled),
+      Command(
+        name: "rename", operand: .names, options: [], summary: CommandHelp.rename, run: runRename),
       Command(
         name: "status", operand: .user, options: [],
         summary: CommandHelp.status,

@@ -87,6 +87,7 @@ extension Command {
     case .none: allowed = 0...0
     case .user: allowed = 0...1
     case .otherUser, .keyAction: allowed = 1...1
+    case .names: allowed = 2...2
     }
     guard allowed.contains(session.operands.count) else {
       throw .operands(name, operand)

@@ -31,6 +31,7 @@ COMMANDS = {
     "unlock [USER]": {"--stdin", "--batch"},
     "disable USER": {"--batch"},
     "enable USER": {"--batch"},
+    "rename OLD NEW": set(),
     "status [USER]": set(),
     "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
@@ -59,7 +60,7 @@ def test_help_names_every_command_and_every_option(word):
     status, text, errors = run(word)
     assert (status, errors) == (DONE, "") and options(text) == ALL
     assert re.findall(
-        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status)?) +\S.{3,}$", text, re.MULTILINE
+        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status| OLD NEW)?) +\S.{3,}$", text, re.MULTILINE
     ) == list(COMMANDS)
     for later in ["--must-change", "export", "rotate"]:
         assert later not in text, later

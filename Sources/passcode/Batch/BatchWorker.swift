@@ -105,7 +105,7 @@ extension Batch {
   private func change(_ account: Account, _ done: @escaping () -> Void) throws(Fault) -> BatchOutcome {
     let changed: Bool?
     switch act {
-    case .enrolled, .changed, .removed:
+    case .enrolled, .changed, .renamed, .removed:
       changed = try vault.remove(account, by: .direct, then: done) ? true : nil
     case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
     case .disabled: changed = try vault.disable(account, true, then: done)

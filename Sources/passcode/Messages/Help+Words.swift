@@ -10,6 +10,7 @@ enum CommandHelp {
   static var unlock: Text { "end a lock after too many failures" }
   static var disable: Text { "disable a passcode without removing it" }
   static var enable: Text { "enable a disabled passcode again" }
+  static var rename: Text { "keep the passcode of an account that was renamed" }
   static var status: Text { "say whether a passcode is set, and its state" }
   static var list: Text { "the state of every enrolled user" }
   static var verify: Text { "one attempt, counted like any other" }
@@ -34,6 +35,7 @@ extension Command.Operand {
     case .user: " [USER]"
     case .otherUser: " USER"
     case .keyAction: " init|status"
+    case .names: " OLD NEW"
     }
   }
 }

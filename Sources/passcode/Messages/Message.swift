@@ -48,12 +48,13 @@ extension Act {
     case .unlocked: "Passcode unlocked for \(name)."
     case .disabled: "Passcode disabled for \(name)."
     case .enabled: "Passcode enabled for \(name)."
+    case .renamed: "Passcode renamed for \(name)."
     }
   }
 
   fileprivate func already(_ name: Bytes) -> Text {
     switch self {
-    case .enrolled, .changed, .removed, .unlocked: done(name)
+    case .enrolled, .changed, .removed, .unlocked, .renamed: done(name)
     case .disabled: "Passcode already disabled for \(name)."
     case .enabled: "Passcode already enabled for \(name)."
     }
