@@ -12,8 +12,9 @@ struct Authentication {
     self.pam = pam
     self.arguments = arguments
     origin = LoginOrigin(
-      service: pam.item(.service) ?? [], requester: pam.item(.requester) ?? [],
-      remoteHost: pam.item(.remoteHost) ?? [], terminal: pam.item(.terminal) ?? [])
+      LoginItems(
+        service: pam.item(.service) ?? [], requester: pam.item(.requester) ?? [],
+        remoteHost: pam.item(.remoteHost) ?? [], terminal: pam.item(.terminal) ?? pam.item(.display) ?? []))
   }
 
   func result() -> PAMResult {

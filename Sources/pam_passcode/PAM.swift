@@ -13,12 +13,13 @@ internal import PasscodeSystem
   }
 
   enum Item {
-    case service, terminal, remoteHost, requester
+    case service, terminal, display, remoteHost, requester
 
     fileprivate var number: CInt {
       switch self {
       case .service: PAM_SERVICE
       case .terminal: PAM_TTY
+      case .display: PAM_XDISPLAY
       case .remoteHost: PAM_RHOST
       case .requester: PAM_RUSER
       }

@@ -162,7 +162,11 @@ def test_polkit_s_helper_asks_for_whoever_connected(alice, service, connected, r
     assert outcome.prompts == ([PROMPT] if result == "SUCCESS" else [])
 
 
-@pytest.mark.parametrize("items", [{"RHOST": "192.0.2.1"}, {"RHOST": "localhost"}, {"TTY": "ssh"}], ids=str)
+# Besides the host itself: a label in place of a terminal, and root's programs that tell nothing at all.
+REMOTE = [{"RHOST": "192.0.2.1"}, {"RHOST": "localhost"}, {"TTY": "ssh"}, {"TTY": SERVICE}, {"TTY": None}, {"TTY": ""}]
+
+
+@pytest.mark.parametrize("items", REMOTE, ids=str)
 def test_remote_callers_are_refused_unless_allowed(alice, items):
     assert refused_unasked(alice.authenticate("alice", RIGHT, items=items), "PERM_DENIED")
     alice.service("remote=allow")
@@ -172,11 +176,23 @@ def test_remote_callers_are_refused_unless_allowed(alice, items):
     assert refused_unasked(alice.authenticate("alice", RIGHT, items=items), "PERM_DENIED")
 
 
-@pytest.mark.parametrize(
-    "items", [{"RHOST": ""}, {"TTY": "/dev/tty1"}, {"TTY": ":0"}, {"TTY": "sshd"}], ids=str
-)
+LOCAL = [
+    {"RHOST": ""}, {"TTY": "/dev/tty1"}, {"TTY": ":0"}, {"TTY": "sshd"}, {"TTY": None, "XDISPLAY": ":0"},
+    {"TTY": None, "RUSER": "alice"}, {"TTY": "", "RUSER": "root"},
+    *({"TTY": None, "SERVICE": name} for name in ("sddm", "greetd", "lxdm")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("items", LOCAL, ids=str)
 def test_local_callers_are_not_remote(alice, items):
+    shutil.copy(alice.services / SERVICE, alice.services / items.get("SERVICE", "copy"))
     assert alice.authenticate("alice", RIGHT, items=items).result == "SUCCESS"
+
+
+def test_a_person_s_own_program_needs_no_terminal(own):
+    """A screen locker."""
+    outcome = own.authenticate("alice", RIGHT, items={"TTY": None}, prepare=become("alice"))
+    assert outcome.result == "SUCCESS"
 
 
 def test_a_person_may_try_it_in_a_store_of_their_own(make_bed):

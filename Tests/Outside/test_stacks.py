@@ -81,7 +81,7 @@ def refused(outcome, result, *prompts):
 
 def test_every_example_is_tested_here():
     assert sorted(file.name for file in EXAMPLES.iterdir()) == sorted(
-        [*WITH_FALLBACK, "kiosk", "one-field", "second-factor"]
+        [*WITH_FALLBACK, "faillock", "kiosk", "one-field", "second-factor"]
     )
 
 
@@ -171,7 +171,7 @@ def test_where_passcodes_are_not_permitted_the_password_is_asked_for(house, stac
     assert let_in(log_in(house, stack, PASSWORD, items=items), WORD)
 
 
-@pytest.mark.parametrize("stack", [*WITH_FALLBACK, "kiosk", "one-field", "second-factor"])
+@pytest.mark.parametrize("stack", [*WITH_FALLBACK, "faillock", "kiosk", "one-field", "second-factor"])
 def test_nobody_gets_in_by_cancelling(house, stack):
     outcome = log_in(house, stack, calls=["authenticate"])
     assert outcome.result not in ("SUCCESS", "IGNORE") and house.failures("alice") == 0
@@ -253,30 +253,34 @@ def profile_line(jump):
     return f"auth {line.replace('=end', f'={jump}')}"
 
 
-@pytest.fixture(params=["one-field", "profile", "faillock"])
+@pytest.fixture(params=["one-field", "profile", "faillock", "profile-faillock"])
 def field(request, house):
-    """The stacks with one field for both; with pam_faillock as its manual page says it, too."""
+    """The stacks with one field for both; with pam_faillock by hand and by pam-auth-update, too."""
     if request.param == "profile":
         text = AROUND.format(before="", line=profile_line(2), last=1, behind="")
         (house.services / "profile").write_text(text)
-    if request.param == "faillock":
+    if "faillock" in request.param:
         add_faillock(house)
     return request.param
 
 
 def add_faillock(house):
+    """The example, and the profile between two of pam_faillock's; both count in the folder that is the answer."""
     tally = house.folder / "faillock"
     tally.mkdir()
+    example = house.services / "faillock"
+    example.write_text(re.sub(r"(?<=pam_faillock.so )(\w+)", rf"\1 silent deny=3 dir={tally}", example.read_text()))
     preauth, authfail = (FAILLOCK.format(how=how, tally=tally) for how in ("preauth", "authfail"))
     text = AROUND.format(
         before=f"auth requisite {preauth}", line=profile_line(3), last=2, behind=f"auth [default=die] {authfail}"
     )
-    (house.services / "faillock").write_text(text)
+    (house.services / "profile-faillock").write_text(text)
     return tally
 
 
-def test_the_examples_with_one_field_are_the_profile_s_line(house):
-    [line] = re.findall(r"^auth .*pam_passcode.*$", (EXAMPLES / "one-field").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("example", ["one-field", "faillock"])
+def test_the_examples_with_one_field_are_the_profile_s_line(house, example):
+    [line] = re.findall(r"^auth .*pam_passcode.*$", (EXAMPLES / example).read_text(), re.MULTILINE)
     assert line.split() == profile_line("done").split()
 
 
@@ -289,7 +293,7 @@ def test_one_question_takes_both(house, field, typed):
 @pytest.mark.parametrize("typed", [WRONG_PASSWORD, "hello", "04711"])
 def test_a_wrong_password_in_the_one_field_is_not_asked_for_again(house, field, typed):
     # pam_faillock's own answer, while it doesn't refuse: libpam makes that of PAM_IGNORE with "die".
-    result = "PERM_DENIED" if field == "faillock" else "AUTH_ERR"
+    result = "PERM_DENIED" if "faillock" in field else "AUTH_ERR"
     assert refused(log_in(house, field, typed, PASSWORD), result, EITHER)
     assert house.failures("alice") == 0
 
@@ -357,18 +361,46 @@ def tallied(tally):
     return done.stdout.splitlines()[2:]
 
 
-def test_wrong_passcodes_are_none_of_faillock_s(house):
+BOTH_WAYS = pytest.mark.parametrize("stack", ["faillock", "profile-faillock"])
+
+
+@BOTH_WAYS
+def test_wrong_passcodes_are_none_of_faillock_s(house, stack):
     """Three of them lock the passcode, and not the password."""
     tally = add_faillock(house)
     for code in WRONG[:3]:
-        assert refused(log_in(house, "faillock", *[code] * 2), "AUTH_ERR", EITHER)
+        assert refused(log_in(house, stack, *[code] * 2), "AUTH_ERR", EITHER)
     assert house.status("alice")["state"] == "locked" and tallied(tally) == []
-    assert let_in(log_in(house, "faillock", PASSWORD), WORD)
-    house.tool("unlock", "alice", check=0)
+    assert let_in(log_in(house, stack, PASSWORD), WORD)
+
+
+@BOTH_WAYS
+def test_once_faillock_has_locked_the_password_the_passcode_is_refused_too(house, stack):
+    tally = add_faillock(house)
     for _ in range(3):
-        assert log_in(house, "faillock", WRONG_PASSWORD).prompts == [EITHER]
+        assert log_in(house, stack, WRONG_PASSWORD).prompts == [EITHER]
     assert len(tallied(tally)) == 3 and house.failures("alice") == 0
-    assert log_in(house, "faillock", PASSWORD).result == "AUTH_ERR"
+    for typed in (PASSWORD, RIGHT):
+        assert refused(log_in(house, stack, typed, calls=["authenticate"]), "AUTH_ERR")
+
+
+@BOTH_WAYS
+def test_the_right_passcode_clears_faillock_s_count_only_where_the_account_line_does(house, stack):
+    tally = add_faillock(house)
+    log_in(house, stack, WRONG_PASSWORD)
+    assert let_in(log_in(house, stack, RIGHT), EITHER) and len(tallied(tally)) == 1
+    file = house.services / stack
+    file.write_text(file.read_text() + f"account required pam_faillock.so dir={tally}\n")
+    assert let_in(log_in(house, stack, RIGHT), EITHER) and tallied(tally) == []
+
+
+def test_a_jump_by_hand_takes_the_right_passcode_to_faillock(house):
+    """Why the example says "done"."""
+    tally = add_faillock(house)
+    file = house.services / "faillock"
+    file.write_text(file.read_text().replace("success=done", "success=1"))
+    assert log_in(house, "faillock", RIGHT, calls=["authenticate"]).result != "SUCCESS"
+    assert len(tallied(tally)) == 1
 
 
 # MARK: What an earlier module left (what is taken of it: test_first_pass.py)

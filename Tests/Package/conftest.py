@@ -16,9 +16,20 @@ from package import build  # noqa: E402
 RELEASES = ("bookworm", "trixie")
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line("markers", "on_request: takes long, or needs large programs; see Tests/package")
+    config.addinivalue_line("markers", "only(RELEASE): of the tests for each release, the one that has the program")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/package, which makes a mount namespace for them", 1)
+
+
+def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if not (mark := item.get_closest_marker("only")) or of(item) in mark.args]
+
+
+def of(item):
+    """The release that a test is for."""
+    return item.callspec.params["release"]
 
 
 @pytest.fixture(scope="session")

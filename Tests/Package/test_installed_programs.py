@@ -1,34 +1,17 @@
-"""Installed and enabled, in a fresh root: what people see in real programs, on a terminal."""
+"""Installed and enabled, in a fresh root: what people see in real programs (what all have in common:
+test_every_program.py)."""
 
 import subprocess
 import time
 
-import pexpect
 import pytest
 
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
-
-SUDO = "password for alice: "
-# What the profile asks: one prompt for both.
-ASKED = "Passcode or password: "
+from dialogue import EITHER as ASKED
+from dialogue import has_a_shell
 
 
 # MARK: sudo and su
-
-
-def test_sudo_right(machine):
-    child = machine.terminal("sudo", "id", "-u")
-    prompted(child, (ASKED, RIGHT))
-    assert finished(child) == ("\r\n0\r\n", 0)
-
-
-def test_sudo_wrong_then_right_or_the_password(machine):
-    """sudo asks again; nothing else does."""
-    for wrong, typed, failures in ((WRONG[0], RIGHT, 0), (WRONG[1], PASSWORD, 1)):
-        child = machine.terminal("sudo", "id", "-u")
-        prompted(child, (ASKED, wrong), (ASKED, typed))
-        assert finished(child)[1] == 0
-        assert machine.state()["failures"] == failures
 
 
 def test_the_password_by_standard_input(machine):
@@ -39,40 +22,6 @@ def test_the_password_by_standard_input(machine):
     child = machine.terminal("su", "alice", "-c", "id -un")
     prompted(child, (f"^{ASKED}", PASSWORD))
     assert finished(child) == ("\r\nalice\r\n", 0)
-
-
-def test_wrong_passcodes_are_none_of_faillock_s(machine):
-    """As its manual page says it, around the profile."""
-    path = machine.path / "etc/pam.d/common-auth"
-    lines = path.read_text().replace("[success=2", "[success=3").replace("[success=1", "[success=2").splitlines()
-    ours, unix = (next(n for n, line in enumerate(lines) if name in line) for name in ("pam_passcode", "pam_unix"))
-    assert "auth_err=die conv_err=die" in lines[ours] and "try_first_pass" in lines[unix]
-    lines.insert(unix + 1, "auth [default=die] pam_faillock.so authfail")
-    lines.insert(ours, "auth requisite pam_faillock.so preauth")
-    path.write_text("\n".join(lines) + "\n")
-    for code in WRONG[:3]:
-        child = machine.terminal("su", "alice", "-c", "id -un")
-        prompted(child, (f"^{ASKED}", code))
-        assert finished(child)[1] == 1
-    assert machine.state()["state"] == "locked"
-    assert machine.run("faillock", "--user", "alice").splitlines()[2:] == []  # what follows its heading
-    assert machine.run("sudo", "-S", "id", "-u", user="alice", input=f"{PASSWORD}\n").endswith("0\n")
-
-
-def test_locked_says_so_and_the_password_works(machine):
-    for code in WRONG[:3]:
-        child = machine.terminal("su", "alice", "-c", "id -un")
-        prompted(child, (f"^{ASKED}", code))
-        text, status = finished(child)
-        assert "Password" not in text and status == 1
-    assert machine.state()["state"] == "locked"
-    child = machine.terminal("su", "alice", "-c", "id -un")
-    child.expect(r"Passcode locked \((1 minute|\d+ seconds) left to unlock\)\.\r\n")
-    prompted(child, ("^Password: ", PASSWORD))
-    assert finished(child) == ("\r\nalice\r\n", 0)
-    child = machine.terminal("sudo", "id", "-u")
-    prompted(child, (r"^\[sudo\] " + SUDO, PASSWORD))
-    assert finished(child) == ("\r\n0\r\n", 0)
 
 
 def test_su_to_oneself_and_to_another(machine):
@@ -103,16 +52,6 @@ def test_one_field(machine):
 # MARK: A console
 
 
-def has_a_shell(child):
-    """What is typed while login hangs its terminal up is lost, so it is typed until the shell answers."""
-    for _ in range(30):
-        child.sendline("echo uid=$(id -u)")
-        if child.expect([r"uid=(\d+)", pexpect.TIMEOUT, pexpect.EOF], timeout=1) == 0:
-            return child.match[1]
-        time.sleep(0.1)
-    raise AssertionError(child.before)
-
-
 def log_in(machine, *dialogue):
     """login hangs its terminal up when it begins (trixie), or when it opens the session."""
     child = machine.terminal("login", "alice", user="root")
@@ -120,11 +59,6 @@ def log_in(machine, *dialogue):
     prompted(child, *dialogue)
     assert has_a_shell(child) != "0"
     child.close(force=True)
-
-
-def test_login(machine):
-    log_in(machine, (ASKED, RIGHT))
-    log_in(machine, (ASKED, ""), ("Password: ", PASSWORD))
 
 
 def test_the_first_login_after_a_boot(machine):
@@ -257,7 +191,7 @@ def test_polkit_s_service_can_count(machine):
     (writable,) = [line for line in dropin.read_text().splitlines() if line.startswith("ReadWritePaths=")]
     paths = [path.lstrip("-") for path in writable.split("=")[1].split()]
     assert paths == ["/var/lib/passcode", "/run/passcode"]
-    script = 'for path in {paths}; do mount --bind "$path" "$path"; done; {readonly} && exec pamtester sudo alice authenticate'
+    script = 'for path in {paths}; do mount --bind "$path" "$path"; done; {readonly} && exec pamtester -I tty=tty1 sudo alice authenticate'
     readonly = "mount -o remount,ro,bind / && mount -o remount,ro /run"
     for writable, expected in ((paths, True), ([], False)):
         command = script.format(paths=" ".join(writable), readonly=readonly)

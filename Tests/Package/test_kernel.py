@@ -11,6 +11,8 @@ import pytest
 from guest import Guest, disk
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
 
+pytestmark = pytest.mark.on_request
+
 ASKED = "Passcode or password: "
 
 

@@ -23,9 +23,12 @@ ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 
 # What the tests use there besides the package: programs that ask PAM, and what drives them.
 PROGRAMS = (
-    "adduser apparmor apt bash-completion expect i3lock iproute2 libpam-runtime libsodium23 login openssh-client"
-    " openssh-server pamtester passwd procps sudo util-linux xdotool xvfb"
+    "adduser ansible-core apparmor apt bash-completion dbus expect i3lock iproute2 libpam-runtime libsodium23 login"
+    " opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin sudo util-linux xdotool"
+    " xvfb"
 )
+# What only one release has, or where one is enough.
+MORE_PROGRAMS = {"trixie": " sudo-rs sway swaylock wtype"}
 
 RIGHT, OTHER = "640297", "917340"
 WRONG = "918273", "605142", "281709", "730951"
@@ -67,8 +70,9 @@ def sources(suite, folder):
     return list(folder.iterdir())
 
 
-def root(suite, programs=PROGRAMS):
+def root(suite, programs=None):
     """A fresh root with these programs, made once."""
+    programs = programs or PROGRAMS + MORE_PROGRAMS.get(suite, "")
     path = ROOTS / f"{suite}-{hashlib.sha256(programs.encode()).hexdigest()[:8]}"
     if not path.exists():
         ROOTS.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ RESULTS = (
     " AUTHTOK_LOCK_BUSY AUTHTOK_DISABLE_AGING TRY_AGAIN IGNORE ABORT AUTHTOK_EXPIRED MODULE_UNKNOWN"
     " BAD_ITEM CONV_AGAIN INCOMPLETE"
 ).split()
-ITEMS = {"SERVICE": 1, "USER": 2, "TTY": 3, "RHOST": 4, "RUSER": 8}
+ITEMS = {"SERVICE": 1, "USER": 2, "TTY": 3, "RHOST": 4, "RUSER": 8, "XDISPLAY": 11}
 STYLES = {1: "PROMPT_ECHO_OFF", 2: "PROMPT_ECHO_ON", 3: "ERROR_MSG", 4: "TEXT_INFO"}
 SILENT = 0x8000
 _CONV, _FAIL_DELAY, _CONV_ERR = 5, 10, RESULTS.index("CONV_ERR")
@@ -81,7 +81,7 @@ class Outcome:
 
 
 class Handle:
-    """One pam_handle_t, in this process."""
+    """One pam_handle_t, in this process; at a terminal unless `items` says otherwise."""
 
     def __init__(self, service, user, folder, answers, outcome, items=()):
         self.answers, self.outcome = list(answers), outcome
@@ -98,11 +98,11 @@ class Handle:
         )
         assert status == 0, f"pam_start_confdir: {RESULTS[status]}"
         _pam.pam_set_item(self._pointer, _FAIL_DELAY, ctypes.cast(self._delay, ctypes.c_void_p))
-        for name, value in dict(items).items():
+        for name, value in {"TTY": "tty1", **dict(items)}.items():
             self.set(name, value)
 
     def set(self, name, value):
-        status = _pam.pam_set_item(self._pointer, ITEMS[name], os.fsencode(value))
+        status = _pam.pam_set_item(self._pointer, ITEMS[name], None if value is None else os.fsencode(value))
         assert status == 0, f"pam_set_item {name}: {RESULTS[status]}"
 
     def call(self, name, flags=0):

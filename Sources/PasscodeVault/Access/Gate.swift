@@ -41,13 +41,42 @@ public struct LoginOrigin: Sendable {
     service = []
   }
 
-  /// A PAM service. sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY.
-  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
+  /// A PAM service.
+  public init(_ items: LoginItems) {
     // Since polkit 127 its helper is root's, and serves anyone who connects; its PAM_RUSER is the account itself.
-    process = .current(peers: service.spells("polkit-1"))
+    process = .current(peers: items.service.spells("polkit-1"))
+    service = items.service
+    requester = items.requester
+    isRemote = items.tellOfRemoteLogin(to: process)
+  }
+}
+
+/// What a program tells PAM about a login; empty: nothing.
+public struct LoginItems: Sendable {
+  /// PAM_SERVICE and PAM_RUSER.
+  public var service: Bytes, requester: Bytes
+  /// PAM_RHOST, and PAM_TTY or else PAM_XDISPLAY.
+  public var remoteHost: Bytes, terminal: Bytes
+
+  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
     self.service = service
     self.requester = requester
-    isRemote = !remoteHost.isEmpty || terminal.spells("ssh")
+    self.remoteHost = remoteHost
+    self.terminal = terminal
+  }
+
+  /// sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY. Others say in PAM_TTY what they
+  /// are (dovecot, CUPS, xrdp), or nothing at all: saslauthd, for whom a passcode would be a password for mail.
+  func tellOfRemoteLogin(to process: ProcessIdentity) -> Bool {
+    if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
+    if !terminal.isEmpty { return terminal == service }
+    return process.real == 0 && requester.isEmpty && !isAtTheMachine
+  }
+
+  /// Programs of root's that name no terminal while they authenticate: polkit's helper, and login screens that tell it
+  /// only when they open the session.
+  private var isAtTheMachine: Bool {
+    service.spells("polkit-1") || service.spells("sddm") || service.spells("greetd") || service.spells("lxdm")
   }
 }
 

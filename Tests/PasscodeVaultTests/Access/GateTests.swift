@@ -78,6 +78,51 @@ struct GateTests {
     }
   }
 
+  private enum Seat {
+    case here, remote
+  }
+
+  private static let programs: [(LoginItems, real: UInt32, Seat)] = [
+    // Where PAM_RHOST is set, or PAM_TTY says so.
+    (items("sshd", host: "192.0.2.1", terminal: "ssh"), 0, .remote),
+    (items("sshd", terminal: "ssh"), 0, .remote),
+    (items("vsftpd", requester: "daemon", host: "192.0.2.1", terminal: "ftp"), 0, .remote),
+    (items("xsecurelock", requester: "daemon", host: "localhost", terminal: ":0"), 1000, .remote),
+    // A terminal called like the service is none.
+    (items("xrdp-sesman", terminal: "xrdp-sesman"), 0, .remote),
+    (items("dovecot", requester: "daemon", terminal: "dovecot"), 0, .remote),
+    // Root's program says nothing.
+    (items("smtp"), 0, .remote), (items(""), 0, .remote),
+    (items("polkit-1"), 0, .here), (items("sddm"), 0, .here), (items("greetd"), 0, .here),
+    (items("lxdm"), 0, .here),
+    (items("sddm", host: "192.0.2.1"), 0, .remote),
+    // Somebody asks it: sudo where there is no terminal.
+    (items("sudo", requester: "daemon"), 0, .here),
+    // It has a terminal or a display.
+    (items("login", terminal: "/dev/tty1"), 0, .here),
+    (items("gdm-password", terminal: "/dev/tty1"), 0, .here),
+    (items("lightdm", terminal: ":0"), 0, .here),
+    (items("su", requester: "daemon", terminal: "/dev/pts/0"), 1000, .here),
+    // It runs as the person: a locker.
+    (items("swaylock"), 1000, .here),
+  ]
+
+  private static func items(
+    _ service: String, requester: String = "", host: String = "", terminal: String = ""
+  ) -> LoginItems {
+    LoginItems(
+      service: Bytes(text: service), requester: Bytes(text: requester), remoteHost: Bytes(text: host),
+      terminal: Bytes(text: terminal))
+  }
+
+  @Test(arguments: programs)
+  private func `what a program tells PAM says whether its user is at the machine`(
+    items: LoginItems, real: UInt32, seat: Seat
+  ) {
+    let process = ProcessIdentity(real: real, effective: 0, saved: 0, isSecure: real != 0)
+    #expect(items.tellOfRemoteLogin(to: process) == (seat == .remote))
+  }
+
   /// Nobody called "daemon" has logged in to this machine.
   @Test(arguments: [Access.root, .service, .helper])
   func `the first login is waited for, or left to the helper`(access: Access) throws {

@@ -1,0 +1,182 @@
+"""Programs that no person types into: scripts, Ansible, a screen locker, a mail server's daemon; with the profile."""
+
+import gzip
+import re
+import subprocess
+import textwrap
+
+import pytest
+
+from debian_machine import PASSWORD, RIGHT, WRONG
+from dialogue import put_faillock_around, tallied
+from process import wait_for
+
+ONE_RELEASE = pytest.mark.only("trixie")
+
+
+def lock(machine):
+    for code in WRONG[:3]:
+        machine.run("passcode", "verify", "alice", "--stdin", input=f"{code}\n", status=1)
+
+
+# MARK: Scripts
+
+
+def become(machine, secret, method="sudo", user="root", status=0):
+    """What Ansible's `id -u` says on this machine, by the method of its own that becomes somebody else."""
+    return machine.run(
+        "ansible", "localhost", "--connection=local", "--module-name=raw", "--args=id -u", "--become",
+        f"--become-method={method}", f"--become-user={user}", "--extra-vars", f"ansible_become_password='{secret}'",
+        user="alice", status=status,
+    )  # fmt: skip
+
+
+def test_ansible(machine):
+    """It waits for the prompt that it told sudo to show; from su it takes anything that ends in "password:"."""
+    machine.configure(fail_delay="0")
+    assert become(machine, WRONG[3], status=2)
+    assert machine.state()["failures"] == 1
+    assert "CHANGED" in (said := become(machine, RIGHT)) and "\n0\n" in said
+    lock(machine)
+    assert "\n0\n" in become(machine, PASSWORD)
+    machine.run("passcode", "unlock", "alice")
+    assert "\n0\n" in become(machine, PASSWORD)
+    assert "\n1000\n" in become(machine, PASSWORD, "su", "alice")
+    assert machine.state()["failures"] == 0
+
+
+@ONE_RELEASE
+@pytest.mark.parametrize("lines", [[PASSWORD], [RIGHT], [WRONG[0], RIGHT], [WRONG[0], PASSWORD]], ids=str)
+def test_sudo_rs_reads_its_standard_input(machine, lines):
+    machine.configure(fail_delay="0")
+    (machine.path / "etc/sudoers-rs").write_text("alice ALL=(ALL:ALL) ALL\n")
+    said = machine.run("sudo-rs", "-S", "id", "-u", user="alice", input="".join(f"{line}\n" for line in lines))
+    assert said.endswith("\n0\n") and said.count("Passcode or password: ") == len(lines)
+    assert "Password: " not in said
+
+
+SCRIPT = """log_user 0
+spawn setpriv --reuid=alice --regid=alice --init-groups su alice -c "id -un"
+expect "assword: " { send "$env(SECRET)\\r" }
+expect "alice" { puts "let in" }
+"""
+
+
+@pytest.mark.parametrize("secret", [PASSWORD, RIGHT])
+def test_su_in_a_script_of_expect_s(machine, secret):
+    assert machine.run("env", f"SECRET={secret}", "expect", "-c", SCRIPT) == "let in\n"
+
+
+def test_programs_show_their_own_prompt_if_ours_is_the_password_s(machine):
+    """What a script must wait for, if it can't wait for another text."""
+    machine.configure(prompt="Password:")
+    (machine.path / "etc/doas.conf").write_text("permit alice\n")
+    own = {"sudo": r"^\[sudo\] password for alice: ", "doas": r"^\r?doas \(alice@machine\) password: "}
+    for command, prompt in own.items():
+        for typed in (RIGHT, PASSWORD):
+            child = machine.terminal(command, "id", "-u")
+            child.expect(prompt)
+            assert child.waitnoecho(timeout=5)
+            child.send(f"{typed}\r")
+            child.expect("\n0\r\n")
+
+
+# MARK: A screen locker
+
+
+class Screen:
+    """swaylock in a headless sway of alice's."""
+
+    def __init__(self, machine):
+        self.machine, self.folder = machine, "/home/alice/run"
+        machine.run("mkdir", "-m", "0700", self.folder, user="alice")
+        self.log = machine.path / self.folder[1:] / "log"
+        self.sway = self.start("sway", "--debug", "--config", "/dev/null")
+        wait_for((machine.path / self.folder[1:] / "wayland-1").exists)
+
+    def start(self, *command):
+        script = f'exec "$@" >>{self.folder}/log 2>&1'
+        return subprocess.Popen(self.command("sh", "-c", script, "sh", *command))
+
+    def command(self, *command):
+        return self.machine.command(
+            "env", f"XDG_RUNTIME_DIR={self.folder}", "WAYLAND_DISPLAY=wayland-1", "WLR_BACKENDS=headless",
+            "WLR_RENDERER=pixman", "LIBSEAT_BACKEND=noop", *command, user="alice",
+        )  # fmt: skip
+
+    def count(self, text):
+        return self.log.read_text().count(text)
+
+    def lock(self):
+        before = self.count("session locked")
+        self.locker = self.start("swaylock", "--debug")
+        wait_for(lambda: self.count("session locked") > before)
+
+    def type(self, text):
+        """After a while: the seat has a keyboard only while wtype runs, and the locker has to notice it."""
+        subprocess.run(self.command("wtype", "-s", "300", *([text] if text else []), "-k", "Return"), check=True)
+
+    def is_refused(self, text):
+        """The locker stays, and says that PAM said no."""
+        before = self.count("pam_authenticate failed")
+        self.type(text)
+        wait_for(lambda: self.count("pam_authenticate failed") > before)
+        return self.locker.poll() is None
+
+    def opens(self, text):
+        self.type(text)
+        return self.locker.wait(15) == 0
+
+    def close(self):
+        self.machine.run("pkill", "-9", "sway", status=None)
+        self.sway.wait()
+
+
+@ONE_RELEASE
+def test_swaylock(machine):
+    """It answers every prompt with the same text: none may come after a wrong passcode."""
+    machine.configure(fail_delay="0")
+    put_faillock_around(machine)
+    screen = Screen(machine)
+    try:
+        screen.lock()
+        assert screen.is_refused(WRONG[0]) and machine.state()["failures"] == 1
+        assert screen.opens(RIGHT) and machine.state()["failures"] == 0
+        screen.lock()
+        for code in WRONG[1:4]:
+            assert screen.is_refused(code)
+        assert machine.state()["state"] == "locked"
+        assert not any("pam_unix(swaylock:auth)" in line.text for line in machine.log.lines())
+        assert tallied(machine) == []
+        assert screen.opens(PASSWORD)
+        machine.run("passcode", "unlock", "alice")
+        screen.lock()
+        assert screen.is_refused("") and screen.opens(PASSWORD)
+        assert machine.state()["failures"] == 0
+    finally:
+        screen.close()
+
+
+# MARK: Without a terminal
+
+
+def test_mail_is_no_place_for_passcodes(machine):
+    """saslauthd tells PAM nothing, and its service has no file: "other" asks as everything does."""
+    machine.configure(fail_delay="0")
+    machine.run("saslauthd", "-a", "pam", "-n", "1", "-m", "/run/saslauthd")
+
+    def mail(secret, status):
+        command = ["testsaslauthd", "-f", "/run/saslauthd/mux", "-u", "alice", "-p", secret, "-s", "smtp"]
+        machine.run(*command, status=status)
+
+    mail(PASSWORD, 0)
+    for code in (RIGHT, WRONG[0]):
+        mail(code, 255)
+    assert machine.state()["failures"] == 0 and machine.state()["last_success"] is None
+    assert any("remote login user=alice service=smtp" in line.text for line in machine.log.lines())
+    # What README.Debian says to write.
+    readme = gzip.decompress((machine.path / "usr/share/doc/libpam-passcode/README.Debian.gz").read_bytes()).decode()
+    [stack] = re.findall(r"For /etc/pam.d/smtp:\n\n(.*?)\n\n", readme, re.DOTALL)
+    (machine.path / "etc/pam.d/smtp").write_text(textwrap.dedent(stack) + "\n")
+    for secret in (RIGHT, PASSWORD):
+        mail(secret, 0)
