@@ -36,15 +36,13 @@ extension HelperReply {
   }
 
   public init(refusal: Choice.Refusal) {
-    let index = Choice.Refusal.all.firstIndex(of: refusal)
-    self.init(.refused, [index.map { UInt64($0) + 1 } ?? 0])
+    self.init(.refused, [refusal.number])
   }
 
   /// Why a new passcode is refused; nil where it is another answer, or if there is any doubt.
   public var refusal: Choice.Refusal? {
-    let all = Choice.Refusal.all
-    guard kind == .refused, number(0) > 0, number(0) <= UInt64(all.count) else { return nil }
-    return all[Int(number(0)) - 1]
+    guard kind == .refused else { return nil }
+    return Choice.Refusal.all.first { $0.number == number(0) }
   }
 }
 
@@ -54,11 +52,21 @@ private let longestShown = 129
 private let faultHead = 24
 
 private func shown(_ text: Bytes) -> Bytes {
-  Bytes(text.lazy.filter { !isControl($0) }.prefix(longestShown))
+  var shown = Bytes()
+  for byte in text where shown.count < longestShown && !isControl(byte) { shown.append(byte) }
+  return shown
 }
 
 extension Choice.Refusal {
-  /// Each has its place as its number, from 1 on: new ones go to the end.
+  /// From 1 on. One is never given another meaning.
+  var number: UInt64 {
+    switch self {
+    case .length: 1
+    case .weak(let weakness): weakness.number
+    }
+  }
+
+  /// Each of them.
   static var all: [Choice.Refusal] {
     [.length] + weaknesses.map { .weak($0) }
   }
@@ -72,5 +80,38 @@ extension Choice.Refusal {
       .personal(.nameYear), .personal(.details), .siteList, .variation(.same), .variation(.reversed),
       .variation(.rotated), .variation(.oneDigitByOne), .variation(.contained),
     ]
+  }
+}
+
+extension Weakness {
+  fileprivate var number: UInt64 {
+    switch self {
+    case .sameDigit: 2
+    case .nearlySameDigit: 3
+    case .repeated: 4
+    case .mirrored: 5
+    case .doubled: 6
+    case .run: 7
+    case .keypad: 8
+    case .year: 9
+    case .steppedPairs: 10
+    case .date: 11
+    case .popular(let length): length == 4 ? 12 : 13
+    case .personal(.phone): 14
+    case .personal(.room): 15
+    case .personal(.fullName): 16
+    case .personal(.userName): 17
+    case .personal(.userID): 18
+    case .personal(.spelledName): 19
+    case .personal(.home): 20
+    case .personal(.nameYear): 21
+    case .personal(.details): 22
+    case .siteList: 23
+    case .variation(.same): 24
+    case .variation(.reversed): 25
+    case .variation(.rotated): 26
+    case .variation(.oneDigitByOne): 27
+    case .variation(.contained): 28
+    }
   }
 }
