@@ -156,3 +156,21 @@ def test_between_look_and_attempt_the_helper_has_neither_key_nor_credential(mach
     assert not found(helper.pid, *sealed_secrets(machine))
     ours.close()
     assert helper.wait(5) == 0
+
+
+def test_of_a_list_only_lines_that_are_not_done_are_in_memory(keyed):
+    """The tool and its workers, while they wait for the next line."""
+    codes = {"alice": "739158", "bob": "840269", "carol": "951370"}
+    keyed.typed |= set(codes.values())
+    command = [*keyed.tool_words(), "enroll", "--batch", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/") as run:
+        for user, code in codes.items():
+            run.stdin.write(f"{user}:{code}\n".encode())
+            run.stdin.flush()
+            assert b"passcode enrolled" in run.stdout.readline()
+        processes = [run.pid, *children(run.pid)]
+        assert len(processes) > 1
+        for pid in processes:
+            assert not found(pid, *[code.encode() for code in codes.values()])
+        run.stdin.close()
+        assert run.wait() == 0
