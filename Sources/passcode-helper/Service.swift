@@ -51,10 +51,13 @@ struct Service: ~Copyable {
       isSecondFactor: request.head.conditions.isSecondFactor)
     if request.head.lengths.password > 0 {
       guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
+      let isDigits = request.secrets.password.line.read { Answer($0) } == .passcode
       guard try PasswordProof(account).succeeds(&request.secrets.password) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }
+      // Not before it was proven: the shape of a guess is no news, and must not look like a hint.
+      if isDigits && operation.row.setsPasscode { return HelperReply(.passwordIsDigits) }
     }
     if looked == nil {
       do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(.failed, error) }

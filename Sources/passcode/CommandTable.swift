@@ -30,7 +30,7 @@ struct Command {
     [
       Command(
         name: "enroll", operand: .user,
-        options: [.length, .stdin, .generate, .batch, .output, .show, .skipEnrolled],
+        options: [.length, .stdin, .generate, .force, .batch, .output, .show, .skipEnrolled],
         summary: CommandHelp.enroll, run: runEnroll,
         runOwn: SelfService.enroll, batch: .enrolled),
       Command(

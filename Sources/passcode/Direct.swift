@@ -19,6 +19,8 @@ final class Direct {
   }
 
   func enroll() throws(Failure) -> ExitStatus {
+    // Nothing is forced here: who reaches the store proves no password that could be refused.
+    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()

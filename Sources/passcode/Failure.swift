@@ -16,6 +16,8 @@ enum Failure: Error {
   case noAttempt
   case longPassword
   case wrongPassword
+  /// The right one, itself 4 or 6 digits.
+  case passwordIsDigits
   case notEnrolled(Bytes)
   case noDeletedAccount(Bytes)
   case noAccount(Bytes)
@@ -71,7 +73,8 @@ enum Failure: Error {
       .usage
     case .notEnrolled, .noDeletedAccount: .notEnrolled
     case .disabled, .onlyStatus: .locked
-    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword:
+    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
+      .passwordIsDigits:
       .refused
     case .otherPerson, .notPermitted, .onlyRoot, .onlyRootForces, .selfServiceClosed, .forbidden:
       .notPermitted

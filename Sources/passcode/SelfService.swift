@@ -30,6 +30,7 @@ final class SelfService {
   // MARK: The commands
 
   func enroll() throws(Failure) -> ExitStatus {
+    if session.isForced { throw .onlyRootForces }
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -139,6 +140,7 @@ final class SelfService {
     case .wrongPassword: return .wrongPassword
     case .closed: return .selfServiceClosed
     case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
+    case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled(account.name)
     case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden

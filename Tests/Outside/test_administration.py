@@ -56,12 +56,13 @@ def test_change_of_nothing(alice):
     alice.tool("change", "--stdin", "bob", stdin=f"{RIGHT}\n8260\n", check=NOT_ENROLLED)
 
 
-def test_only_root_changes_by_force(make_bed, alice):
+def test_only_root_uses_force(make_bed, alice):
     alice.tool("change", "--force", "--stdin", "alice", stdin="8260\n", check=DONE)
     assert alice.authenticate("alice", "8260").result == "SUCCESS"
     own = make_bed(owner="bob")
     own.enroll("bob", RIGHT)
-    own.tool("change", "--force", "--stdin", "bob", stdin="8260\n", user="bob", check=NOT_PERMITTED)
+    for command in ("change", "enroll"):
+        own.tool(command, "--force", "--stdin", "bob", stdin="8260\n", user="bob", check=NOT_PERMITTED)
     own.tool("change", "--stdin", "bob", stdin=f"{RIGHT}\n8260\n", user="bob", check=DONE)
 
 

@@ -24,7 +24,7 @@ EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
 # Each command with its operand, and the options of its own.
 COMMANDS = {
     "enroll [USER]": {
-        "--length", "--stdin", "--generate", "--batch", "--output", "--show", "--skip-enrolled",
+        "--length", "--stdin", "--generate", "--force", "--batch", "--output", "--show", "--skip-enrolled",
     },
     "change [USER]": {"--length", "--stdin", "--force"},
     "remove [USER]": {"--stdin", "--batch"},

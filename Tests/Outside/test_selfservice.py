@@ -8,7 +8,8 @@ import pytest
 import forge
 import machine as machines
 from bed import MODULE, TOOL
-from helper import A_PHONE, A_ROOM, A_RUN, BACKWARDS, BAD_LENGTH, CHANGE, DONE_IT, ENROLL, ON_THE_LIST, ask
+from helper import A_PHONE, A_ROOM, A_RUN, BACKWARDS, BAD_LENGTH, CHANGE, DONE_IT, ENROLL, ON_THE_LIST
+from helper import PASSWORD_IS_DIGITS, WRONG_PASSWORD, ask
 from machine import ALICE, PROOF
 from scenario import NEW, PASSWORD, RIGHT, WRONG, fail, refused_unasked
 from tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, WRONG_CODE, alone
@@ -178,6 +179,32 @@ def test_the_helper_itself_knows_what_is_weak_on_this_machine_only(own, code, re
         assert ask(CHANGE, "alice", user="alice", passcode=RIGHT, new="830562").kind == DONE_IT
     finally:
         machines.sh("usermod", "-c", "", "alice")
+
+
+@pytest.mark.parametrize("password", ["8305", "830517"])
+def test_a_password_of_digits_is_no_proof_for_an_enrolment(own, password):
+    """Where one prompt takes both it would be a wrong passcode each time. Root may; and it goes on proving the rest."""
+    machines.set_password("alice", password)
+    own.typed.add(password)
+    answer = alone(own, "enroll", password, RIGHT, check=POLICY)
+    assert "your password is itself 4 or 6 digits" in answer.errors and answer.errors.count("\n") == 1
+    assert ask(ENROLL, "alice", new=RIGHT, password=password, user="alice").kind == PASSWORD_IS_DIGITS
+    for wrong in ("8306", "830518"):
+        assert ask(ENROLL, "alice", new=RIGHT, password=wrong, user="alice").kind == WRONG_PASSWORD
+    assert not state(own)["enrolled"]
+    alone(own, "enroll", password, RIGHT, check=NOT_PERMITTED, arguments=["--force"])
+    own.tool("enroll", "--force", "--stdin", "alice", stdin=f"{RIGHT}\n", check=DONE)
+    fail(own, 3)
+    alone(own, "unlock", password, check=DONE)
+    own.tool("remove", "alice", check=DONE)
+    own.tool("enroll", "--stdin", "alice", stdin=f"{RIGHT}\n", check=DONE)
+
+
+@pytest.mark.parametrize("password", ["830", "83051", "8305172", "8305x", " 8305", "83 05"])
+def test_another_password_with_digits_is_one(own, password):
+    machines.set_password("alice", password)
+    own.typed.add(password)
+    alone(own, "enroll", password, RIGHT, check=DONE)
 
 
 def test_a_generated_one(own):

@@ -36,6 +36,47 @@ def test_installing_enables_nothing(fresh, deb):
     only_the_password_is_asked(fresh)
 
 
+NOBODY = (
+    "No PAM service asks for the passcode.\n"
+    "To enable it for all services, run as root: pam-auth-update --enable passcode\n"
+)
+
+
+def test_the_installation_tells_which_services_ask(fresh, deb):
+    """Its last words: nobody, and the command; or who does. Also where a removal has disabled the profile."""
+    assert fresh.install(deb).endswith(NOBODY)
+    fresh.enable()
+    said = fresh.install(deb)
+    assert re.search(r"\nAsked for by: .*\bsudo\b.*\(common-auth\)\.\n$", said, re.DOTALL)
+    assert NOBODY not in said
+    (fresh.path / "etc/pam.d/sudo").write_text("auth required pam_passcode.so twice=2\n")
+    assert '\n/etc/pam.d/sudo:1: unknown option "twice=2"\n' in fresh.install(deb)
+    (fresh.path / "etc/pam.d/sudo").unlink()
+    fresh.run("apt-get", "remove", "-y", "libpam-passcode")
+    assert fresh.install(deb).endswith(NOBODY)
+
+
+def test_nothing_is_told_beside_debconf_s_own_question(fresh, deb):
+    """Which pam-auth-update asks with medium priority: not by default, and never of programs."""
+    fresh.install(deb)
+    script = ("/var/lib/dpkg/info/libpam-passcode.postinst", "configure", "0.1.0")
+    assert fresh.run(*script) == NOBODY
+    fresh.run("debconf-communicate", input="set debconf/priority medium\n")
+    assert fresh.run(*script) == NOBODY, "noninteractive"
+    for priority, is_told in (("high", True), ("medium", False)):
+        fresh.run("debconf-communicate", input="fset libpam-runtime/profiles seen false\n")
+        child = fresh.terminal(
+            "env", "DEBIAN_FRONTEND=readline", f"DEBIAN_PRIORITY={priority}", *script, user="root"
+        )
+        if not is_told:
+            child.expect(r"(\d+)\. Unix authentication")
+            number = child.match[1]
+            child.expect("separated by spaces.*enable: ")
+            child.send(f"{number}\r")
+        text, status = finished(child)
+        assert status == 0 and (NOBODY in text.replace("\r", "")) == is_told
+
+
 def test_who_may_read_what(fresh, deb):
     fresh.install(deb)
     assert owner(fresh, HELPER) == ("_passcode", "_passcode", 0o6755)

@@ -42,7 +42,9 @@ extension HelperReply {
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return fault.map { .unavailable($0) }
-    case .granted, .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused: return nil
+    case .granted, .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused,
+      .passwordIsDigits:
+      return nil
     }
   }
 

@@ -159,6 +159,8 @@ public struct HelperReply: Equatable, Sendable {
     case refused = 21
     /// As `open`, but the helper ends: the attempt needs another one.
     case openWithoutWaiting = 22
+    /// The password that was proven is itself 4 or 6 digits: no passcode is set beside it.
+    case passwordIsDigits = 23
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -167,7 +169,7 @@ public struct HelperReply: Equatable, Sendable {
       case .wrongAndExhausted, .exhausted, .unavailable, .done, .refused: 1
       case .status: 6
       case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open,
-        .openWithoutWaiting, .wrongPassword, .closed:
+        .openWithoutWaiting, .wrongPassword, .closed, .passwordIsDigits:
         0
       }
     }
@@ -180,7 +182,7 @@ public struct HelperReply: Equatable, Sendable {
       case .granted, .unavailable, .status: true
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .notEnrolled,
         .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done, .wrongPassword,
-        .closed, .refused:
+        .closed, .refused, .passwordIsDigits:
         false
       }
     }

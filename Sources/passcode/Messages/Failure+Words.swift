@@ -21,6 +21,11 @@ extension Failure {
     case .noAttempt: "a passcode is 4 or 6 digits; nothing was counted"
     case .longPassword: "the password is too long; nothing was changed"
     case .wrongPassword: "wrong password; nothing was changed"
+    case .passwordIsDigits:
+      """
+      your password is itself 4 or 6 digits: where one prompt takes both, it would count as a wrong passcode each \
+      time and never be tried as the password. Change your password first (root: passcode enroll --force USER)
+      """
     case .notEnrolled(let name): "no passcode is set for \(printable(name))"
     case .noDeletedAccount(let name):
       "no account \(printable(name)), and no passcode of a deleted one"

@@ -33,6 +33,7 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll remove unlock disabl
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l output -r -F -d 'append the passcodes to this file'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l show -d 'show passcodes on a terminal'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'leave out who has a passcode'
+complete -c passcode -n '__fish_seen_subcommand_from enroll' -l force -d 'root: whatever the password is'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
 complete -c passcode -n '__fish_seen_subcommand_from list' -l state -x -a 'ok locked exhausted disabled corrupt' -d 'only these'
 complete -c passcode -n '__fish_seen_subcommand_from list' -l since -x -d 'only if set, used or mistyped in this time'
