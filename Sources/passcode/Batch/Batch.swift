@@ -113,7 +113,7 @@ final class Batch {
     }
     guard let account = try account(name) else { return }
     let isPrepared: Bool
-    do throws(Failure) { isPrepared = try prepare(account) } catch {
+    do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
       return try settle(name, .failed, error.text)
     }
     guard isPrepared else { return try settle(name, .skipped) }
@@ -137,7 +137,7 @@ final class Batch {
   }
 
   /// Chooses the passcode to be set, if one is; false: there is one already.
-  private func prepare(_ account: Account) throws(Failure) -> Bool {
+  private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
     guard act == .enrolled else { return true }
     if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.hasPasscode(account) }) {
       return false
