@@ -10,19 +10,20 @@ public final class Vault {
   let clock: Clock
   /// Takes what isn't part of any answer.
   let log: (Fault) -> Void
-  /// So many hashing slots this Vault leaves to others, as long as it has one itself; and all overflow slots.
-  let spareSlots: Int
+  /// For a batch: it takes a hashing slot only while another one stays free, never hashes without one, and waits as
+  /// long as that takes. Called while it waits, and under the record's lock before it writes; may end the process.
+  let background: (() -> Void)?
 
   /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.
   public init(
-    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, spareSlots: Int = 0,
+    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, background: (() -> Void)? = nil,
     log: @escaping (Fault) -> Void
   ) {
     self.configuration = configuration
     self.sodium = sodium
     self.clock = clock
     self.log = log
-    self.spareSlots = spareSlots
+    self.background = background
   }
 
   var policy: Options.Policy { configuration.options.policy }
@@ -64,12 +65,6 @@ public struct Clock {
         return Instant(boot: boot, milliseconds: milliseconds)
       },
       wall: { SystemClock.wallSeconds() })
-  }
-
-  /// The same for a process that has nothing else to do: what it waits for it notices within a millisecond.
-  public static var attentive: Clock {
-    let clock = system
-    return Clock(now: clock.now, wall: clock.wall, sleep: { _ in SystemClock.sleep(microseconds: 1_000) })
   }
 
   private static func systemBoot() -> BootID? {

@@ -21,6 +21,8 @@ enum Failure: Error {
   case notEnrolled(Bytes)
   case noDeletedAccount(Bytes)
   case noAccount(Bytes)
+  /// What was to be renamed wasn't.
+  case stillThere(Bytes)
   case disabled
   /// By one who could do nothing but look.
   case onlyStatus
@@ -78,7 +80,8 @@ enum Failure: Error {
       .refused
     case .otherPerson, .notPermitted, .onlyRoot, .onlyRootForces, .selfServiceClosed, .forbidden:
       .notPermitted
-    case .fault, .held, .noAccount, .noModule, .noTemporaryDirectory, .noLibrary, .noRandomPasscode,
+    case .fault, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
+      .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:
       .unusable

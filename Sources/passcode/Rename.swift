@@ -8,6 +8,11 @@ func runRename(_ session: Session) throws(Failure) -> ExitStatus {
   guard vault.configuration.access == .root else { throw .onlyRoot }
   let old = session.operands.removeFirst()
   let account = try session.account()
+  switch Account.named(old) {
+  case .unknown: break
+  case .found: throw .stillThere(old)
+  case .failed(let error): throw .fault(Fault(.accountLookup, error: error.code))
+  }
   var secrets = try newSecrets()
   let isRenamed = try reporting { () throws(Fault) in
     try vault.rename(account, from: old, &secrets.unsealed) { session.note(.renamed, account) }

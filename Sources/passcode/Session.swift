@@ -72,7 +72,9 @@ final class Session {
   func checkBatch() throws(Failure) {
     if case .input = asker { throw .batch(.notWithBatch) }
     guard operands.isEmpty, !isForced else { throw .batch(.notWithBatch) }
-    guard generates || outputPath == nil && !shows else { throw .batch(.outputNeedsGenerate) }
+    guard generates || outputPath == nil && !shows && length == nil else {
+      throw .batch(.outputNeedsGenerate)
+    }
   }
 
   /// The account named, or one's own.
@@ -95,13 +97,13 @@ final class Session {
 
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
   ///
-  /// - Parameter spareSlots: `Vault.spareSlots`.
-  func vault(spareSlots: Int = 0) throws(Failure) -> Vault {
+  /// - Parameter background: `Vault.background`.
+  func vault(background: (() -> Void)? = nil) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw .onlyRoot
     }
-    return try vault(configuration, spareSlots)
+    return try vault(configuration, background)
   }
 
   /// A vault for questions about the configuration only, which anybody may ask.
@@ -109,10 +111,10 @@ final class Session {
     try vault(configuration())
   }
 
-  private func vault(_ configuration: Configuration, _ spareSlots: Int = 0) throws(Failure) -> Vault {
-    Vault(
-      configuration, try startSodium(), clock: spareSlots == 0 ? .system : .attentive, spareSlots: spareSlots
-    ) { complain($0.noteText) }
+  private func vault(
+    _ configuration: Configuration, _ background: (() -> Void)? = nil
+  ) throws(Failure) -> Vault {
+    Vault(configuration, try startSodium(), background: background) { complain($0.noteText) }
   }
 
   /// Root learns who is in the way.

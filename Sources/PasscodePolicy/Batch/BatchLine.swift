@@ -30,23 +30,28 @@ public enum BatchLine: Equatable, Sendable {
       self = .nothing
       return
     }
-    var name = Bytes()
-    for index in line.indices {
-      guard line[index] != UInt8(ascii: ":") else { break }
-      name.append(line[index])
+    var length = 0
+    while length < line.count, line[length] != UInt8(ascii: ":") { length += 1 }
+    if let problem = BatchLine.problem(length, line, form) {
+      self = .bad(problem)
+    } else {
+      // Only here, where it is a name, is anything of it copied.
+      self = .user((0..<length).map { line[$0] })
     }
-    if let problem = BatchLine.problem(name, line, form) { self = .bad(problem) } else { self = .user(name) }
   }
 
-  private static func problem(_ name: Bytes, _ line: Span<UInt8>, _ form: Form) -> Problem? {
+  /// - Parameter length: of what stands where the name belongs.
+  private static func problem(_ length: Int, _ line: Span<UInt8>, _ form: Form) -> Problem? {
     if line[line.count - 1] == UInt8(ascii: "\r") { return .carriageReturn }
-    guard 1...longestName ~= name.count, name.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return .noUser }
-    let hasPasscode = name.count < line.count
+    guard 1...longestName ~= length, (0..<length).allSatisfy({ line[$0] > 0x20 && line[$0] != 0x7f }) else {
+      return .noUser
+    }
+    let hasPasscode = length < line.count
     switch form {
     case .user: return hasPasscode ? .surplusPasscode : nil
     case .userAndPasscode:
       guard hasPasscode else { return .noPasscode }
-      return Answer(line.extracting((name.count + 1)...)) == .passcode ? nil : .notDigits
+      return Answer(line.extracting((length + 1)...)) == .passcode ? nil : .notDigits
     }
   }
 }

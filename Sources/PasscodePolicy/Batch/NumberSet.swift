@@ -22,8 +22,8 @@ public struct NumberSet: Sendable {
   }
 
   private static func put(_ entry: UInt32, _ table: inout [UInt32]) -> Bool {
-    // Fibonacci hashing: neighbours, as uids are, lie far apart.
-    var place = Int(entry &* 2_654_435_769) & (table.count - 1)
+    // Fibonacci hashing: its high bits depend on all bits of the number, so that no step between uids fills one place.
+    var place = Int((entry &* 2_654_435_769) >> UInt32(32 - table.count.trailingZeroBitCount))
     while table[place] != 0 {
       if table[place] == entry { return false }
       place = (place + 1) & (table.count - 1)

@@ -39,14 +39,6 @@ enum HashingSlots {
     }
   }
 
-  /// What somebody may take.
-  struct Share {
-    /// The first so many slots.
-    let count: Int
-    /// A batch has none: it can wait.
-    var hasOverflow = true
-  }
-
   /// Makes the file where there is none: with the store, while there is room on the disk.
   static func make(_ store: Store) throws(Fault) {
     _ = try store.openShared(name, content: nothing)
@@ -62,12 +54,12 @@ enum HashingSlots {
     decimalDigits((try? file.status().modified) ?? 0)
   }
 
-  /// Waits for one of the slots, or of as many overflow slots.
+  /// Waits for one of so many slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
   /// - Parameter note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ share: Share, _ clock: Clock, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file: Descriptor
     do throws(Fault) {
@@ -77,15 +69,15 @@ enum HashingSlots {
       note(Fault(.noSlots, path: error.path, error: Int32(error.error)))
       return Held(nil)
     }
-    return try wait(file, share, clock, note)
+    return try wait(file, count, clock, note)
   }
 
   private static func wait(
-    _ file: consuming Descriptor, _ share: Share, _ clock: Clock, _ note: (Fault) -> Void
+    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     var wait = Wait(.forSlot, clock)
     while true {
-      if let slot = lock(file, share, orOverflow: wait.elapsed >= overflowAfter) {
+      if let slot = lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
         // If that fails, nothing is lost but patience: those who wait give up sooner.
         try? file.touch()
         return Held(RangeLock(file, at: slot, count: 1))
@@ -101,14 +93,34 @@ enum HashingSlots {
     }
   }
 
-  private static func lock(_ file: borrowing Descriptor, _ share: Share, orOverflow: Bool) -> Int? {
-    let count = share.count
+  private static func lock(_ file: borrowing Descriptor, _ count: Int, orOverflow: Bool) -> Int? {
     for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) { return slot }
-    guard orOverflow, share.hasOverflow else { return nil }
+    guard orOverflow else { return nil }
     for slot in firstOverflow..<firstOverflow + count where RangeLock.tryLock(file, at: slot, count: 1) {
       return slot
     }
     return nil
+  }
+
+  /// One of so many slots while another one stays free for logins, unless there is only one; nil: not now. It touches
+  /// nothing: those who wait behind stuck holders would take it for movement.
+  ///
+  /// - Throws: a fault if the slots can't be opened.
+  static func takeInBackground(_ store: Store, _ count: Int) throws(Fault) -> Held? {
+    let file = try store.openShared(name, content: nothing)
+    for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) {
+      guard count == 1 || hasFree(file, count, besides: slot) else {
+        RangeLock.unlock(file, at: slot, count: 1)
+        return nil
+      }
+      return Held(RangeLock(file, at: slot, count: 1))
+    }
+    return nil
+  }
+
+  private static func hasFree(_ file: borrowing Descriptor, _ count: Int, besides slot: Int) -> Bool {
+    for other in 0..<count where other != slot && RangeLock.isFree(file, at: other, count: 1) { return true }
+    return false
   }
 }
 
@@ -117,19 +129,13 @@ extension Vault {
   ///
   /// - Precondition: the account's record is locked.
   func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, share, clock) {
+    try HashingSlots.take(store, policy.hashingSlots, clock) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }
-}
 
-extension Vault {
-  private var share: HashingSlots.Share {
-    HashingSlots.Share(count: max(1, policy.hashingSlots - spareSlots), hasOverflow: spareSlots == 0)
-  }
-
-  /// How many hashes this Vault can run at once, each in a process of its own, on processors of their own.
-  public var parallelHashes: Int { min(share.count, Machine.processors) }
+  /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
+  public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
 }
 
 extension Options.Policy {

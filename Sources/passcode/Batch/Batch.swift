@@ -4,20 +4,15 @@ internal import PasscodeVault
 
 /// One command for each user of a list: `enroll|remove|unlock|disable|enable --batch FILE|-`. For root.
 ///
-/// This process reads the list, looks accounts up and writes the results; its workers, copies of it, hash and write the
-/// records. A worker has one line at a time:
+/// This process reads the list, looks accounts up and writes the results. For each line it makes a copy of itself, a
+/// worker, which hashes and writes the record:
 ///
 ///     list -> BatchLines -> Batch -> worker 1 … n -> Vault
 ///                             |          |
-///                             +-> BatchOutput (with --generate)
-///                             +-> BatchReport <- results
-///
-///     task      uid           4 bytes    little-endian
-///               gid           4 bytes    little-endian
-///               name          the rest
-///     passcode  a message of its own, where one is to be set
-///     result    outcome       1 byte     BatchOutcome
-///               reason        the rest   for people
+///                             |          +-> result: outcome  1 byte     BatchOutcome
+///                             |                      reason   the rest   for people
+///                             +-> GuardedOutput (with --generate)
+///                             +-> BatchReport
 ///
 /// test_batch.py shows each:
 /// 1. A line that is bad MUST be named by its number and reason, and stop nothing else. What it says MUST NOT be told:
@@ -26,27 +21,33 @@ internal import PasscodeVault
 /// 3. A record MUST be written as by the command for one user; what was cut off by a kill or a full disk is done by
 ///    running the batch again with --skip-enrolled: nobody is lost.
 /// 4. A passcode that was made up MUST be on the disk or in the pipe before its record is written: else a kill could
-///    leave a passcode that nobody knows. So a passcode that was written may not be set; the last one written is.
-/// 5. One hashing slot MUST stay free for logins, unless there is only one.          `Vault.spareSlots`
-/// 6. A worker that dies MUST be named, and MUST lose no line: another one does it, which twice is harmless. A line by
-///    which two die fails.
-/// 7. Ctrl-C, SIGTERM and SIGHUP MUST end it after the records that are being written, and it MUST say where it stood.
-/// 8. Passcodes MUST be in guarded memory only, and wiped when their line is done.
+///    leave a passcode that nobody knows. So a passcode that was written may not be set; the last one written is. Two
+///    batches MUST NOT write to one file.
+/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one, and waits for that as long as it
+///    takes.                                                                         `Vault.background`
+/// 6. A worker that dies MUST be named, and its line fails.
+/// 7. Ctrl-C, SIGTERM and SIGHUP, unless ignored, and every error MUST end it after the lines that were begun, which
+///    are all those up to one; and it MUST say which. A worker whose parent was killed writes nothing.
+/// 8. Passcodes MUST be in guarded, locked memory only, a worker MUST have none but its own, and each is wiped when its
+///    line is done.
 final class Batch {
-  let session: Session
-  let act: Act
-  let vault: Vault
-  var lines: BatchLines
-  var output: BatchOutput
-  var report: BatchReport
-  /// Each with the line it has; nil: none.
-  var workers: [BatchWorker] = []
-  var seen = NumberSet()
+  private let session: Session
+  private let act: Act
+  private let vault: Vault
+  private var lines: BatchLines
+  private let output: BatchOutput
+  private var report: BatchReport
+  /// Of the line that is being begun.
+  private var secrets: Secrets
+  private var tasks: [BatchTask] = []
+  private var seen = NumberSet()
+  /// The last line that was begun, or needed nothing.
+  private var reached: UInt64 = 0
 
   init(_ session: Session, _ act: Act, _ source: Bytes) throws(Failure) {
     self.session = session
     self.act = act
-    let vault = try session.vault(spareSlots: 1)
+    let vault = try session.vault(background: Worker.endingWithThisProcess())
     guard vault.configuration.access == .root else { throw .otherPerson }
     if act == .enrolled { try reporting { () throws(Fault) in try vault.checkReadiness() } }
     let hasPasscodes = act == .enrolled && !session.generates
@@ -54,149 +55,147 @@ final class Batch {
     lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user)
     output = try BatchOutput(session)
     report = BatchReport(session, act, size: lines.size)
+    secrets = try newSecrets()
   }
 
   func run() throws(Failure) -> ExitStatus {
     Stops.hold()
-    for _ in 0...vault.parallelHashes { workers.append(try startWorker()) }
+    do throws(Failure) { try work() } catch {
+      while !tasks.isEmpty { try? wait(false) }
+      _ = try? report.finish(stoppedAt: reached)
+      throw error
+    }
+    return try report.finish(stoppedAt: lines.isAtEnd ? nil : reached)
+  }
+
+  private func work() throws(Failure) {
+    // One more than can hash: it looks for its slot while the others write.
+    let most = vault.parallelHashes + 1
     var isOpen = true
-    while true {
-      if Stops.isRequested { isOpen = false }
+    while isOpen || !tasks.isEmpty {
       var waitsForInput = false
-      while isOpen, let worker = workers.first(where: { $0.task == nil }) {
-        switch try nextTask(worker) {
-        case .given: continue
+      while isOpen, !waitsForInput, tasks.count < most {
+        switch Stops.isRequested ? .end : lines.next() {
         case .notYet: waitsForInput = true
         case .end: isOpen = false
+        case .nothing: reached = lines.number
+        case .bad(let problem): try settle([], .badLine, problem.text)
+        case .user(let name): try begin(name)
         }
-        break
       }
-      guard isOpen || workers.contains(where: { $0.task != nil }) else { break }
+      guard isOpen || !tasks.isEmpty else { return }
       try wait(waitsForInput)
       try report.progress(lines.position)
     }
-    try end()
-    return try report.finish(stoppedAt: lines.isAtEnd ? nil : lines.number)
   }
 
   private func wait(_ waitsForInput: Bool) throws(Failure) {
-    let (answered, hasInput) = lines.wait(for: workers.map { $0.worker }, orInput: waitsForInput)
-    for index in answered { try takeResult(index) }
+    let (ended, hasInput) = lines.wait(for: tasks.map { $0.worker }, orInput: waitsForInput)
+    for index in ended.reversed() {
+      let task = tasks.remove(at: index)
+      try report.tell(task.finish())
+    }
     if hasInput { try lines.fill() }
   }
 
-  // MARK: Lines
+  // MARK: A line
 
-  private enum Given {
-    case given, notYet, end
+  /// Tells what came of the present line, which no worker gets.
+  private func settle(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
+    reached = lines.number
+    try report.tell(BatchResult(lines.number, name, outcome, reason))
   }
 
-  /// Reads on until there is a line for a worker.
-  private func nextTask(_ worker: BatchWorker) throws(Failure) -> Given {
-    while !Stops.isRequested {
-      switch lines.next() {
-      case .notYet: return .notYet
-      case .end: return .end
-      case .nothing: continue
-      case .bad(let problem): try report.tell(BatchResult(lines.number, [], .badLine, problem.text))
-      case .user(let name):
-        let task = BatchTask(line: lines.number, name: name)
-        guard let account = try account(task) else { continue }
-        do throws(Failure) {
-          guard try prepare(account, worker) else {
-            try report.tell(task.result(.skipped))
-            continue
-          }
-        } catch {
-          try report.tell(task.result(.failed, error.text))
-          continue
-        }
-        if session.generates { try output.write(account.name, worker.secrets.change.new) }
-        worker.give(task, account)
-        return .given
-      }
+  private func begin(_ name: Bytes) throws(Failure) {
+    defer {
+      secrets.line.wipe()
+      secrets.change.new.passcode.wipe()
     }
-    return .end
+    guard let account = try account(name) else { return }
+    let isPrepared: Bool
+    do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
+      return try settle(name, .failed, error.text)
+    }
+    guard isPrepared else { return try settle(name, .skipped) }
+    try output.write(account.name, &secrets)
+    tasks.append(BatchTask(line: lines.number, name: name, worker: try startWorker(account)))
+    reached = lines.number
   }
 
   /// nil: there is nothing to do, which was told.
-  private func account(_ task: BatchTask) throws(Failure) -> Account? {
-    switch Account.named(task.name) {
+  private func account(_ name: Bytes) throws(Failure) -> Account? {
+    switch Account.named(name) {
     case .found(let account):
       if seen.insert(account.uid) { return account }
-      try report.tell(task.result(.repeated))
+      try settle(name, .repeated)
     case .unknown:
       // Perhaps user and passcode changed places: then this isn't to be told.
-      let mayBePasscode = Answer(task.name.span) == .passcode
-      try report.tell(BatchResult(task.line, mayBePasscode ? [] : task.name, .unknownUser))
-    case .failed(let error): try report.tell(task.result(.failed, Text(error.text)))
+      try settle(Answer(name.span) == .passcode ? [] : name, .unknownUser)
+    case .failed(let error): try settle(name, .failed, Text(error.text))
     }
     return nil
   }
 
-  /// Leaves the passcode to be set, if one is, with the worker; false: it has one already.
-  private func prepare(_ account: Account, _ worker: BatchWorker) throws(Failure) -> Bool {
+  /// Chooses the passcode to be set, if one is; false: there is one already.
+  private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
     guard act == .enrolled else { return true }
-    if session.skipsEnrolled {
-      let status = try reporting { () throws(Fault) in try vault.status(account) }
-      if status.isEnrolled, status.state != .corrupt { return false }
+    if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.hasPasscode(account) }) {
+      return false
     }
-    try choosePasscode(account, &worker.secrets)
-    return true
-  }
-
-  private func choosePasscode(_ account: Account, _ secrets: inout Secrets) throws(Failure) {
     if session.generates {
       try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
     } else {
       lines.copyPasscode(&secrets.line, &secrets.change)
     }
+    return true
   }
 
-  // MARK: Workers
+  // MARK: Its worker
 
-  private func startWorker() throws(Failure) -> BatchWorker {
-    let secrets = try newSecrets()
+  private func startWorker(_ account: Account) throws(Failure) -> Worker {
     do throws(Errno) {
-      let worker = try Worker.start { [self] parent in
-        // Closes the others' connections, too: each ends with this process.
-        workers = []
+      return try Worker.start(&secrets) { [self] secrets in
         lines.wipe()
-        serve(parent)
+        output.closeInCopy()
+        let (outcome, reason) = perform(account, secrets.change, &secrets.unsealed)
+        secrets.line.wipe()
+        secrets.change.new.passcode.wipe()
+        return [outcome.rawValue] + reason.bytes
       }
-      return BatchWorker(worker, secrets)
     } catch {
       throw .batch(.noProcess(error))
     }
   }
 
-  private func takeResult(_ index: Int) throws(Failure) {
-    let worker = workers[index]
-    guard let task = worker.task else { return }
-    guard let answer = worker.worker.receive(), let result = task.result(answer) else {
-      return try replace(index, task)
+  private func perform(
+    _ account: Account, _ passcode: borrowing PasscodeChange, _ unsealed: inout Unsealed
+  ) -> (BatchOutcome, Text) {
+    let done = { [self] in session.note(act, account) }
+    do throws(EnrolmentError) {
+      guard act != .enrolled else {
+        try vault.enroll(account, passcode, &unsealed, by: .direct, then: done)
+        return (.done, "")
+      }
+      do throws(Fault) { return (try change(account, done), "") } catch { throw .fault(error) }
+    } catch {
+      switch error {
+      case .refused(.length): return (.wrongLength, "")
+      case .refused(.weak(let weakness)): return (.weak, weakness.text)
+      case .fault(let fault): return (.failed, fault.text)
+      }
     }
-    worker.finish()
-    try report.tell(result)
   }
 
-  /// MUST 6.
-  private func replace(_ index: Int, _ task: BatchTask) throws(Failure) {
-    let dead = workers[index]
-    let process = dead.worker.process
-    complain(BatchMessage.workerDied(UInt64(process), task.line).text)
-    workers[index] = try startWorker()
-    if dead.isSecond {
-      try report.tell(task.result(.failed, BatchMessage.twoDied.text))
-    } else {
-      workers[index].inherit(dead)
+  private func change(_ account: Account, _ done: @escaping () -> Void) throws(Fault) -> BatchOutcome {
+    let changed: Bool?
+    switch act {
+    case .enrolled, .changed, .renamed, .removed:
+      changed = try vault.remove(account, by: .direct, then: done) ? true : nil
+    case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
+    case .disabled: changed = try vault.disable(account, true, then: done)
+    case .enabled: changed = try vault.disable(account, false, then: done)
     }
-    Worker.reap(process)
-  }
-
-  private func end() throws(Failure) {
-    let processes = workers.map { $0.worker.process }
-    workers = []
-    for process in processes { Worker.reap(process) }
+    guard let changed else { return .notEnrolled }
+    return changed ? .done : .unchanged
   }
 }

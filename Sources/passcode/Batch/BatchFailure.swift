@@ -11,6 +11,7 @@ enum BatchFailure {
   case jsonNeedsOutput, outputNeedsGenerate, needsBatch, notWithBatch
   /// The file for passcodes is somebody else's, too.
   case openOutput(Bytes)
+  case outputInUse(Bytes)
   case output(Bytes, Errno)
   case noProcess(Errno)
   case targetValue, stateValue, sinceValue
@@ -20,10 +21,10 @@ enum BatchFailure {
   var status: ExitStatus {
     switch self {
     case .list, .typed, .shown, .jsonNeedsOutput, .outputNeedsGenerate, .needsBatch, .notWithBatch,
-      .targetValue,
-      .stateValue, .sinceValue:
+      .targetValue, .stateValue, .sinceValue:
       .usage
-    case .unreadable, .openOutput, .output, .noProcess, .noMemoryToMeasure, .configuration: .unusable
+    case .unreadable, .openOutput, .outputInUse, .output, .noProcess, .noMemoryToMeasure, .configuration:
+      .unusable
     }
   }
 }

@@ -25,6 +25,22 @@ enum BatchOutcome: UInt8 {
   var isFailure: Bool { rawValue > BatchOutcome.skipped.rawValue }
 }
 
+/// A line that a worker has.
+struct BatchTask {
+  let line: UInt64
+  let name: Bytes
+  let worker: Worker
+
+  /// Waits for its end.
+  func finish() -> BatchResult {
+    guard let message = worker.finish(), let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
+    else {
+      return BatchResult(line, name, .failed, BatchMessage.workerDied(worker.process).text)
+    }
+    return BatchResult(line, name, outcome, Text(Bytes(message.dropFirst())))
+  }
+}
+
 struct BatchResult {
   let line: UInt64
   /// Empty: not to be told.
@@ -112,13 +128,13 @@ struct BatchReport {
 
   // MARK: The end
 
-  /// - Parameter stoppedAt: the last line that was handled, if it was asked to stop.
+  /// - Parameter stoppedAt: the last line that was handled, if it ends early.
   mutating func finish(stoppedAt: UInt64?) throws(Failure) -> ExitStatus {
     erase()
     if session.wantsJSON { try write(counts.json(stoppedAt)) }
     if !session.isQuiet || counts.failed > 0 { complain(BatchMessage.summary(counts).text) }
     if let stoppedAt {
-      complain(BatchMessage.stopped(stoppedAt, act).text)
+      complain(BatchMessage.stopped(stoppedAt, skipsEnrolled: session.skipsEnrolled).text)
       return .cancelled
     }
     return counts.failed > 0 ? .someFailed : .done

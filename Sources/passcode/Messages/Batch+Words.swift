@@ -4,21 +4,19 @@ internal import PasscodeSystem
 // What a batch says.
 
 enum BatchMessage {
-  case workerDied(UInt64, UInt64)
-  case twoDied
+  case workerDied(Int32)
   case summary(BatchCounts)
-  case stopped(UInt64, Act)
+  case stopped(UInt64, skipsEnrolled: Bool)
 }
 
 extension BatchMessage {
   var text: Text {
     switch self {
-    case .workerDied(let process, let line): "process \(process) died at line \(line)"
-    case .twoDied: "two processes died at this line"
+    case .workerDied(let process): "process \(UInt64(process)) died"
     case .summary(let counts): counts.text
-    case .stopped(let line, .enrolled):
-      "stopped after line \(line): run it again with --skip-enrolled to do the rest"
-    case .stopped(let line, _): "stopped after line \(line): run it again to do the rest"
+    case .stopped(let line, true): "stopped after line \(line): run it again to do the rest"
+    case .stopped(let line, false):
+      "stopped after line \(line): the rest begins at line \(line + 1) (tail -n +\(line + 1))"
     }
   }
 }
@@ -95,12 +93,13 @@ extension BatchFailure {
     case .list(let path, let error), .configuration(let path, let error): "\(printable(path)): \(error.text)"
     case .unreadable(let error): "the list can't be read: \(error.text)"
     case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
-    case .shown: "passcodes would appear on the terminal: use --output FILE, a pipe, or --show"
+    case .shown: "passcodes are for --output FILE or a pipe; for a terminal only with --show"
     case .jsonNeedsOutput: "--json with --generate needs --output FILE"
-    case .outputNeedsGenerate: "--output and --show need --generate"
+    case .outputNeedsGenerate: "--output, --show and --length need --generate"
     case .needsBatch: "--output, --show and --skip-enrolled need --batch"
     case .notWithBatch: "--batch needs no USER, no --stdin and no --force"
     case .openOutput(let path): "\(printable(path)): needs owner root and mode 0600, or must not exist"
+    case .outputInUse(let path): "\(printable(path)): another run is writing to it"
     case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
     case .noProcess(let error): "no process can be started: \(error.text)"
     case .targetValue: "--target needs 10ms to 10s, such as 250ms"

@@ -30,6 +30,8 @@ extension Failure {
     case .noDeletedAccount(let name):
       "no account \(printable(name)), and no passcode of a deleted one"
     case .noAccount(let name): "no account \(printable(name))"
+    case .stillThere(let name):
+      "there is still an account \(printable(name)): rename it first, with usermod -l"
     case .disabled: "disabled by the administrator"
     case .onlyStatus: "disabled by the administrator; you can only see its status"
     case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
