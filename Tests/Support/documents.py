@@ -15,5 +15,5 @@ def page(machine, title):
 
 def blocks(page):
     """What is indented on it, block by block: the commands."""
-    found = re.findall(r"(?:(?<=\n\n)|^)((?: {4,}\S.*\n)+)", page + "\n", re.MULTILINE)
+    found = re.findall(r"^((?: {4,}\S.*\n)+)", page + "\n", re.MULTILINE)
     return [textwrap.dedent(block).strip() for block in found]

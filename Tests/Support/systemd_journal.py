@@ -1,4 +1,4 @@
-"""systemd's journal on a test machine, for the commands that read it. There is no systemd: only its daemon is started."""
+"""systemd's journal on a test machine, for commands that read it: the daemon alone, without systemd."""
 
 import re
 import subprocess
@@ -21,7 +21,6 @@ def start(machine):
     daemon = subprocess.Popen(machine.command("/usr/lib/systemd/systemd-journald"), stderr=subprocess.DEVNULL)
     wait_for(lambda: (machine.inside / "run/systemd/journal/dev-log").exists())
     assert daemon.poll() is None
-    return daemon
 
 
 def matches(machine, command, expected):
