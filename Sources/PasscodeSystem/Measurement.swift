@@ -19,21 +19,46 @@ public func hashingTime(operations: UInt64, memory: UInt64, _ sodium: Sodium) ->
 }
 
 extension Descriptor {
-  /// In this directory, puts a file with this content in the place of another one, at once: others see the old one or
-  /// the new one. The corresponding C function is `renameat`.
-  ///
-  /// - Parameter status: gives owner, group and mode.
-  public func replace(_ name: [UInt8], with content: [UInt8], like status: FileStatus) throws(Errno) {
+  /// In this directory, gives a file another content, at once: others see the old one or the new one. Two who do that
+  /// wait for each other. Owner, group and mode stay; a new file has 0644. The corresponding C functions are `flock`
+  /// and `renameat`.
+  public func replace(_ name: [UInt8], _ change: ([UInt8]) -> [UInt8]) throws(Errno) {
+    try retrying { flock(raw, LOCK_EX) }
+    defer { flock(raw, LOCK_UN) }
     let new = name + literal(".new")
-    _ = unsafe withCString(new) { unsafe unlinkat(raw, $0, 0) }
-    let file = try open(new, .create(mode: 0o600))
-    try file.setOwner(status.owner, group: status.group)
-    try file.setMode(status.mode)
-    try file.write(content, at: 0)
-    try file.sync()
-    try retrying {
-      unsafe withCString(new) { new in unsafe withCString(name) { unsafe renameat(raw, new, raw, $0) } }
+    // One that is there is left over from a run that was killed.
+    remove(new)
+    do throws(Errno) {
+      try write(new, change, before: name)
+      try retrying {
+        unsafe withCString(new) { new in unsafe withCString(name) { unsafe renameat(raw, new, raw, $0) } }
+      }
+    } catch {
+      remove(new)
+      throw error
     }
     try sync()
+  }
+
+  private func write(_ new: [UInt8], _ change: ([UInt8]) -> [UInt8], before name: [UInt8]) throws(Errno) {
+    var content: [UInt8] = []
+    let file = try open(new, .create(mode: 0o600))
+    var mode: UInt32 = 0o644
+    do throws(Errno) {
+      let old = try open(name, .read)
+      let status = try old.status()
+      content = try old.read(status.size, at: 0)
+      mode = status.mode
+      try file.setOwner(status.owner, group: status.group)
+    } catch {
+      if error != .noEntry { throw error }
+    }
+    try file.setMode(mode)
+    try file.write(change(content), at: 0)
+    try file.sync()
+  }
+
+  private func remove(_ name: [UInt8]) {
+    _ = unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) }
   }
 }

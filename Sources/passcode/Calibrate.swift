@@ -31,18 +31,17 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
 }
 
 extension Session {
-  /// In the configuration file; the rest of it stays.
+  /// In the configuration file, which is made where there is none; the rest of it stays.
   fileprivate func setOptions(_ options: [(String, Bytes)]) throws(Failure) {
     let path = configurationPath ?? Configuration.usualPath
     let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
     let name = Bytes(path[(end + 1)...])
     do throws(Errno) {
-      let folder = try Descriptor.open(Bytes(path[...end]), .directory)
-      let file = try folder.open(name, .read)
-      let status = try file.status()
-      var content = try file.read(status.size, at: 0)
-      for (option, value) in options { content = configurationText(content, setting: option, to: value) }
-      try folder.replace(name, with: content, like: status)
+      try Descriptor.open(Bytes(path[...end]), .directory).replace(name) {
+        var content = $0
+        for (option, value) in options { content = configurationText(content, setting: option, to: value) }
+        return content
+      }
     } catch {
       throw .batch(.configuration(path, error))
     }

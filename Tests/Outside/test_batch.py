@@ -1,12 +1,14 @@
 """`--batch`: a command for each user of a list."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import random
 import re
 import signal
+import struct
 import subprocess
 import time
 
@@ -392,6 +394,10 @@ def test_every_worker_has_its_secrets_locked_in_memory(keyed):
     assert len(locked) > 6 and min(locked.values()) > 0
 
 
+def hashing_for(run):
+    return [pid for pid in workers(run) if hashing(pid)]
+
+
 def workers(run):
     return set(children(run.pid))
 
@@ -463,6 +469,84 @@ def test_one_slot_stays_free_for_logins(keyed, slots, most):
     run.communicate()
     assert run.returncode == DONE and max(map(len, seen)) in range(1, most + 1)
     assert {slot for taken in seen for slot in taken} <= set(range(most))
+
+
+@contextlib.contextmanager
+def holding(bed, slot):
+    """Somebody hashes there, and doesn't end."""
+    file = os.open(bed.store / "places", os.O_RDWR)
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, slot, 1, 0))
+        yield
+    finally:
+        os.close(file)
+
+
+def processor_time(pid):
+    """Seconds."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("slots, held", [(1, [0]), (2, [0]), (2, [1]), (2, [0, 1]), (4, [3, 1, 0])])
+def test_it_waits_while_no_other_slot_would_stay_free(keyed, slots, held):
+    """Longer than a login waits for stuck holders; it takes no processor time, and neither slot nor record from a login.
+    """
+    slow(keyed, max_parallel=slots)
+    keyed.enroll("alice", "0471")
+    with contextlib.ExitStack() as stack:
+        for slot in held:
+            stack.enter_context(holding(keyed, slot))
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
+        run.stdin.write("alice:8305\n")
+        run.stdin.flush()
+        wait_for(lambda: workers(run))
+        [worker] = workers(run)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            # For a moment it may have one, to find that no other is free.
+            assert not hashing_for(run) and run.poll() is None
+            time.sleep(0.1)
+        # A login finds the record free, and the slot that is left or an overflow slot.
+        assert keyed.authenticate("alice", "0471").result == "SUCCESS"
+        assert workers(run) == {worker} and processor_time(worker) < 0.3
+    output, _ = run.communicate("")
+    assert run.returncode == DONE and lists.results(output)[0] == {1: ("alice", "done")}
+    assert keyed.authenticate("alice", "8305").result == "SUCCESS"
+
+
+@pytest.mark.alone
+def test_a_login_waits_for_one_hash_more_at_most(keyed, capsys):
+    """20 people at once, without a batch and beside one."""
+    keyed.configure(max_parallel=2, opslimit=3, memlimit="64M")
+    others = lists.people(200)
+    with bench.accounts(others):
+        batch(keyed, "enroll", lists.lines(others[:20]))
+        logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:20])]
+        start = time.perf_counter()
+        assert keyed.authenticate(others[0][1], lists.code(0)).result == "SUCCESS"
+        hash_time = time.perf_counter() - start
+
+        def longest():
+            crowd = host.crowd(keyed, logins)
+            assert crowd.count("SUCCESS") == 20
+            return max(login.seconds for login in crowd.logins)
+
+        alone = max(longest() for _ in range(3))
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
+        path = keyed.folder / "list"
+        path.write_text(lists.lines(others[20:]))
+        run.stdin.write(path.read_text())
+        run.stdin.close()
+        run.stdin = None
+        wait_for(lambda: len(lists.enrolled(keyed)) > 22)
+        beside = min(longest() for _ in range(3))
+        assert run.poll() is None, "the batch ended too early to matter"
+        run.terminate()
+        run.communicate()
+    with capsys.disabled():
+        print(f"\n  the last of 20 logins: {alone:.3f} s, beside a batch {beside:.3f} s; a hash: {hash_time:.3f} s")
+    assert beside <= alone + hash_time
 
 
 def test_people_log_in_while_it_runs(keyed):

@@ -1,6 +1,8 @@
 """`calibrate`: a cost of hashing that suits the machine, printed or put into the configuration."""
 
 import re
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -55,11 +57,45 @@ def test_who_may_write(make_bed):
     assert bed.tool("calibrate", "--target", "10ms", user="alice", check=DONE).output.startswith("# opslimit ")
     bed.tool("calibrate", "--target", "10ms", "--write", user="alice", check=NOT_PERMITTED)
     assert USUAL.read_text() == before
+
+
+def test_a_file_that_is_missing_is_made(make_bed):
+    bed = make_bed(usual=True, max_parallel=64)
     away = USUAL.with_suffix(".away")
     USUAL.rename(away)
-    answer = bed.tool("calibrate", "--target", "10ms", "--write", check=UNUSABLE)
-    away.rename(USUAL)
-    assert str(USUAL) in answer.errors
+    try:
+        bed.tool("calibrate", "--target", "10ms", "--write", check=DONE)
+        assert re.fullmatch(r"opslimit=\d+\nmemlimit=\d+M\n", USUAL.read_text())
+        assert USUAL.stat().st_mode & 0o7777 == 0o644 and USUAL.stat().st_uid == 0
+    finally:
+        away.rename(USUAL)
+
+
+def test_two_runs_at_once_leave_a_whole_file(little):
+    before = little.configuration.read_text().splitlines()
+    command = [*little.tool_words(), "calibrate", "--target", "10ms", "--write", "--quiet"]
+    runs = [subprocess.Popen(command, cwd="/") for _ in range(8)]
+    assert [run.wait() for run in runs] == [DONE] * 8
+    after = little.configuration.read_text().splitlines()
+    assert [line.split("=")[0] for line in after] == [line.split("=")[0] for line in before]
+    assert not list(little.folder.glob("*.new"))
+
+
+def test_on_a_full_disk_the_file_stays_as_it_is(little):
+    folder = little.folder / "full"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=8k", "tmpfs", str(folder)], check=True)
+    try:
+        path = folder / "passcode.conf"
+        shutil.copy(little.configuration, path)
+        path.write_text(path.read_text() + "#" * (4096 - path.stat().st_size - 1) + "\n")
+        (folder / "more").write_text("x")
+        before = path.read_text()
+        answer = little.tool("calibrate", "--target", "10ms", "--write", "--conf", str(path), check=UNUSABLE)
+        assert f"{path}: No space left on device" in answer.errors
+        assert path.read_text() == before and sorted(folder.iterdir()) == [folder / "more", path]
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("target", ["", "250", "9ms", "11s", "1m"])

@@ -97,6 +97,7 @@ def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, argum
             with bench.accounts(others[::known] if known else []):
                 taken, text = bench.listing(bed, *arguments)
             assert text.count("\n") == bench.CROWD + 1 + (not arguments)
+            assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
             assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
             name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
             assert show_seconds(capsys, name, taken, 2) < 2

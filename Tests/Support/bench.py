@@ -203,6 +203,28 @@ def status_among(many, few, rounds=101):
     return [quartile(column) for column in zip(*taken, strict=True)]
 
 
+def attempt_among(many, few, rounds=301):
+    """A login of alice's in two stores."""
+    works = [login(bed, "alice", "0471", "SUCCESS") for bed in (many, few)]
+    for work in works:
+        work()
+        work.inner.clear()
+    interleaved(rounds, *works)
+    return [quartile(work.inner) for work in works]
+
+
+def peak_memory(bed, *arguments):
+    """Bytes that a run of the tool has at most. (A child's ru_maxrss has its parent's memory in it.)"""
+    peak = 0
+    with subprocess.Popen([*bed.tool_words(), *arguments], stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None:
+            status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
+            peak = max([peak, *(int(line.split()[1]) << 10 for line in status.splitlines() if "VmHWM" in line)])
+            time.sleep(0.005)
+    assert run.returncode == 0
+    return peak
+
+
 # MARK: A batch
 
 
