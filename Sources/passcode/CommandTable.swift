@@ -30,7 +30,8 @@ struct Command {
     [
       Command(
         name: "enroll", operand: .user,
-        options: [.length, .stdin, .generate, .force, .batch, .output, .show, .skipEnrolled],
+        options: [.length, .stdin, .generate, .force] + Option.terms
+          + [.batch, .output, .show, .skipEnrolled],
         summary: CommandHelp.enroll, run: runEnroll,
         runOwn: SelfService.enroll, batch: .enrolled),
       Command(
@@ -81,10 +82,12 @@ struct Command {
 
   /// An option of the tool.
   enum Option: CaseIterable {
-    case conf, quiet, help, version, json, stdin, length, generate, force, demo, batch, output, show,
-      skipEnrolled, target, write, state, since
+    case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
+      output, show, skipEnrolled, target, write, state, since
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
+    /// For passcodes that an administrator gives out.
+    static let terms: [Option] = [.expires, .mustChange]
 
     var entry: Arguments.Option {
       switch self {
@@ -97,6 +100,8 @@ struct Command {
       case .length: Arguments.Option("length", takesValue: true)
       case .generate: Arguments.Option("generate")
       case .force: Arguments.Option("force")
+      case .expires: Arguments.Option("expires", takesValue: true)
+      case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
       case .batch: Arguments.Option("batch", takesValue: true)
       case .output: Arguments.Option("output", takesValue: true)

@@ -29,7 +29,8 @@ enum Failure: Error {
   case otherPerson
   case notPermitted
   case onlyRoot
-  case onlyRootForces
+  /// An option that nobody else has.
+  case onlyRootUses(Command.Option)
   case selfServiceClosed
   case forbidden
   case cancelled
@@ -54,6 +55,7 @@ enum Failure: Error {
   case batch(BatchFailure)
   case confPath
   case lengthValue
+  case expiresValue
 
   init(_ fault: Fault) {
     self = .fault(fault)
@@ -71,14 +73,14 @@ enum Failure: Error {
     case .wrongPassword: .wrong
     case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
       .operands,
-      .confPath, .lengthValue:
+      .confPath, .lengthValue, .expiresValue:
       .usage
     case .notEnrolled, .noDeletedAccount: .notEnrolled
     case .disabled, .onlyStatus: .locked
     case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
       .passwordIsDigits:
       .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootForces, .selfServiceClosed, .forbidden:
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
       .notPermitted
     case .fault, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
       .noRandomPasscode,

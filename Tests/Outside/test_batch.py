@@ -80,6 +80,11 @@ def test_each_line_is_judged_alone_and_a_bad_one_is_never_quoted(keyed):
     assert batch(keyed, "enroll", "9182", "--generate", check=SOME_FAILED).errors.count("9182") == 0
 
 
+def test_the_terms_are_everybody_s(keyed):
+    batch(keyed, "enroll", LIST, "--expires", "7d", "--must-change")
+    assert all(keyed.status(name)["must_change"] and keyed.status(name)["expires_at"] for name in PEOPLE)
+
+
 def test_only_root_has_it(keyed):
     for command in ("enroll", "remove", "unlock", "disable", "enable"):
         answer = batch(keyed, command, LIST, user="alice", check=None)

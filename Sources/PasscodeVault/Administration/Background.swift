@@ -51,19 +51,24 @@ struct BackgroundTurn {
   private static let longestPause = 50
 
   private let vault: Vault
-  private var pause = 5
+  /// Milliseconds so far.
+  private var waited = 0
 
   init(_ vault: Vault) {
     self.vault = vault
     guard vault.background != nil, vault.policy.hashingSlots == 1 else { return }
-    pause = BackgroundTurn.longestPause
-    wait()
+    sleep(BackgroundTurn.longestPause)
   }
 
-  /// Sleeps a little, longer each time.
+  /// Sleeps a little; longer and longer where it isn't another line of the batch that hashes.
   mutating func wait() {
+    let pause = min(max(3, waited / 40), BackgroundTurn.longestPause)
+    sleep(pause)
+    waited += pause
+  }
+
+  private func sleep(_ milliseconds: Int) {
     vault.background?()
-    vault.clock.sleep(pause)
-    pause = min(pause * 2, BackgroundTurn.longestPause)
+    vault.clock.sleep(milliseconds)
   }
 }

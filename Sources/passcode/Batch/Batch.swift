@@ -173,7 +173,7 @@ final class Batch {
     let done = { [self] in session.note(act, account) }
     do throws(EnrolmentError) {
       guard act != .enrolled else {
-        try vault.enroll(account, passcode, &unsealed, by: .direct, then: done)
+        try vault.enroll(account, passcode, &unsealed, by: .direct, on: session.terms, then: done)
         return (.done, "")
       }
       do throws(Fault) { return (try change(account, done), "") } catch { throw .fault(error) }

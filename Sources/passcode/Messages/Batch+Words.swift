@@ -103,7 +103,7 @@ extension BatchFailure {
     case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
     case .noProcess(let error): "no process can be started: \(error.text)"
     case .targetValue: "--target needs 10ms to 10s, such as 250ms"
-    case .stateValue: "--state needs ok, locked, exhausted, disabled or corrupt"
+    case .stateValue: "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt"
     case .sinceValue: "--since needs a time up to 365d, such as 12h"
     case .noMemoryToMeasure: "there is not enough memory to measure anything"
     }

@@ -37,7 +37,7 @@ extension Failure {
     case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
     case .notPermitted: "another user's passcode: only that user and root can try it"
     case .onlyRoot: "only root can do that: run it with sudo"
-    case .onlyRootForces: "only root can use --force"
+    case .onlyRootUses(let option): "only root can use --\(option.entry.text)"
     case .selfServiceClosed:
       "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
     case .forbidden: "not permitted"
@@ -64,6 +64,7 @@ extension Failure {
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
+    case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to ten years"
     }
   }
 }
@@ -94,7 +95,8 @@ extension Verdict {
   var text: Text {
     switch self {
     case .granted: ""
-    case .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators): notice ?? ""
+    case .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.notAdministrators):
+      notice ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text
     case .unavailable(let fault): fault.text
