@@ -57,9 +57,9 @@ final class Store {
   }
 
   /// The file of a uid, opened and not yet locked; nil if there is none.
-  func open(_ uid: UInt32) throws(Fault) -> Descriptor? {
+  func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
     do throws(Errno) {
-      return try directory.open(name(uid), .readWrite)
+      return try directory.open(name(uid), access)
     } catch {
       if error == .noEntry { return nil }
       throw fault(uid, reason(error), error: error.code)
@@ -139,13 +139,13 @@ final class Store {
 
   /// The uids that have a record file, in ascending order.
   func uids() throws(Fault) -> [UInt32] {
-    let names: [Bytes]
-    do throws(Errno) { names = try directory.names() } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
     var uids: [UInt32] = []
-    for name in names {
-      if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+    do throws(Errno) {
+      try directory.forEachName { name in
+        if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+      }
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
     }
     return ascending(uids)
   }
