@@ -33,6 +33,7 @@ COMMANDS = {
     "list": set(),
     "verify [USER]": {"--stdin"},
     "key init|status": set(),
+    "check": set(),
     "check-weak": set(),
     "try": {"--demo"},
 }
