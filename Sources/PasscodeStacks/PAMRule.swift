@@ -48,7 +48,8 @@ public enum PAMRule: Equatable, Sendable {
   case passwordServiceOpen
 }
 
-public struct PAMRuleFinding: Equatable, Sendable {
+/// Never changed once it is made: shared, not copied.
+public final class PAMRuleFinding: Sendable {
   public let path: Bytes
   /// 0: the whole file.
   public let line: Int
@@ -58,6 +59,12 @@ public struct PAMRuleFinding: Equatable, Sendable {
     self.path = path
     self.line = line
     self.rule = rule
+  }
+}
+
+extension PAMRuleFinding: Equatable {
+  public static func == (one: PAMRuleFinding, other: PAMRuleFinding) -> Bool {
+    one.line == other.line && one.path == other.path && one.rule == other.rule
   }
 }
 
@@ -197,7 +204,7 @@ final class PAMRuleContext {
 
   private func needsPassword() -> PAMRule? {
     guard let door, door.firstLogin == .allow, passcodeAloneOpens else { return nil }
-    var place = placeBehind("pam_kwallet5 pam_kwallet pam_mount")
+    var place = placeBehind("pam_kwallet5 pam_kwallet pam_mount pam_fscrypt pam_ecryptfs")
     if let found = place, !stack.comes(to: found, passcodeAt: index) { place = nil }
     if place == nil, surroundings.hasManagedHomes {
       place = stack.entries.indices.first { stack.entries[$0].isOne(of: "pam_systemd_home") }

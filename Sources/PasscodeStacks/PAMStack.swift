@@ -28,7 +28,8 @@ struct PAMStack: Sendable {
       isOne(
         of: """
           pam_env pam_cap pam_group pam_faildelay pam_nologin pam_mail pam_motd pam_limits pam_warn pam_echo pam_issue \
-          pam_gnome_keyring pam_kwallet5 pam_kwallet pam_faillock pam_securetty pam_shells pam_mount
+          pam_gnome_keyring pam_kwallet5 pam_kwallet pam_faillock pam_securetty pam_shells pam_mount pam_fscrypt \
+          pam_ecryptfs
           """)
     }
 

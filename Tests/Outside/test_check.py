@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -829,6 +830,13 @@ def a_wallet_that_is_not_installed(system):
     service("sddm", "@include common-auth\n-auth optional pam_kwallet5.so\n-auth optional pam_gnome_keyring.so\n")
 
 
+@broken("services", "warning", COMMON, PROFILE_LINE, "pam_fscrypt needs the password")
+def encrypted_homes(system):
+    (system.modules / "pam_fscrypt.so").write_bytes(b"")
+    COMMON.write_text(PROFILE.replace("pam_cap", "pam_fscrypt"))
+    (SAVED / "auth").write_text(SEEN.replace("pam_cap", "pam_fscrypt"))
+
+
 @healthy
 def first_login_by_password(system):
     (system.modules / "pam_kwallet5.so").write_bytes(b"")
@@ -1038,3 +1046,20 @@ def test_hostile_names_are_shown_printable(system):
     answer = system.tool("check")
     assert answer.status == WRONG and answer.output.count("\n") == 13 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
+
+
+def test_root_asks_the_helper_as_nobody(system):
+    """MUST 2 of the helper's callers: a process does it that has nothing of root's left."""
+    trace = RUN.parent / "trace"
+    names = "setgroups,setsid,setresgid,setresuid,dup2,execve"
+    system.tool("check", check=DONE, before=["strace", "-f", "-o", trace, "-e", f"trace={names}"])
+    calls = [re.sub(r"^\d+ +", "", line) for line in trace.read_text().splitlines()]
+    trace.unlink()
+    [start] = [index for index, call in enumerate(calls) if f'execve("{HELPER}"' in call]
+    nobody = pwd.getpwnam("nobody")
+    wanted = [
+        *[rf"dup2\(\d+, {stream}\)" for stream in range(3)], r"setgroups\(0, NULL\)", r"setsid\(\)",
+        ", ".join([rf"setresgid\({nobody.pw_gid}"] + [str(nobody.pw_gid)] * 2), rf"setresuid\({nobody.pw_uid}",
+    ]  # fmt: skip
+    for pattern in wanted:
+        assert any(re.match(pattern, call) for call in calls[:start]), pattern

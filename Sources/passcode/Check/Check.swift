@@ -16,10 +16,10 @@ struct Check {
     case root
   }
 
-  let name: Text
+  let name: String
   let need: Need
   /// Tells what it finds. It changes nothing.
-  let run: (CheckRun) -> Void
+  let run: @Sendable (CheckRun) -> Void
 
   /// In the order in which they are told: what others depend on comes first.
   static func table() -> [Check] {
@@ -73,7 +73,7 @@ final class CheckRun {
   private(set) var errors = 0
   private(set) var isWritten = true
   /// The present check, and whether it has found anything.
-  private var check: Text = ""
+  private var check = ""
   private(set) var hasFound = false
   /// What is told of a check that found nothing.
   var detail: Text = ""
@@ -125,7 +125,9 @@ final class CheckRun {
 
   @inline(never)
   private func write(_ level: CheckLevel, _ words: CheckWords) {
-    let line = session.wantsJSON ? words.json(check, level) : words.line(check, level)
+    let line =
+      session.wantsJSON
+      ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
     if !session.wantsJSON, session.isQuiet, level == .skipped { return }
     isWritten = isWritten && Stream.output.write(line)
   }
