@@ -36,24 +36,21 @@ public struct PAMControl: Equatable, Sendable {
     }
   }
 
-  init(_ success: Action, _ failure: Action) {
-    self.init(success, failure, other: failure, ignored: .ignore)
-  }
-
-  private init(
-    _ success: Action, _ failure: Action, other: Action, ignored: Action, diesOnFailure: Bool = false,
-    isUnderstood: Bool = true
+  /// - Parameter other: nil: as the failure.
+  init(
+    _ success: Action, _ failure: Action, other: Action? = nil, ignored: Action = .ignore,
+    diesOnFailure: Bool = false, isUnderstood: Bool = true
   ) {
     self.success = success
     self.failure = failure
-    self.other = other
+    self.other = other ?? failure
     self.ignored = ignored
     self.diesOnFailure = diesOnFailure
     self.isUnderstood = isUnderstood
   }
 
   private static var notUnderstood: PAMControl {
-    PAMControl(.bad, .bad, other: .bad, ignored: .bad, isUnderstood: false)
+    PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)
   }
 
   private init?(values text: Bytes) {

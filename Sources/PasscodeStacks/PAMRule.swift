@@ -88,7 +88,7 @@ final class PAMRuleContext {
   let stack: PAMStack
   let index: Int
   let arguments: [Bytes]
-  let isSecondByPolicy: Bool
+  private let isSecondByPolicy: Bool
   /// What holds for the line; nil: not known.
   let door: Options.Door?
   let surroundings: PAMSurroundings
@@ -119,21 +119,27 @@ final class PAMRuleContext {
   // MARK: Whom it lets in
 
   /// What holds, whether other modules let in or weren't there.
+  @inline(never)
   private func isSure(_ fact: (PAMStack.Others) -> Bool) -> Bool { fact(.absent) && fact(.succeed) }
 
+  @inline(never)
   private func opens(_ password: Bool, _ index: Int?, _ others: PAMStack.Others) -> Bool {
     stack.opens(password: password, passcodeAt: index, others: others)
   }
 
-  private var passwordOpens: Bool {
+  @inline(never)
+  private func passwordOpens() -> Bool {
     !isSure {
       !opens(true, nil, $0)
         && !stack.opens(password: true, passcodeAt: nil, refusal: .unasked, others: $0)
     }
   }
-  private var passcodeAloneOpens: Bool { isSure { opens(false, index, $0) } }
-  private var isSecond: Bool { stack.needsBoth(passcodeAt: index) }
 
+  /// Not only together with the password.
+  private lazy var passcodeAloneOpens = isSure { opens(false, index, $0) }
+  private lazy var isSecond = stack.needsBoth(passcodeAt: index)
+
+  @inline(never)
   private func opensWithoutSecret(_ refusal: PAMStack.Refusal) -> Bool {
     PAMStack.Others.allCases.allSatisfy {
       stack.opens(password: false, passcodeAt: nil, refusal: refusal, others: $0)
@@ -142,12 +148,18 @@ final class PAMRuleContext {
 
   private func outcome() -> PAMRule? {
     if opensWithoutSecret(.wrong) || opensWithoutSecret(.unasked) { return .letsAnyoneIn }
-    if isSure({ !opens(true, index, $0) && !opens(false, index, $0) }) { return .neverLetsIn }
-    let isIdle = isSure { others in
+    return neverOpens() ? .neverLetsIn : isIdle() ? .decidesNothing : nil
+  }
+
+  @inline(never)
+  private func neverOpens() -> Bool { isSure { !opens(true, index, $0) && !opens(false, index, $0) } }
+
+  @inline(never)
+  private func isIdle() -> Bool {
+    isSure { others in
       opens(true, index, others) == opens(true, nil, others)
         && opens(false, index, others) == opens(false, nil, others)
     }
-    return isIdle ? .decidesNothing : nil
   }
 
   private func nullok() -> PAMRule? {
@@ -166,13 +178,14 @@ final class PAMRuleContext {
   }
 
   private func order() -> PAMRule? {
-    guard !choosesLine, outcome() == nil else { return nil }
+    guard !choosesLine, !isIdle(), !neverOpens() else { return nil }
     let earlier = stack.entries[..<index]
     if earlier.contains(where: { if case .passcode = $0.role { true } else { false } }) { return .askedTwice }
     guard let door, !door.tryFirstPass, !door.useFirstPass, passcodeAloneOpens else { return nil }
     return earlier.contains { $0.role == .password } ? .passwordFirst : nil
   }
 
+  @inline(never)
   private func isPasswordBehind(_ place: Int) -> Bool {
     stack.entries[(place + 1)...].contains { $0.role == .password }
   }
@@ -186,7 +199,7 @@ final class PAMRuleContext {
   }
 
   private func finger() -> PAMRule? {
-    guard let door, door.either, !isSecond, let place = placeBehind("pam_fprintd") else { return nil }
+    guard door?.either == true, !isSecond, let place = placeBehind("pam_fprintd") else { return nil }
     return isPasswordBehind(place) ? .fingerAfterEither : nil
   }
 
@@ -203,7 +216,7 @@ final class PAMRuleContext {
   }
 
   private func needsPassword() -> PAMRule? {
-    guard let door, door.firstLogin == .allow, passcodeAloneOpens else { return nil }
+    guard door?.firstLogin == .allow, passcodeAloneOpens else { return nil }
     var place = placeBehind("pam_kwallet5 pam_kwallet pam_mount pam_fscrypt pam_ecryptfs")
     if let found = place, !stack.comes(to: found, passcodeAt: index) { place = nil }
     if place == nil, surroundings.hasManagedHomes {
@@ -226,15 +239,15 @@ final class PAMRuleContext {
 
   private func remote() -> PAMRule? {
     let services = "sshd cockpit vsftpd proftpd dovecot imap pop3 smtp cups xrdp-sesman ppp samba"
-    guard let door, door.remote == .deny, isAmong(services, service[...]) else { return nil }
-    if !passwordOpens { return .remoteDenied }
+    guard door?.remote == .deny, isAmong(services, service[...]) else { return nil }
+    if !passwordOpens() { return .remoteDenied }
     return fileName(entry.path).elementsEqual(service) ? .remoteUseless : nil
   }
 
   private func firstLogin() -> PAMRule? {
-    guard let door, door.firstLogin == .deny else { return nil }
+    guard door?.firstLogin == .deny else { return nil }
     if !surroundings.hasSessionLine { return .noSessionLine }
     let isLogin = isAmong("login gdm-password lightdm sddm lxdm greetd xdm", service[...])
-    return isLogin && !passwordOpens ? .firstLoginRefused : nil
+    return isLogin && !passwordOpens() ? .firstLoginRefused : nil
   }
 }
