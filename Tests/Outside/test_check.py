@@ -926,7 +926,9 @@ def test_every_fault_of_the_configuration_is_named(system):
         ("configuration", str(CONFIGURATION), line) for line in (5, 6, 7)
     ]
     text = system.tool("check", check=WRONG).output
-    assert "\n- store: not checked: correct the configuration first\n" in text
+    for name in ("key", "store", "cost"):
+        assert f"\n- {name}: not checked: correct the configuration first\n" in text
+    assert text.endswith("\n- helper: not asked: correct the errors first\n")
 
 
 def test_a_configuration_that_is_not_there_is_an_error(system):

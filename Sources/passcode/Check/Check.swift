@@ -98,11 +98,7 @@ final class CheckRun {
     self.check = check.name
     hasFound = false
     detail = ""
-    if let reason = reasonToSkip(check.need) {
-      write(.skipped, CheckWords(reason.text))
-      return
-    }
-    check.run(self)
+    if let reason = reasonToSkip(check.need) { skip(reason) } else { check.run(self) }
     if !hasFound, !session.isQuiet || session.wantsJSON { write(.ok, CheckWords(detail)) }
   }
 
@@ -113,6 +109,12 @@ final class CheckRun {
     case .system: isOfSystem ? nil : .otherConfiguration
     case .root: !isOfSystem ? .otherConfiguration : access == .root ? nil : .needsRoot
     }
+  }
+
+  /// Tells that the present check, or the rest of it, is left out.
+  func skip(_ reason: CheckSkip) {
+    hasFound = true
+    write(.skipped, CheckWords(reason.text))
   }
 
   @inline(never)

@@ -48,4 +48,6 @@ enum CheckFinding {
 /// Why a check was left out.
 enum CheckSkip {
   case needsRoot, otherConfiguration, badConfiguration
+  /// Of the helper: whatever is wrong would keep it from answering, too.
+  case afterErrors
 }

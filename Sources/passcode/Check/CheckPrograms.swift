@@ -63,8 +63,7 @@ func checkHelper(_ run: CheckRun) {
   else { return run.tell(.helperMode(path)) }
   if let system = try? FileSystem.of(path), system.isNosuid { return run.tell(.nosuid(path)) }
   if let file = try? Descriptor.open(path, .read) { checkVersion(path, file, status, run) }
-  // Whatever else is wrong would keep it from answering, too.
-  guard !run.hasFound, run.errors == 0 else { return }
+  if run.errors > 0 { return run.hasFound ? () : run.skip(.afterErrors) }
   askHelper(run)
 }
 

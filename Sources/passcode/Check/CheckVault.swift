@@ -32,7 +32,7 @@ func checkStore(_ run: CheckRun) {
 private let slowest: UInt64 = 2_000
 
 func checkCost(_ run: CheckRun) {
-  guard run.faults.isEmpty else { return }
+  guard run.faults.isEmpty else { return run.skip(.badConfiguration) }
   let policy = run.configuration.options.policy
   let all = UInt64(policy.hashingSlots) &* policy.cost.memory
   if Machine.memory > 0, all > Machine.memory / 2 {

@@ -54,6 +54,7 @@ extension CheckSkip {
     case .needsRoot: "not checked: only root can; run it with sudo"
     case .otherConfiguration: "not checked with --conf: it is about the system"
     case .badConfiguration: "not checked: correct the configuration first"
+    case .afterErrors: "not asked: correct the errors first"
     }
   }
 }
