@@ -177,7 +177,9 @@ struct Authentication {
   private func isWorthLogging(_ verdict: Verdict) -> Bool {
     switch verdict {
     case .notEnrolled: false
-    case .granted, .wrong, .locked, .exhausted, .disabled, .notPermitted, .unavailable: true
+    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted,
+      .unavailable:
+      true
     }
   }
 
@@ -193,7 +195,7 @@ struct Authentication {
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
     case .granted(let earlier): add(earlier, to: &line)
-    case .disabled, .notEnrolled, .notPermitted: break
+    case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted: break
     }
     pam.log(isExpected(verdict) ? .notice : .error, line.text)
   }

@@ -63,7 +63,10 @@ func checkHelper(_ run: CheckRun) {
   else { return run.tell(.helperMode(path)) }
   if let system = try? FileSystem.of(path), system.isNosuid { return run.tell(.nosuid(path)) }
   if let file = try? Descriptor.open(path, .read) { checkVersion(path, file, status, run) }
-  if run.errors > 0 { return run.hasFound ? () : run.skip(.afterErrors) }
+  guard run.errors == 0 else {
+    if !run.hasFound { run.skip(.afterErrors) }
+    return
+  }
   askHelper(run)
 }
 
