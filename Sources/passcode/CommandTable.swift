@@ -68,6 +68,7 @@ struct Command {
       Command(
         name: "key", operand: .keyAction, options: [], summary: CommandHelp.key,
         run: runKey),
+      Command(name: "check", operand: .none, options: [], summary: CommandHelp.check, run: runCheck),
       Command(
         name: "check-weak", operand: .none, options: [],
         summary: CommandHelp.checkWeak, run: runCheckWeak),

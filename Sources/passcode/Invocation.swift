@@ -55,8 +55,8 @@ enum Invocation {
   }
 }
 
-/// The package's version; debian/changelog has the same (a test compares them).
-var version: Text { "0.2.0" }
+/// The package's version.
+var version: Text { Text(ProgramVersion().text) }
 
 extension Command {
   static func named(_ word: Bytes) throws(Failure) -> Command {

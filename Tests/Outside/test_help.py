@@ -37,6 +37,7 @@ COMMANDS = {
     "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
     "key init|status": set(),
+    "check": set(),
     "check-weak": set(),
     "calibrate": {"--target", "--write"},
     "try": {"--demo"},

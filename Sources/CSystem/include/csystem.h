@@ -2,6 +2,7 @@
    As little as each needs; no policy here. */
 #pragma once
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -117,6 +119,9 @@ int cs_input_is_ready(int milliseconds);
    environment; nothing at run time names others. */
 const char *cs_helper_path(void);
 const char *cs_module_directory(void);
+
+/* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */
+const uint8_t *cs_version_note(size_t *size, size_t *start);
 
 /* arguments.c: the program's arguments. */
 int cs_argument_count(void);

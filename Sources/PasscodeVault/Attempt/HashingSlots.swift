@@ -26,7 +26,7 @@ enum HashingSlots {
   static let overflowAfter: UInt64 = 2_000
   private static let firstOverflow = Options.Policy.mostParallel
 
-  private static var name: Bytes { Bytes(text: "places") }
+  static var name: Bytes { Bytes(text: "places") }
 
   private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
 
@@ -147,7 +147,7 @@ extension Options.Policy {
   }
 
   /// How many may hash at once; as many again when those who wait have waited for 2 s.
-  var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
+  public var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
 
   /// As configured; or one for each processor, at least 2, and no more than a quarter of the memory holds.
   ///

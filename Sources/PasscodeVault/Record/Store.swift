@@ -120,6 +120,23 @@ final class Store {
     try directory.open(name, .readWrite)
   }
 
+  /// For reading only, and without a lock: what is only looked at.
+  func look(at uid: UInt32) throws(Fault) -> Descriptor? {
+    do throws(Errno) {
+      return try directory.open(name(uid), .read)
+    } catch {
+      if error == .noEntry { return nil }
+      throw fault(uid, reason(error), error: error.code)
+    }
+  }
+
+  /// Everything that lies there.
+  func names() throws(Fault) -> [Bytes] {
+    do throws(Errno) { return try directory.names() } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+  }
+
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.

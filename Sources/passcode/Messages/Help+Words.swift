@@ -15,6 +15,7 @@ enum CommandHelp {
   static var list: Text { "the state of every enrolled user" }
   static var verify: Text { "one attempt, counted like any other" }
   static var key: Text { "make the machine key, or check it" }
+  static var check: Text { "say what is wrong with the installation, and what to do" }
   static var checkWeak: Text { "read codes, one per line, and say which are weak and why" }
   static var calibrate: Text { "measure which cost of hashing suits this machine" }
   static var tryOut: Text { "try everything in a temporary store; nothing on the system changes" }
@@ -73,7 +74,7 @@ extension Command.Option {
     case .quiet: "print nothing on success"
     case .help: "this text"
     case .version: "the version"
-    case .json: "status, list, check-weak, --batch: one JSON object per line, for programs"
+    case .json: "status, list, check, check-weak, --batch: one JSON object per line, for programs"
     case .stdin: "read passcodes from standard input, one per line, without asking twice"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"

@@ -13,6 +13,7 @@ complete -c passcode -n __fish_use_subcommand -a status -d 'say whether a passco
 complete -c passcode -n __fish_use_subcommand -a list -d 'the state of every enrolled user'
 complete -c passcode -n __fish_use_subcommand -a verify -d 'one attempt, counted like any other'
 complete -c passcode -n __fish_use_subcommand -a key -d 'make the machine key, or check it'
+complete -c passcode -n __fish_use_subcommand -a check -d 'say what is wrong with the installation'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which candidates are weak, and why'
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'measure which cost of hashing suits this machine'
 complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store'
