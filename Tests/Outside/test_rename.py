@@ -11,13 +11,20 @@ from scenario import RIGHT, WRONG, fail
 from tool import DONE, NOT_ENROLLED, NOT_PERMITTED, UNUSABLE, USAGE, one_line
 
 
+def usermod(*arguments):
+    """In a namespace of its own: it refuses while a process of the account runs, and elsewhere on the machine other
+    tests have the same uids."""
+    namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
+    subprocess.run([*namespace, "usermod", *arguments], check=True)
+
+
 @contextlib.contextmanager
 def renamed():
-    subprocess.run(["usermod", "-l", "alina", "alice"], check=True)
+    usermod("-l", "alina", "alice")
     try:
         yield
     finally:
-        subprocess.run(["usermod", "-l", "alice", "alina"], check=True)
+        usermod("-l", "alice", "alina")
 
 
 def test_it_works_under_the_new_name_with_all_that_was_known(alice):

@@ -91,7 +91,7 @@ def test_size(deb, content):
     print(
         f"installed: {size} KiB, of these {sum((content / name).stat().st_size for name in PROGRAMS)} bytes of programs"
     )
-    assert size <= 512
+    assert size <= 640
 
 
 def test_depends_on_nothing_unusual(deb):
