@@ -13,7 +13,7 @@ pid_t cs_fork_worker(int *result) {
   return child;
 }
 
-/* What is ignored (nohup, a shell's &) stays so: Linux would keep it pending once it is blocked. */
+/* A signal that is ignored (nohup, a shell's &) stays ignored: Linux would keep it pending once it is blocked. */
 static void stops(sigset_t *set) {
   static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   sigemptyset(set);

@@ -1,8 +1,8 @@
 internal import CSodium
 internal import CSystem
 
-/// How long a hash of no passcode takes: microseconds; nil: there isn't so much memory. The corresponding C functions
-/// are `crypto_pwhash` and `clock_gettime`.
+/// How long a hash takes, in microseconds; nil: there isn't enough memory for it. It hashes a constant, not a passcode.
+/// The corresponding C functions are `crypto_pwhash` and `clock_gettime`.
 ///
 /// - Parameters:
 ///   - operations: passes, at least 1.
@@ -19,14 +19,14 @@ public func hashingTime(operations: UInt64, memory: UInt64, _ sodium: Sodium) ->
 }
 
 extension Descriptor {
-  /// In this directory, gives a file another content, at once: others see the old one or the new one. Two who do that
-  /// wait for each other. Owner, group and mode stay; a new file has 0644. The corresponding C functions are `flock`
-  /// and `renameat`.
+  /// Replaces the content of a file in this directory at once: other processes see the old content or the new one. Two
+  /// processes that do this wait for each other. Owner, group and mode stay; a new file gets 0644. The corresponding C
+  /// functions are `flock` and `renameat`.
   public func replace(_ name: [UInt8], _ change: ([UInt8]) -> [UInt8]) throws(Errno) {
     try retrying { flock(raw, LOCK_EX) }
     defer { flock(raw, LOCK_UN) }
     let new = name + literal(".new")
-    // One that is there is left over from a run that was killed.
+    // It may be left over from a run that was killed.
     remove(new)
     do throws(Errno) {
       try write(new, change, before: name)

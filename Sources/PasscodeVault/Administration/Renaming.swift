@@ -2,14 +2,15 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Vault {
-  /// Gives an account's record its new name, after `usermod -l`: until then it counts as not enrolled. The passcode, its
-  /// failures and the disabled state stay. For root, who says by both names that it is the same person.
+  /// Gives an account's record the account's new name, after `usermod -l`. Until then the account counts as not enrolled.
+  /// The passcode, its failures and the disabled state stay. For root, who confirms with both names that it is the same
+  /// person.
   ///
-  /// The credential is sealed for its name, so this needs the key.                                test_rename.py
+  /// The credential is sealed for the old name, so this needs the key.                            test_rename.py
   ///
-  /// - Parameter account: as it is named today.
-  /// - Returns: false if the record isn't of the old name, or there is none; it is of the new one where this was
-  ///   interrupted, and is finished then.
+  /// - Parameter account: under its new name.
+  /// - Returns: false if there is no record, or its name is neither the old nor the new one. It has the new one if this
+  ///   was interrupted before; then this finishes it.
   public func rename(
     _ account: Account, from old: Bytes, _ unsealed: inout Unsealed, then done: () -> Void
   ) throws(Fault) -> Bool {

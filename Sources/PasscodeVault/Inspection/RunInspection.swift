@@ -4,12 +4,12 @@ internal import PasscodeSystem
 /// What is wrong with the runtime directory.
 public enum RunFinding: Sendable {
   case missing(Bytes)
-  /// It, or the file `waiting` in it, isn't a directory or a file of `_passcode`'s alone.
+  /// The directory, or the file `waiting` in it, isn't `_passcode`'s alone, or is of another kind.
   case notItsOwn(Bytes)
 }
 
 extension Vault {
-  /// Looks at the runtime directory, which this doesn't make. For root.
+  /// Looks at the runtime directory, and doesn't create it. For root.
   public static func inspectRunFolder(_ tell: (RunFinding) -> Void) {
     let path = RunFolder.path
     guard let service = serviceAccount() else { return }

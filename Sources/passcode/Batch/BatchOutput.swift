@@ -1,9 +1,9 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// Where the passcodes go that `--generate` makes up: `user:passcode`, one a line, each before its record is written.
+/// Where the passcodes of `--generate` go: a line `user:passcode` for each, written before the record is.
 struct BatchOutput {
-  /// nil: none are made up.
+  /// nil: no passcodes are generated.
   private let lines: GuardedOutput?
   /// Empty: standard output.
   private let path: Bytes

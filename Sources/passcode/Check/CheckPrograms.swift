@@ -15,7 +15,7 @@ func checkModule(_ run: CheckRun) {
     return run.tell(.untrustedModule(path))
   }
   checkVersion(path, file, status, run)
-  // In a process of its own: whatever it does there is over afterwards.
+  // In a process of its own, because loading a library can change the process.
   guard !run.hasFound, inNewProcess(shielded: .whileItRuns, { canLoad(path) ? 0 : 1 }) != 0 else { return }
   run.tell(.unloadableModule(path))
 }
@@ -26,7 +26,7 @@ private func checkVersion(_ path: Bytes, _ file: borrowing Descriptor, _ status:
   if !ProgramVersion().isIn(content) { run.tell(.otherVersion(path)) }
 }
 
-/// Whether a path names the installed module: by another name, perhaps.
+/// Whether a path leads to the installed module, perhaps under another name; nil: there is no such file.
 func isInstalledModule(_ path: Bytes) -> Bool? {
   guard let named = try? Descriptor.open(path, .readLinked).status() else { return nil }
   guard let installed = try? Descriptor.open(modulePath, .readLinked).status() else { return true }
@@ -70,8 +70,8 @@ func checkHelper(_ run: CheckRun) {
   askHelper(run)
 }
 
-/// By its own status, which is no attempt. Real root never starts the helper: a process does it that is `nobody`'s for
-/// good, and that tells by its exit status why there was no answer.
+/// Asks for the caller's own status, which is no attempt. Real root never starts the helper: if root runs this, a process
+/// that has become `nobody` for good starts it, and its exit status says why there was no answer.
 private func askHelper(_ run: CheckRun) {
   guard run.access == .root else {
     if let fault = answer(to: run.session.process.real) { run.tell(.fault(fault)) }
@@ -99,7 +99,7 @@ extension CheckFinding {
   }
 }
 
-/// nil: it answers.
+/// Why the helper gives this user no answer; nil: it does.
 private func answer(to uid: UInt32) -> Fault? {
   do throws(Fault) {
     let reply = try Helper.status(of: uid)
