@@ -300,7 +300,7 @@ def orphaned_record(system):
     return lambda: accounts.write_text(before)
 
 
-@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia", runs=True)
+@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia")
 def reused_record(system):
     accounts = pathlib.Path("/etc/passwd")
     before = accounts.read_text()
@@ -664,6 +664,15 @@ def test_a_broken_installation_is_named_with_its_remedy(system, undone, name):
     if runs:
         machines.sh("sh", "-euc", f"PATH={BUILD}:$PATH; {found.command}", stdout=subprocess.DEVNULL)
         assert check(system) == []
+
+
+def test_a_renamed_account_keeps_its_passcode(system, undone):
+    """Which command is right depends on who the account is, so none is offered to be run as it is."""
+    undone(reused_record)
+    [found] = check(system)
+    assert "passcode rename alice alicia" in found.message and found.command is None
+    system.tool("rename", "alice", "alicia", check=DONE)
+    assert check(system) == [] and system.status("alicia")["enrolled"]
 
 
 def test_enough_is_broken():

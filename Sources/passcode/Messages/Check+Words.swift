@@ -183,8 +183,9 @@ extension StoreFinding {
         .warning, "%1: of an account that doesn't exist; run: passcode remove %d", path, number: UInt64(uid))
     case .reused(let path, let was, let now):
       told(
-        .warning, "%1: enrolled for %2, but the uid now belongs to %3; run: passcode remove %2", path,
-        name: was, other: now)
+        .warning,
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, passcode rename %2 %3, else passcode enroll %3",
+        path, name: was, other: now)
     }
   }
 }
