@@ -120,7 +120,7 @@ final class Store {
     try directory.open(name, .readWrite)
   }
 
-  /// For reading only, and without a lock: what is only looked at.
+  /// The file of a uid, opened for reading only, without a lock; nil if there is none. For `passcode check`.
   func look(at uid: UInt32) throws(Fault) -> Descriptor? {
     do throws(Errno) {
       return try directory.open(name(uid), .read)
@@ -130,7 +130,7 @@ final class Store {
     }
   }
 
-  /// Everything that lies there.
+  /// The names of all files in the store.
   func names() throws(Fault) -> [Bytes] {
     do throws(Errno) { return try directory.names() } catch {
       throw Fault(.failed, path: path, error: error.code)

@@ -32,7 +32,7 @@ extension Message {
     case .sharedFolder(let path):
       "warning: \(printable(path)): the group root can write there; run: chmod -R go=,g-s \(printable(path))"
     case .measured(let cost, let milliseconds):
-      // A comment of the configuration file, too.
+      // A comment, so that it can be copied into the configuration file with the two lines.
       "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
     case .easyPasscode(let weakness): "Easy to guess: \(weakness.text)."
     }
