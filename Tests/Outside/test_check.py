@@ -875,7 +875,7 @@ def no_runtime_directory_without_systemd(system):
 def a_profile_that_the_administrator_disabled(system):
     restore = apparmor("/usr/bin/man (enforce)\n")
     folder = pathlib.Path("/etc/apparmor.d/disable")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "usr.libexec.passcode-helper").touch()
 
     def both():
