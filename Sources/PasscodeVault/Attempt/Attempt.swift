@@ -123,12 +123,21 @@ public struct DirectLogin: Login, ~Copyable {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
+    if try hasExpiredMeanwhile(&record) { return .expired }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
     }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
+  }
+
+  /// A process that waited for its slot, or was stopped, may reach this long after the ledger was read. The charge stays.
+  private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
+    guard record.current.terms.expiry > 0 else { return false }
+    let review = try vault.review(record.current)
+    if let correction = review.correction { try write(&record) { $0 = correction } }
+    return review.isExpired
   }
 
   /// What stands between a locked record and an attempt.
