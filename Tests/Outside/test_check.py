@@ -787,6 +787,7 @@ def polkit_with_its_drop_in(system):
 @healthy
 def tmpfiles_of_the_administrator(system):
     path = pathlib.Path("/etc/tmpfiles.d/passcode.conf")
+    path.parent.mkdir(exist_ok=True)  # a small system has none
     path.write_text(f"d {RUN} 0700 {ACCOUNT} root -\n")
     pathlib.Path("/run/systemd/system").mkdir(parents=True)
 
