@@ -15,7 +15,7 @@ import machine as machines
 from bed import BUILD, MODULE, uid
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
 from scenario import EXAMPLES, RIGHT
-from tool import DONE, USAGE
+from tool import DONE, UNUSABLE, USAGE
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
 SAVED = pathlib.Path("/var/lib/pam")
@@ -277,7 +277,7 @@ def record_of_another_key(system):
     KEY.write_bytes(os.urandom(32))
 
 
-@broken("store", "error", None, None, "must be owned by _passcode", runs=True)
+@broken("store", "error", None, None, "don't trust it, remove it and enrol again", runs=True)
 def record_of_a_user(system):
     shutil.chown(record(), "alice")
 
@@ -673,6 +673,53 @@ def test_a_renamed_account_keeps_its_passcode(system, undone):
     assert "passcode rename alice alicia" in found.message and found.command is None
     system.tool("rename", "alice", "alicia", check=DONE)
     assert check(system) == [] and system.status("alicia")["enrolled"]
+
+
+@pytest.mark.parametrize("spoil", [lambda path: shutil.chown(path, ACCOUNT), lambda path: path.chmod(0o602)])
+@pytest.mark.parametrize("user", ["root", "alice"])
+def test_no_remedy_makes_a_record_valid_that_another_may_have_written(system, user, spoil):
+    """`_passcode` can read the key, so it can seal a record for root; chown would make it root's."""
+    system.enroll(user, RIGHT)
+    path = system.record_file(user)
+    spoil(path)
+    if user == "alice" and path.stat().st_mode & 0o077 == 0:
+        shutil.chown(path, "bob")
+    [found] = check(system)
+    assert "don't trust it" in found.message and found.command == f"rm {path}"
+    errors = system.tool("verify", user, "--stdin", stdin=f"{RIGHT}\n", check=UNUSABLE).errors
+    assert f"run: rm {path}\n" in errors and "chown" not in errors and "chmod" not in errors
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == [] and not system.status(user)["enrolled"]
+
+
+NAMES_FOR_A_SHELL = ["x; run: id #", "x;id", "-rf", "$(id)", "a b", "a|b", "`id`", "x'", "*", "a" * 130, "plain"]
+
+
+@pytest.mark.parametrize("name", NAMES_FOR_A_SHELL)
+def test_no_command_has_a_name_that_a_shell_takes_apart(system, name):
+    """The sentence says the name; a file's, a record's, or a member's."""
+    (STORE / name).write_bytes(b"")
+    system.tool("disable", "alice", check=DONE)
+    system.tool("remove", "alice", check=DONE)
+    system.rewrite("alice", lambda text: text.replace(b"name=alice\n", b"name=%s\n" % name.encode()))
+    [stray, reused] = check(system)
+    assert "is not a record" in stray.message and "now belongs to alice" in reused.message
+    for found in (stray, reused):
+        assert name[:60] in found.message and found.command is None, found
+    assert "passcode rename" in reused.message if name == "plain" else "passcode" not in reused.message.split("alice:")[1]
+    assert "    run: " not in system.tool("check").output
+
+
+@pytest.mark.parametrize("name", ["x; touch here", "-x", "$(id)"])
+def test_no_command_for_a_member_with_a_hostile_name(system, name):
+    groups = pathlib.Path("/etc/group")
+    before = groups.read_text()
+    try:
+        groups.write_text(re.sub(rf"^({ACCOUNT}:.*:)$", lambda line: line[1] + name, before, flags=re.MULTILINE))
+        [found] = check(system)
+    finally:
+        groups.write_text(before)
+    assert found.check == "group" and name in found.message and found.command is None
 
 
 def test_enough_is_broken():

@@ -141,6 +141,11 @@ public final class Fault: Error, Sendable {
     case noSlots = 60
     /// Nobody who holds a hashing slot moves.
     case stuckSlots = 61
+
+    // Records (path) that somebody else may have written.
+    /// (name: who must own it)
+    case foreignRecord = 62
+    case openRecord = 63
   }
 }
 

@@ -16,18 +16,15 @@ struct CheckWords {
   /// As root; empty: none.
   let command: Text
 
-  init(_ text: Text, path: Bytes = [], line: UInt64 = 0) {
+  init(_ advice: Advice, path: Bytes = [], line: UInt64 = 0) {
     self.path = path
     self.line = line
-    let mark = "; run: "
-    let bytes = text.bytes
-    if let place = bytes.indices.first(where: { bytes[$0...].begins(with: mark) }) {
-      sentence = Text(Bytes(bytes[..<place]))
-      command = Text(Bytes(bytes[(place + mark.utf8.count)...]))
-    } else {
-      sentence = text
-      command = ""
-    }
+    sentence = advice.sentence
+    command = advice.command
+  }
+
+  init(_ sentence: Text, path: Bytes = []) {
+    self.init(Advice(sentence), path: path)
   }
 
   func line(_ check: Text, _ level: CheckLevel) -> Text {
@@ -153,14 +150,15 @@ private func told(
 ) -> (CheckLevel, CheckWords) {
   let shown = printable(path)
   let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
-  let text = Words.fill(pattern, number, place, printable(name), printable(other))
-  return (level, CheckWords(text, path: path, line: UInt64(max(0, line))))
+  let advice = Advice(
+    pattern, number, shown: (place, printable(name), printable(other)), exact: (path, name))
+  return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
 }
 
 @inline(never)
 private func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
   let line = fault.reason.isOption ? fault.number : 0
-  return (fault.reason.isNote ? .warning : .error, CheckWords(fault.text, path: fault.path, line: line))
+  return (fault.reason.isNote ? .warning : .error, CheckWords(fault.advice, path: fault.path, line: line))
 }
 
 extension StoreFinding {
@@ -181,6 +179,11 @@ extension StoreFinding {
     case .orphan(let path, let uid):
       told(
         .warning, "%1: of an account that doesn't exist; run: passcode remove %d", path, number: UInt64(uid))
+    case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
+      told(
+        .warning,
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename it, else enrol again",
+        path, name: was, other: now)
     case .reused(let path, let was, let now):
       told(
         .warning,
