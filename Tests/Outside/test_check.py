@@ -328,6 +328,16 @@ def helper_of_root(system):
     machines.install_helper(owner="root")
 
 
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_of_a_user(system):
+    machines.install_helper(owner="alice")
+
+
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_writable_by_all(system):
+    HELPER.chmod(0o6777)
+
+
 @broken("helper", "error", HELPER, None, "no such file: reinstall")
 def no_helper(system):
     HELPER.unlink()
@@ -382,7 +392,7 @@ def no_module(system):
     module(system).unlink()
 
 
-@broken("module", "error", None, None, "only root may write to it", runs=True)
+@broken("module", "error", None, None, "only root may write to it: reinstall")
 def module_writable_by_all(system):
     module(system).chmod(0o666)
 
@@ -621,6 +631,49 @@ def runtime_directory_for_the_group(system):
     RUN.chmod(0o2770)
 
 
+@broken("runtime", "error", RUN, None, "must be a directory", runs=True)
+def runtime_directory_that_is_a_link(system):
+    shutil.rmtree(RUN)
+    RUN.symlink_to("/etc")
+
+
+WAITING = RUN / "waiting"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "directory", "queue", "hard link", "of a user", "for all"])
+def test_the_remedy_for_the_file_of_the_waiting_follows_no_link(system, kind):
+    """`_passcode` can put anything there."""
+    WAITING.unlink(missing_ok=True)
+    victim = RUN.parent / "victim"
+    victim.write_text("mine")
+    victim.chmod(0o644)
+    if kind == "link":
+        WAITING.symlink_to(victim)
+    elif kind == "dangling":
+        WAITING.symlink_to("/run/nothing")
+    elif kind == "directory":
+        WAITING.mkdir()
+        (WAITING / "x").symlink_to("/run")
+    elif kind == "queue":
+        os.mkfifo(WAITING)
+    elif kind == "hard link":
+        os.link(victim, WAITING)
+        victim.chmod(0o600)
+        shutil.chown(victim, ACCOUNT)
+    else:
+        WAITING.touch(mode=0o600)
+        shutil.chown(WAITING, "alice" if kind == "of a user" else ACCOUNT)
+        WAITING.chmod(0o644 if kind == "for all" else 0o600)
+    before = victim.stat()
+    [found] = check(system)
+    assert (found.check, found.path, found.command) == ("runtime", str(WAITING), f"rm -rf {WAITING}")
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == []
+    after = victim.stat()
+    assert (after.st_mode, after.st_uid) == (before.st_mode, before.st_uid) and victim.read_text() == "mine"
+    victim.unlink()
+
+
 def apparmor(profiles):
     """The kernel's list, and the profile's file."""
     folder = pathlib.Path("/sys/kernel/security")
@@ -720,6 +773,23 @@ def test_no_command_for_a_member_with_a_hostile_name(system, name):
     finally:
         groups.write_text(before)
     assert found.check == "group" and name in found.message and found.command is None
+
+
+def test_a_helper_that_could_not_be_asked_is_not_called_well(system):
+    """Root asks as nobody, and without that account it can't."""
+    helper_that_ends(system)
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    services = pathlib.Path("/etc/nsswitch.conf")
+    sources = services.read_text()
+    try:
+        accounts.write_text("".join(line for line in before.splitlines(True) if not line.startswith("nobody:")))
+        services.write_text(re.sub(r"^passwd:.*$", "passwd: files", sources, flags=re.MULTILINE))
+        text = system.tool("check", check=DONE).output
+    finally:
+        accounts.write_text(before)
+        services.write_text(sources)
+    assert "\n- helper: not asked: there is no account nobody to ask as" in text and "✓ helper" not in text
 
 
 def test_enough_is_broken():

@@ -30,6 +30,8 @@ enum CheckFinding {
   /// A line names another file than the installed module; `isThere`: whether that file exists.
   case otherModule(Bytes, Int, module: Bytes, isThere: Bool)
   case helperMode(Bytes)
+  /// It isn't a file of root or `_passcode`, or others can write to it.
+  case untrustedHelper(Bytes)
   case nosuid(Bytes)
   /// It gives no answer, and the reason isn't known.
   case helperSilent(Bytes)
@@ -52,4 +54,6 @@ enum CheckSkip {
   case needsRoot, otherConfiguration, badConfiguration
   /// The helper isn't asked: an error found before may be what keeps it from answering.
   case afterErrors
+  /// Root can't ask: there is no account `nobody`, or no process can become it.
+  case noNobody, notNobody
 }

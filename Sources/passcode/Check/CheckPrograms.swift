@@ -58,9 +58,12 @@ func checkHelper(_ run: CheckRun) {
   let account: Account
   do throws(Fault) { account = try Helper.account() } catch { return run.tell(.fault(error)) }
   guard let status = try? FileStatus.of(path) else { return run.tell(.missingProgram(path)) }
-  guard status.kind == .file, status.owner == account.uid, status.group == account.gid,
-    status.mode & 0o6022 == 0o6000
-  else { return run.tell(.helperMode(path)) }
+  // A program that somebody else has written mustn't be given the right mode.
+  guard status.kind == .file, status.owner == 0 || status.owner == account.uid, status.mode & 0o022 == 0
+  else { return run.tell(.untrustedHelper(path)) }
+  guard status.owner == account.uid, status.group == account.gid, status.mode & 0o6000 == 0o6000 else {
+    return run.tell(.helperMode(path))
+  }
   if let system = try? FileSystem.of(path), system.isNosuid { return run.tell(.nosuid(path)) }
   if let file = try? Descriptor.open(path, .read) { checkVersion(path, file, status, run) }
   guard run.errors == 0 else {
@@ -77,13 +80,14 @@ private func askHelper(_ run: CheckRun) {
     if let fault = answer(to: run.session.process.real) { run.tell(.fault(fault)) }
     return
   }
-  guard case .found(let nobody) = Account.named(Bytes(text: "nobody")) else { return }
+  guard case .found(let nobody) = Account.named(Bytes(text: "nobody")) else { return run.skip(.noNobody) }
   let unasked: UInt8 = 255
   let status = inNewProcess(shielded: .whileItRuns) {
     guard (try? nobody.takeOver()) != nil else { return unasked }
     return answer(to: nobody.uid).map { $0.reason.rawValue + 1 } ?? 0
   }
-  guard status != 0, status != unasked else { return }
+  guard status != unasked else { return run.skip(.notNobody) }
+  guard status != 0 else { return }
   let reason = status.flatMap { Fault.Reason(rawValue: $0 - 1) } ?? .noReply
   run.tell(.helper(reason))
 }
