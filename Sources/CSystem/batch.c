@@ -29,6 +29,15 @@ void cs_hold_stops(void) {
   pthread_sigmask(SIG_BLOCK, &held, NULL);
 }
 
+void cs_hold_pauses(void) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGTSTP);
+  sigaddset(&held, SIGTTIN);
+  sigaddset(&held, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &held, NULL);
+}
+
 int cs_stop_is_held(void) {
   sigset_t held, pending;
   stops(&held);

@@ -47,11 +47,19 @@ public final class GuardedOutput {
     do throws(Errno) {
       let file = try Descriptor.open(path, .create(mode: 0o600))
       try file.setMode(0o600)
+      // A line's sync is for the file; its name must be on the device, too, before the first passcode is set.
+      try Descriptor.open(folder(of: path), .directory).sync()
       return file
     } catch {
       if error != .exists { throw error }
     }
     return try Descriptor.open(path, .readWrite)
+  }
+
+  /// With a dot at the end: a folder may be reached through a link.
+  private static func folder(of path: [UInt8]) -> [UInt8] {
+    let end = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    return path[..<end] + literal(".")
   }
 
   /// Writes a line; returns when it is on the device, or in the pipe. If that fails, a file is left as it was. The

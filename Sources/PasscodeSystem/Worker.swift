@@ -5,6 +5,8 @@ internal import CSystem
 ///
 /// - The worker's secrets MUST be in its own locked memory before it does anything.      test_batch.py
 /// - It MUST have no other secrets of this process.
+/// - Ctrl-Z MUST NOT suspend it, because it may have a record locked. It ends with its task; the process that started it
+///   is suspended.                                                                   test_batch.py
 public final class Worker {
   /// The most bytes of a result: what a pipe takes at once.
   private static let longest = 4_096
@@ -35,6 +37,7 @@ public final class Worker {
       _ = try? retrying { unsafe CSystem.read(worker.result.raw, &ready, 1) }
       return worker
     }
+    cs_hold_pauses()
     secrets.lockAgain()
     worker.send([1])
     worker.send(task(&secrets))

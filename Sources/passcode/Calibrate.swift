@@ -43,7 +43,7 @@ extension Session {
         return content
       }
     } catch {
-      throw .batch(.configuration(path, error))
+      throw .batch(error == .wouldBlock ? .inUse(path) : .configuration(path, error))
     }
   }
 }

@@ -169,3 +169,5 @@ pid_t cs_fork_worker(int *result);
    ignored; whether one is pending. */
 void cs_hold_stops(void);
 int cs_stop_is_held(void);
+/* From here on, neither Ctrl-Z nor the terminal suspends this process. */
+void cs_hold_pauses(void);

@@ -12,7 +12,7 @@ enum BatchFailure {
   case jsonNeedsOutput, outputNeedsGenerate, needsBatch, notWithBatch
   /// The file for passcodes isn't root's alone.
   case openOutput(Bytes)
-  case outputInUse(Bytes)
+  case inUse(Bytes)
   case output(Bytes, Errno)
   case noProcess(Errno)
   case targetValue, stateValue, sinceValue
@@ -24,7 +24,7 @@ enum BatchFailure {
     case .list, .typed, .shown, .jsonNeedsOutput, .outputNeedsGenerate, .needsBatch, .notWithBatch,
       .targetValue, .stateValue, .sinceValue:
       .usage
-    case .unreadable, .openOutput, .outputInUse, .output, .noProcess, .noMemoryToMeasure, .configuration:
+    case .unreadable, .openOutput, .inUse, .output, .noProcess, .noMemoryToMeasure, .configuration:
       .unusable
     }
   }

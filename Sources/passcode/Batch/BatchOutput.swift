@@ -20,7 +20,7 @@ struct BatchOutput {
     } catch {
       switch error {
       case .denied: throw .batch(path.isEmpty ? .shown : .openOutput(path))
-      case .wouldBlock: throw .batch(.outputInUse(path))
+      case .wouldBlock: throw .batch(.inUse(path))
       default: throw .batch(.output(path, error))
       }
     }

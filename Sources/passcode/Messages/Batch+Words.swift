@@ -99,7 +99,7 @@ extension BatchFailure {
     case .needsBatch: "--output, --show and --skip-enrolled need --batch"
     case .notWithBatch: "--batch takes no USER, no --stdin and no --force: it needs a list"
     case .openOutput(let path): "\(printable(path)): needs owner root and mode 0600, or must not exist"
-    case .outputInUse(let path): "\(printable(path)): another run is writing to it"
+    case .inUse(let path): "\(printable(path)): another run is writing to it"
     case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
     case .noProcess(let error): "no process can be started: \(error.text)"
     case .targetValue: "--target needs 10ms to 10s, such as 250ms"

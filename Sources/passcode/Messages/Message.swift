@@ -57,7 +57,8 @@ extension Act {
 
   fileprivate func already(_ name: Bytes) -> Text {
     switch self {
-    case .enrolled, .changed, .removed, .unlocked, .renamed: done(name)
+    case .enrolled, .changed, .removed, .unlocked: done(name)
+    case .renamed: "Passcode already renamed for \(name)."
     case .disabled: "Passcode already disabled for \(name)."
     case .enabled: "Passcode already enabled for \(name)."
     }
