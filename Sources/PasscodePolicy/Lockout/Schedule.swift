@@ -44,6 +44,11 @@ public struct Schedule: Equatable, Sendable {
     Step(failures: 10, delay: .reset),
   ])
 
+  /// A fleet's default: the same up to the ninth failure, then eight hours after each further one.
+  public static var fleet: Schedule {
+    Schedule(steps: standard.steps.dropLast() + [Step(failures: 10, delay: .seconds(8 * 3_600))])
+  }
+
   private init(steps: [Step]) {
     self.steps = steps
   }

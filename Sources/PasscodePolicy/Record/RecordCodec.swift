@@ -76,11 +76,22 @@ public struct RecordCodec: Sendable {
   ///   `Record.longestSealed` bytes; then it always fits.
   @inline(never)
   public func encode(_ record: Record) -> Bytes {
+    padded(encodeUnpadded(record))
+  }
+
+  /// The same without the padding.
+  func encodeUnpadded(_ record: Record) -> Bytes {
     var text = Bytes()
     text.reserveCapacity(RecordCodec.copyLength)
     text.append(record)
     text.append(line: "checksum", hexadecimal(checksum(text[...])))
-    return padded(text)
+    return text
+  }
+
+  /// The record in a copy without padding, or nil if there is any doubt.
+  func decodeUnpadded(_ text: Bytes) -> Record? {
+    guard text.count <= RecordCodec.copyLength, text.last == UInt8(ascii: "\n") else { return nil }
+    return decode(padded(text)[...])
   }
 
   /// With NUL bytes to the copy's end. Appending three thousand of them, one by one, took longer than all the rest.

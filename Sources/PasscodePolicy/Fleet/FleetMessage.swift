@@ -1,0 +1,72 @@
+// What a workstation sends to a verifier, and what comes back, version 1.
+//
+// A request is the helper's (`HelperRequest`), with the account's name before it, because an account may have another uid
+// on each machine:
+//
+//     offset 0    version       1 byte    2: neither a helper's request nor a relay's head
+//     offset 1    length        1 byte    of the name: 1 to 255
+//     offset 2    the account's name: `Record.canKeep`
+//     then        a HelperRequest, whose uid is `FleetRecord.uid`, and which has no password
+//
+// No end of the stream follows it: TLS programs don't all pass on that a stream is half closed. Its head says how long
+// it is. The relay, which stunnel starts, puts before it who asks:
+//
+//     offset 0    version       1 byte    3
+//     offset 1    length        2 bytes   of the name: 1 to 1,024, little-endian
+//     offset 3    the distinguished name in the client's certificate, as stunnel gives it
+//
+// A reply:
+//
+//     zeros       one each second or so: the verifier is at work
+//     then        a HelperReply
+//     then        1 byte    4: the end. A reply that was cut has none, since no text has a control character
+//
+// - A workstation MUST give up when nothing has come for 5 s, and after 130 s.
+// - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzEtcd
+
+public enum FleetRequest {
+  public static let version: UInt8 = 2
+  public static let relayVersion: UInt8 = 3
+  public static let longestName = 1_024
+
+  /// What precedes the HelperRequest.
+  public static func head(account: Bytes) -> Bytes {
+    [version, UInt8(truncatingIfNeeded: account.count)] + account
+  }
+
+  /// What a verifier answers: nothing that a password proves, since no verifier can check one.
+  public static func allows(_ request: HelperRequest) -> Bool {
+    guard request.uid == FleetRecord.uid, request.lengths.password == 0, !request.conditions.wantsLogin else {
+      return false
+    }
+    switch request.operation {
+    case .look, .verify, .prove, .status, .change: return true
+    case .remove, .enroll, .unlock: return false
+    }
+  }
+
+  /// What the relay sends first; nil: no name that a list could have.
+  public static func relayHead(_ name: Bytes) -> Bytes? {
+    guard isName(name) else { return nil }
+    return [relayVersion] + littleEndian(UInt64(name.count), 2) + name
+  }
+
+  public static func isName(_ name: Bytes) -> Bool {
+    (1...longestName).contains(name.count) && !name.contains(where: isControl)
+  }
+}
+
+public enum FleetReply {
+  public static let atWork: UInt8 = 0
+  public static let end: UInt8 = 4
+  /// Bytes of a whole reply, with the signs of work of 130 s and room to spare.
+  public static let longest = HelperReply.longest + 1 + 1_024
+
+  public static func encoded(_ reply: HelperReply) -> Bytes { reply.bytes + [end] }
+
+  /// The reply in all that came; nil if there is any doubt.
+  public static func decoded(_ bytes: Bytes) -> HelperReply? {
+    guard bytes.last == end else { return nil }
+    return HelperReply(Bytes(bytes.drop { $0 == atWork }.dropLast()))
+  }
+}

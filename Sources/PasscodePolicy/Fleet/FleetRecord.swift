@@ -1,0 +1,79 @@
+/// A fleet's record of one account, as it is kept in etcd, version 1:
+///
+///     passcode_fleet=1
+///     epoch=3                      the fleet key's when the passcode was last set or unlocked
+///     passcode_record=2 …          the record, as `RecordCodec` writes it, without padding
+///
+/// - Its revision in etcd is its generation: the record's own is always 1. Its uid is `FleetRecord.uid`: an account is
+///   known by its name, and may have another uid on each workstation.
+/// - It MUST be byte for byte what its writer makes of it.
+/// - Time: a delay is a lease (`FleetKeys.wait`). So the ledger's moment is always `never`, and there are no terms.
+///                                                                                                FleetTests
+public struct FleetRecord: Equatable, Sendable {
+  /// No account has it.
+  public static let uid = UInt32.max
+
+  public var record: Record
+  public var epoch: UInt64
+
+  public init(_ record: Record, epoch: UInt64) {
+    self.record = record
+    self.epoch = epoch
+  }
+
+  /// nil if there is any doubt.
+  public init?(_ value: Bytes, account: Bytes, _ codec: RecordCodec) {
+    var reader = RecordReader(value[...])
+    guard reader.number("passcode_fleet") == 1, let epoch = reader.number("epoch"),
+      let record = codec.decodeUnpadded(Bytes(reader.after)), record.uid == FleetRecord.uid,
+      record.generation == 1, record.name == account, record.terms == .none, !record.ledger.served,
+      record.ledger.lastFailure == .never
+    else { return nil }
+    self.init(record, epoch: epoch)
+    guard encoded(codec) == value else { return nil }
+  }
+
+  public func encoded(_ codec: RecordCodec) -> Bytes {
+    Text("passcode_fleet=1\nepoch=\(epoch)\n").bytes + codec.encodeUnpadded(record)
+  }
+}
+
+/// The wrong passcodes of one workstation, over all accounts:
+///
+///     failures=7
+///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
+///
+/// It counts for an hour (its lease). At the last one that is allowed the hour begins again, and until it is over no
+/// passcode is taken from there.                                                                 FleetTests
+public struct StationCount: Equatable, Sendable {
+  /// Wrong passcodes, and those that are being checked: 1 to `most`.
+  public let failures: UInt64
+  public let window: Bytes
+
+  public static let most: UInt64 = 20
+  /// Of the window, and of being stopped.
+  public static let seconds: UInt64 = 3_600
+  public static let windowLength = 16
+
+  public init(failures: UInt64, window: Bytes) {
+    self.failures = failures
+    self.window = window
+  }
+
+  /// nil if there is any doubt.
+  public init?(_ value: Bytes) {
+    var reader = RecordReader(value[...])
+    guard let failures = reader.number("failures"), (1...StationCount.most).contains(failures),
+      let digits = reader.value("window"), digits.count == 2 * StationCount.windowLength,
+      let window = bytes(hexadecimal: digits), reader.after.isEmpty
+    else { return nil }
+    self.init(failures: failures, window: window)
+  }
+
+  public var encoded: Bytes {
+    Text("failures=\(failures)\nwindow=\(hexadecimal(window))\n").bytes
+  }
+
+  /// No more attempt may begin there, unless one of those that are under way turns out right.
+  public var isFull: Bool { failures >= StationCount.most }
+}
