@@ -146,6 +146,16 @@ public final class Fault: Error, Sendable {
     /// (name: who must own it)
     case foreignRecord = 62
     case openRecord = 63
+
+    // A fleet.
+    /// etcd on the verifier doesn't answer, or not in a way that makes sense.
+    case noEtcd = 64
+    /// etcd lies behind what was seen (path).
+    case fleetRestored = 65
+    /// The record is of a later epoch than the fleet key. (name: the account)
+    case fleetEpoch = 66
+    /// No verifier answers. (path: its socket)
+    case noVerifier = 67
   }
 }
 

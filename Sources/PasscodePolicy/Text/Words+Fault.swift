@@ -127,6 +127,11 @@ extension Words {
     case .noSlots: "hashing without a slot: %1: %3"
     case .stuckSlots: "all hashing slots are held by processes that don't move: hashing without a slot"
 
+    case .noEtcd: "etcd on the verifier gave no valid answer: see passcode-verifier(8)"
+    case .fleetRestored: "%1: etcd was restored, or is another one: see passcode-verifier(8)"
+    case .fleetEpoch: "the fleet key on the verifier is older than the record: see passcode-verifier(8)"
+    case .noVerifier: "%1: no verifier answers: see passcode-verifier(8)"
+
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
       .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable:
       ""

@@ -1,0 +1,166 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+// What changes a credential or its state in a fleet, by compare-and-set: nothing that somebody else wrote meanwhile is
+// lost. Each is for root on a server, but for `enroll` by the old passcode. Tests: FleetAdministrationTests.
+
+extension FleetVault {
+  /// Stands for a workstation where none is concerned: none has such a name.
+  private var nowhere: Bytes { [0] }
+
+  /// Sets the new passcode as the account's, whatever was there before; ends `locked` and `exhausted`, not `disabled`.
+  ///
+  /// - Throws: a refusal if it may not be chosen; nothing is written then.
+  public func enroll(
+    _ account: Bytes, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority
+  ) throws(EnrolmentError) {
+    defer { unsealed.wipe() }
+    let person = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
+    let choice: Choice
+    do throws(Fault) { choice = try vault.judge(person, change) } catch { throw .fault(error) }
+    if case .refused(let refusal) = choice { throw .refused(refusal) }
+    do throws(Fault) { try write(person, change.new, &unsealed, authority) } catch { throw .fault(error) }
+  }
+
+  private func write(
+    _ person: Account, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ authority: Authority
+  ) throws(Fault) {
+    let account = person.name
+    try key.load(&unsealed.key)
+    _ = try read(account, nowhere)
+    let slot = try vault.takeHashingSlot(try Store.open(vault.configuration), person)
+    guard Credential.make(new.passcode, &unsealed, vault.policy.cost, vault.sodium) else {
+      throw Fault(.noMemoryToHash, number: vault.policy.cost.memory >> 10)
+    }
+    _ = consume slot
+    let sealed = unsealed.credential.seal(unsealed.key, associated: associated(account), vault.sodium)
+    _ = try alter(account) { (before) throws(Fault) in
+      if let mark = authority.provenMark, before.map({ vault.mark($0.record) }) != mark {
+        throw Fault(.changedMeanwhile)
+      }
+      var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
+      record.state = .enrolled(sealed: sealed)
+      record.disabled = before?.record.disabled ?? false
+      record.enrolledBy = vault.proof(authority) ?? before?.record.enrolledBy ?? .unknown
+      record.unlockedBy = vault.proof(authority) == nil ? before?.record.unlockedBy ?? .nobody : .nobody
+      record.times.enrolled = vault.clock.wall()
+      return record
+    }
+  }
+
+  /// Removes the passcode. Its being disabled stays.
+  ///
+  /// - Returns: whether there was one.
+  public func remove(_ account: Bytes) throws(Fault) -> Bool {
+    try alter(account) { (before) throws(Fault) in
+      guard let before, before.record.state != .removed else { return nil }
+      var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
+      record.disabled = before.record.disabled
+      return record
+    } ?? false
+  }
+
+  /// Ends `locked` and `exhausted`, also for a passcode of an earlier epoch.
+  ///
+  /// - Returns: whether there was anything to end; nil if not enrolled.
+  public func unlock(_ account: Bytes) throws(Fault) -> Bool? {
+    let state = try read(account, nowhere)
+    guard let record = state.record, record.record.state != .removed else { return nil }
+    if record.record.ledger == .clear, state.wait == nil, record.epoch == key.epoch { return false }
+    return try alter(account) { (before) throws(Fault) in
+      guard var record = before?.record, record.state != .removed else { return nil }
+      record.ledger = .clear
+      record.unlockedBy = .root
+      return record
+    }
+  }
+
+  /// Disables the passcode, or enables it again.
+  ///
+  /// - Returns: whether that changed anything; nil if there is no record.
+  public func disable(_ account: Bytes, _ disabled: Bool) throws(Fault) -> Bool? {
+    let state = try read(account, nowhere)
+    guard let record = state.record else { return nil }
+    if record.record.disabled == disabled { return false }
+    return try alter(account, keepsLock: true) { (before) throws(Fault) in
+      var record = before?.record
+      record?.disabled = disabled
+      return record
+    }
+  }
+
+  public func status(_ account: Bytes) throws(Fault) -> HelperStatus {
+    let state = try read(account, nowhere)
+    guard let record = state.record, record.record.state != .removed else {
+      return HelperStatus(
+        state.record?.record.disabled == true ? .disabled : .ok, isEnrolled: false, length: nil, failures: 0,
+        milliseconds: 0)
+    }
+    let left = try state.wait.map { (entry) throws(Fault) in try timeLeft(entry) } ?? 0
+    let said: HelperStatus.State
+    if record.record.disabled {
+      said = .disabled
+    } else if record.epoch != key.epoch {
+      said = .exhausted
+    } else {
+      said = left > 0 ? .locked : .ok
+    }
+    var status = HelperStatus(
+      said, isEnrolled: true, length: nil, failures: record.record.ledger.failures,
+      milliseconds: said == .locked ? left : 0)
+    status.enrolledAt = record.record.times.enrolled
+    status.lastSuccess = record.record.times.success
+    status.lastFailure = record.record.times.failure
+    status.failureService = record.record.failureService
+    return status
+  }
+
+  /// The accounts that have a record, in the order of their keys.
+  public func accounts() throws(Fault) -> [Bytes] {
+    var accounts: [Bytes] = []
+    var first = FleetKeys.accounts
+    while true {
+      let page = EtcdTransaction([.list(from: first, prefix: FleetKeys.accounts, limit: 100)])
+      guard let outcome = try commit(page), outcome.succeeded,
+        case .entries(let entries, let count)? = outcome.results.first
+      else { throw Fault(.noEtcd) }
+      for entry in entries {
+        if let account = FleetKeys.account(entry.key) { accounts.append(account) }
+      }
+      guard let last = entries.last, count > UInt64(entries.count) else { return accounts }
+      first = last.key + [0]
+    }
+  }
+
+  /// Writes what `change` makes of the record, in the key's epoch, on condition that it hasn't changed meanwhile.
+  ///
+  /// - Parameters:
+  ///   - keepsLock: a delay that runs goes on, and a passcode of an earlier epoch stays locked out.
+  ///   - change: gets the record, nil where there is none; nil: there is nothing to write.
+  /// - Returns: whether it was written; nil if there was nothing to write.
+  private func alter(
+    _ account: Bytes, keepsLock: Bool = false, _ change: (FleetRecord?) throws(Fault) -> Record?
+  ) throws(Fault) -> Bool? {
+    var wait = FleetWait(vault.clock)
+    while true {
+      let state = try read(account, nowhere)
+      if let record = state.record, record.epoch > key.epoch { throw Fault(.fleetEpoch, name: account) }
+      guard var record = try change(state.record) else { return nil }
+      // By which it is found again if the answer is lost. An attempt that is under way finds that it isn't its own.
+      record.attemptID = randomBytes(Record.attemptIDLength, vault.sodium)
+      let epoch = keepsLock ? state.record?.epoch ?? key.epoch : key.epoch
+      let next = FleetRecord(record, epoch: epoch)
+      var transaction = EtcdTransaction(
+        if: [.unchanged(FleetKeys.record(account), revision: state.revision)],
+        [.put(FleetKeys.record(account), value: next.encoded(recordCodec), lease: 0)])
+      if !keepsLock {
+        transaction.actions += [.delete(FleetKeys.wait(account)), .delete(FleetKeys.last(account))]
+      }
+      let outcome = try commit(transaction)
+      if let outcome, outcome.succeeded { return true }
+      if try read(account, nowhere).record?.record.attemptID == record.attemptID { return true }
+      if outcome == nil { throw Fault(.noEtcd) }
+      guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
+    }
+  }
+}

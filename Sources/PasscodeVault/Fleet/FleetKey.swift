@@ -1,0 +1,73 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// The key of a fleet, under which its credentials are sealed; the same file on each of its servers, and nowhere else:
+/// root on a workstation could otherwise search everybody's codes.
+///
+///     offset 0     key      32 bytes    random
+///     offset 32    epoch     8 bytes    little-endian; raised after etcd was restored from a snapshot: passcodes that
+///                                       were set or unlocked in an earlier epoch stay locked out until they are unlocked
+///
+/// It MUST be made only by `create`, which an administrator asks for.                                FleetKeyTests
+public struct FleetKey {
+  static let length = Length.key + 8
+
+  private let path: Bytes
+  private let configuration: Configuration
+  public let epoch: UInt64
+
+  public static var usualPath: Bytes { Bytes(text: "/etc/passcode/fleet.key") }
+
+  /// Opens it, for its epoch.
+  ///
+  /// - Throws: a fault if it is missing or not to be trusted.
+  public init(_ path: Bytes, _ configuration: Configuration) throws(Fault) {
+    self.path = path
+    self.configuration = configuration
+    let file = try FleetKey.open(path, configuration)
+    do throws(Errno) {
+      let bytes = try file.read(8, at: Length.key)
+      epoch = bytes.count == 8 ? littleEndianNumber(bytes, 0, 8) : 0
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+    guard epoch > 0 else { throw Fault(.keyLength, path: path) }
+  }
+
+  private static func open(_ path: Bytes, _ configuration: Configuration) throws(Fault) -> Descriptor {
+    switch try configuration.trust(.key).open(path) {
+    case .found(let file, let status):
+      guard status.size == FleetKey.length else { throw Fault(.keyLength, path: path) }
+      return file
+    case .missing:
+      throw Fault(.noKey, path: path)
+    }
+  }
+
+  func load(_ key: inout SecretKey) throws(Fault) {
+    let file = try FleetKey.open(path, configuration)
+    do throws(Errno) {
+      if try key.read(file) { return }
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+    throw Fault(.keyLength, path: path)
+  }
+
+  /// Makes it, in epoch 1; an error if there is one already. For root.
+  public static func create(_ path: Bytes, group: UInt32?, _ sodium: Sodium) throws(Fault) {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
+    do throws(Errno) {
+      let directory = try Descriptor.open(Bytes(path[..<slash]), .directory)
+      let file = try directory.createNameless(mode: 0o400)
+      if let group { try file.setOwner(0, group: group) }
+      try file.setMode(group == nil ? 0o400 : 0o440)
+      try file.write(randomBytes(Length.key, sodium) + littleEndian(1, 8), at: 0)
+      try file.sync()
+      try directory.link(file, as: Bytes(path[(slash + 1)...]))
+      try directory.sync()
+    } catch {
+      throw Fault(error == .exists ? .keyExists : .failed, path: path, error: error.code)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+extension FleetLogin where Etcd: EtcdStore {
+  /// How often settling is tried again because the workstation's count has changed meanwhile.
+  private static var mostRounds: Int { 64 }
+
+  /// What the record says after a settling that wasn't acknowledged.
+  private enum Found {
+    case settled
+    /// As it was charged.
+    case charged
+    /// Somebody has charged it since: that failure must stay.
+    case chargedSince
+    case refused(Verdict)
+  }
+
+  /// Takes the charge back, by compare-and-set. Where that can't be done, or isn't acknowledged, the charge stays.
+  ///
+  /// - Returns: a refusal if the passcode is no longer the one that was verified.
+  func settle(_ charge: FleetCharge) -> Verdict? {
+    var lost = 0
+    for _ in 0..<Self.mostRounds where lost < 2 {
+      guard let state = try? fleet.read(account, workstation) else { break }
+      switch found(state, charge) {
+      case .settled: return nil
+      case .refused(let verdict): return verdict
+      case .chargedSince:
+        note()
+        return nil
+      case .charged: break
+      }
+      let outcome = try? fleet.commit(settling(charge, state))
+      if let outcome, outcome.succeeded { return nil }
+      if outcome == nil { lost += 1 }
+    }
+    note()
+    return nil
+  }
+
+  private func note() {
+    vault.log(Fault(.notReset, name: account, number: UInt64(FleetRecord.uid)))
+  }
+
+  private func found(_ state: FleetState, _ charge: FleetCharge) -> Found {
+    guard let now = state.record?.record, now.state != .removed else { return .refused(.notEnrolled) }
+    if now.disabled { return .refused(.disabled) }
+    guard now.state == charge.record.record.state, state.record?.epoch == charge.record.epoch else {
+      return .refused(.unavailable(Fault(.changedMeanwhile)))
+    }
+    if state.revision == charge.revision { return .charged }
+    return now.attemptID == charge.id && now.ledger == .clear ? .settled : .chargedSince
+  }
+
+  private func settling(_ charge: FleetCharge, _ state: FleetState) -> EtcdTransaction {
+    var settled = charge.record
+    settled.record.ledger = .clear
+    settled.record.times.failure = charge.before.times.failure
+    settled.record.failureService = charge.before.failureService
+    settled.record.times.success = vault.clock.wall()
+    var transaction = EtcdTransaction(
+      if: [.unchanged(FleetKeys.record(account), revision: charge.revision)],
+      [
+        .put(FleetKeys.record(account), value: settled.encoded(recordCodec), lease: 0),
+        .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)),
+        .delete(FleetKeys.flight(workstation, charge.id)),
+      ])
+    takeBackCount(&transaction, charge, state)
+    return transaction
+  }
+
+  /// Only from the window in which it was counted: another one has counted nothing of it.
+  private func takeBackCount(
+    _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ state: FleetState
+  ) {
+    guard let count = state.station, let entry = state.stationEntry, count.window == charge.window else {
+      return
+    }
+    let key = FleetKeys.station(workstation)
+    transaction.conditions.append(.unchanged(key, revision: entry.modified))
+    if count.failures == 1 {
+      transaction.actions.append(.delete(key))
+    } else {
+      let less = StationCount(failures: count.failures - 1, window: count.window)
+      transaction.actions.append(.put(key, value: less.encoded, lease: entry.lease))
+    }
+  }
+}

@@ -1,0 +1,179 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+// Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. Attempt: FleetLogin. MUST, and what shows it:
+//
+//  1  Only a transaction whose answer says `"succeeded": true`, or whose attempt id is found in the record afterwards, by a
+//     linearizable read, is a charge; and only after a charge anything is hashed.                 FleetLoginTests
+//  2  The attempt id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
+//  3  Nothing is sent twice. An answer that was lost is looked for, once; without one the attempt is `unavailable`. The
+//     charge may be there all the same, then or later: never the other way round.                 FleetLoginTests
+//  4  While `wait` is there, nothing is verified. Its lease is granted before the charge, is longer than the delay, and no
+//     clock is compared. A lease that starts again, after a change of leader, makes the delay longer.  FleetLoginTests
+//  5  One attempt of an account at a time: `busy`, with a lease of 20 s. Parallel right passcodes all pass.
+//                                                                                                 FleetLoginTests
+//  6  A right passcode is settled by compare-and-set: only the record that this attempt charged is reset. Where that
+//     fails, the charge stays; and the verdict, too, unless the passcode was disabled, removed or replaced meanwhile.
+//     `granted` comes from one line.                                              FleetLoginTests, AttemptTests
+//  7  A workstation has 20 wrong passcodes an hour over all accounts, counted in the charge's own transaction. Those that
+//     are being checked count, too; one more waits for them.                                    FleetStationTests
+//  8  An etcd that lies behind what this server has seen, or is another one, is refused. A passcode of an earlier epoch
+//     is locked out until it is unlocked.                                                     FleetSnapshotTests
+//  9  Every wait ends: 30 s without movement, 120 s altogether, and 2 s for an answer.            FleetLoginTests
+// 10  Root has no passcode in a fleet.                                                             FleetLoginTests
+// 11  The schedule ends with a time.                                                                  FleetTests
+
+/// The passcodes of a fleet.
+public final class FleetVault<Etcd: EtcdStore> {
+  let vault: Vault
+  let options: FleetOptions
+  let key: FleetKey
+  private let etcd: Etcd
+  private let seen: SeenFile
+
+  /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
+  public init(_ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile) {
+    self.vault = vault
+    self.options = options
+    self.key = key
+    self.etcd = etcd
+    self.seen = seen
+  }
+
+  /// nil: no answer, or none that makes sense.
+  ///
+  /// - Throws: a fault if the answer comes from the past.
+  func commit(_ transaction: EtcdTransaction) throws(Fault) -> EtcdOutcome? {
+    guard let outcome = etcd.commit(transaction) else { return nil }
+    try seen.take(outcome.origin)
+    return outcome
+  }
+
+  func lease(seconds: UInt64) throws(Fault) -> UInt64 {
+    guard let lease = etcd.grantLease(seconds: seconds) else { throw Fault(.noEtcd) }
+    return lease
+  }
+
+  /// Milliseconds of a lease: at least one second, as long as its key is there.
+  func timeLeft(_ entry: EtcdEntry) throws(Fault) -> UInt64 {
+    guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault(.noEtcd) }
+    return min(max(seconds, 1), Schedule.longestDelay) * 1_000
+  }
+
+  /// Reads all that decides about an account, at one moment.
+  func read(_ account: Bytes, _ workstation: Bytes) throws(Fault) -> FleetState {
+    guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
+      throw Fault(.noAccount, name: account)
+    }
+    let transaction = EtcdTransaction([
+      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
+      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
+      .count(prefix: FleetKeys.flights(workstation)),
+    ])
+    guard let outcome = try commit(transaction), outcome.succeeded else { throw Fault(.noEtcd) }
+    return try FleetState(outcome, account)
+  }
+
+  func corrupt(_ account: Bytes) -> Fault {
+    Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
+  }
+
+  func schedule(after failures: UInt32) -> Standing {
+    switch options.lockout.delay(after: failures) {
+    case .seconds(let seconds): .locked(milliseconds: seconds * 1_000)
+    case .none, .reset: .open(attemptsLeft: options.lockout.attemptsLeft(after: failures))
+    }
+  }
+
+  // MARK: Credentials
+
+  /// Opens what is sealed in a record; its associated data binds it to this format, fleet and account.
+  func openCredential(_ record: FleetRecord, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
+    try key.load(&unsealed.key)
+    let name = record.record.name
+    guard case .enrolled(let sealed) = record.record.state,
+      unsealed.credential.open(sealed, unsealed.key, associated: associated(name)),
+      let credential = Credential(unsealed.credential)
+    else { throw Fault(.sealedOtherwise, path: FleetKeys.record(name), name: name) }
+    return credential
+  }
+
+  func associated(_ account: Bytes) -> Bytes {
+    [2, UInt8(truncatingIfNeeded: options.name.count)] + options.name + account
+  }
+
+  /// Of a wrong passcode: the credential's salt makes it stale when that changes.
+  func digest(
+    _ passcode: borrowing Passcode, _ credential: Credential, _ account: Bytes, _ unsealed: inout Unsealed
+  ) -> Bytes? {
+    let context =
+      Bytes(text: "passcode fleet last wrong\n") + blake2b(associated(account)[...]) + credential.salt
+    return unsealed.digest.keyed(unsealed.key, context, passcode)
+  }
+}
+
+/// All that decides about an account, at one moment.
+struct FleetState {
+  let record: FleetRecord?
+  /// Of the record; 0: there is none.
+  let revision: UInt64
+  let wait: EtcdEntry?
+  let busy: EtcdEntry?
+  let last: EtcdEntry?
+  let station: StationCount?
+  let stationEntry: EtcdEntry?
+  /// Attempts that are under way from the workstation.
+  let flights: UInt64
+
+  fileprivate init(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) {
+    let entry = outcome.entry(0)
+    record = entry.flatMap { FleetRecord($0.value, account: account, recordCodec) }
+    revision = entry?.modified ?? 0
+    wait = outcome.entry(1)
+    busy = outcome.entry(2)
+    last = outcome.entry(3)
+    stationEntry = outcome.entry(4)
+    station = stationEntry.flatMap { StationCount($0.value) }
+    flights = outcome.count(5)
+    if entry != nil && record == nil {
+      throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
+    }
+    if let stationEntry, station == nil { throw Fault(.damagedRecord, path: stationEntry.key) }
+  }
+
+  /// What changes when something moves.
+  var movement: [UInt64] {
+    [revision, wait?.modified ?? 0, busy?.modified ?? 0, stationEntry?.modified ?? 0, flights]
+  }
+}
+
+/// Waits for an attempt of another process.
+struct FleetWait {
+  /// Milliseconds; longer than the lease of a process that died.
+  private static let withoutMovement: UInt64 = 30_000
+  private static let longest: UInt64 = 120_000
+
+  private let clock: Clock
+  private var started: UInt64?
+  private var lastMove: UInt64 = 0
+  private var seen: [UInt64] = []
+  private var milliseconds = 10
+
+  init(_ clock: Clock) {
+    self.clock = clock
+  }
+
+  /// Sleeps a little, longer each time.
+  ///
+  /// - Returns: false if that was long enough.
+  mutating func pause(_ movement: [UInt64]) -> Bool {
+    guard let now = clock.milliseconds() else { return false }
+    let start = started ?? now
+    if started == nil || movement != seen { lastMove = now }
+    (started, seen) = (start, movement)
+    if now - lastMove >= FleetWait.withoutMovement || now - start >= FleetWait.longest { return false }
+    clock.sleep(milliseconds)
+    milliseconds = min(milliseconds * 2, 160)
+    return true
+  }
+}

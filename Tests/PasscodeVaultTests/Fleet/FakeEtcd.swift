@@ -1,0 +1,162 @@
+import Foundation
+import PasscodePolicy
+
+@testable import PasscodeVault
+
+/// An etcd in memory: revisions, conditions and leases as etcd has them. Answers can be lost, and requests, and a request
+/// can arrive late.
+final class FakeEtcd: EtcdStore, @unchecked Sendable {
+  enum Mishap {
+    /// Carried out; the answer is lost.
+    case lost
+    /// Never arrives.
+    case cut
+    /// Carried out only after the next request, and nobody hears of it.
+    case late
+  }
+
+  fileprivate struct Entry {
+    var value: Bytes
+    var modified: UInt64
+    var lease: UInt64
+  }
+
+  private let lock = NSRecursiveLock()
+  private var entries: [Bytes: Entry] = [:]
+  private var leases: [UInt64: UInt64] = [:]
+  private var late: [EtcdTransaction] = []
+  private(set) var revision: UInt64 = 1
+  var term: UInt64 = 2
+  var cluster: UInt64 = 9
+  /// Milliseconds.
+  var now: () -> UInt64
+  /// What happens to a transaction that writes; asked for each, in their order.
+  var mishap: (EtcdTransaction) -> Mishap? = { _ in nil }
+  /// Called before a transaction that writes is carried out: what others do meanwhile.
+  var before: (EtcdTransaction) -> Void = { _ in }
+  var isDown = false
+  private(set) var writes = 0
+
+  init(now: @escaping () -> UInt64) {
+    self.now = now
+  }
+
+  func commit(_ transaction: EtcdTransaction) -> EtcdOutcome? {
+    let isWrite = transaction.actions.contains { if case .put = $0 { true } else { false } }
+    if isWrite { before(transaction) }
+    if isDown { return nil }
+    return lock.withLock {
+      defer {
+        if !isWrite || late.count > 1 {
+          for waiting in late { _ = carryOut(waiting) }
+          late = []
+        }
+      }
+      guard isWrite, let mishap = mishap(transaction) else { return carryOut(transaction) }
+      switch mishap {
+      case .cut: break
+      case .late: late.append(transaction)
+      case .lost: _ = carryOut(transaction)
+      }
+      return nil
+    }
+  }
+
+  func grantLease(seconds: UInt64) -> UInt64? {
+    if isDown { return nil }
+    return lock.withLock {
+      let id = UInt64(leases.count + 1)
+      leases[id] = now() + seconds * 1_000
+      return id
+    }
+  }
+
+  func timeLeft(_ lease: UInt64) -> UInt64? {
+    if isDown { return nil }
+    return lock.withLock {
+      guard let end = leases[lease], end > now() else { return 0 }
+      return (end - now()) / 1_000
+    }
+  }
+
+  private func expire() {
+    for (key, entry) in entries where entry.lease != 0 {
+      if leases[entry.lease, default: 0] <= now() { entries[key] = nil }
+    }
+  }
+
+  private func carryOut(_ transaction: EtcdTransaction) -> EtcdOutcome? {
+    expire()
+    let isMet = transaction.conditions.allSatisfy {
+      switch $0 {
+      case .unchanged(let key, let revision): entries[key]?.modified ?? 0 == revision
+      case .holds(let key, let value): entries[key]?.value == value
+      }
+    }
+    let actions = isMet ? transaction.actions : transaction.otherwise
+    for case .put(_, _, let lease) in actions where lease != 0 && leases[lease, default: 0] <= now() {
+      return nil
+    }
+    let isWrite = actions.contains {
+      if case .put = $0 { true } else if case .delete = $0 { true } else { false }
+    }
+    if isWrite {
+      revision += 1
+      writes += 1
+    }
+    let results = actions.map { result($0) }
+    return EtcdOutcome(
+      succeeded: isMet, origin: EtcdOrigin(cluster: cluster, revision: revision, term: term), results: results
+    )
+  }
+
+  private func result(_ action: EtcdTransaction.Action) -> EtcdOutcome.Result {
+    switch action {
+    case .read(let key):
+      let found = entry(key).map { [$0] } ?? []
+      return .entries(found, count: UInt64(found.count))
+    case .count(let prefix):
+      return .entries([], count: UInt64(entries.keys.filter { $0.starts(with: prefix) }.count))
+    case .list(let first, let prefix, let limit):
+      let keys = entries.keys.filter { $0.starts(with: prefix) && !$0.lexicographicallyPrecedes(first) }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+      return .entries(keys.prefix(Int(limit)).compactMap { entry($0) }, count: UInt64(keys.count))
+    case .put(let key, let value, let lease):
+      entries[key] = Entry(value: value, modified: revision, lease: lease)
+    case .delete(let key): entries[key] = nil
+    }
+    return .done
+  }
+
+  private func entry(_ key: Bytes) -> EtcdEntry? {
+    entries[key].map { EtcdEntry(key: key, value: $0.value, modified: $0.modified, lease: $0.lease) }
+  }
+
+  // MARK: For tests
+
+  func value(_ key: Bytes) -> Bytes? {
+    lock.withLock {
+      expire()
+      return entries[key]?.value
+    }
+  }
+
+  /// Overwrites a value, as nobody's act.
+  func set(_ key: Bytes, _ value: Bytes) {
+    lock.withLock {
+      revision += 1
+      entries[key] = Entry(value: value, modified: revision, lease: 0)
+    }
+  }
+
+  struct Snapshot {
+    fileprivate let entries: [Bytes: Entry]
+    fileprivate let revision: UInt64
+  }
+
+  var snapshot: Snapshot { Snapshot(entries: entries, revision: revision) }
+
+  func restore(_ snapshot: Snapshot) {
+    (entries, revision, term) = (snapshot.entries, snapshot.revision, 2)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import PasscodePolicy
+import Testing
+
+@testable import PasscodeVault
+
+struct FleetAdministrationTests {
+  @Test func `unlocking ends a delay everywhere`() throws {
+    let bed = try FleetBed()
+    try bed.fail(3)
+    #expect(try bed.fleet().status(FleetBed.alice).state == .locked)
+    #expect(try bed.fleet().unlock(FleetBed.alice) == true)
+    #expect(try bed.fleet().unlock(FleetBed.alice) == false)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.fleet().unlock(Bytes(text: "bob")) == nil)
+  }
+
+  @Test func `a new passcode ends the old one, and being disabled stays`() throws {
+    let bed = try FleetBed()
+    try bed.fail(3)
+    #expect(try bed.fleet().disable(FleetBed.alice, true) == true)
+    #expect(try bed.fleet().disable(FleetBed.alice, true) == false)
+    try bed.enroll("8264")
+    #expect(try bed.attempt("8264") == .disabled)
+    #expect(try bed.fleet().disable(FleetBed.alice, false) == true)
+    #expect(try bed.attempt("8264").isGranted)
+    #expect(try bed.attempt(TestBed.right) == .wrong(.open(attemptsLeft: 2), failures: 1))
+  }
+
+  @Test func `removed is not enrolled, and disabled beyond that`() throws {
+    let bed = try FleetBed()
+    #expect(try bed.fleet().disable(FleetBed.alice, true) == true)
+    #expect(try bed.fleet().remove(FleetBed.alice) == true)
+    #expect(try bed.fleet().remove(FleetBed.alice) == false)
+    #expect(try bed.attempt(TestBed.right) == .notEnrolled && bed.look() == .notEnrolled)
+    try bed.enroll()
+    #expect(try bed.attempt(TestBed.right) == .disabled)
+  }
+
+  @Test func `a weak choice is refused, and writes nothing`() throws {
+    let bed = try FleetBed()
+    let writes = bed.etcd.writes
+    #expect(throws: EnrolmentError.self) { try bed.enroll("1234") }
+    #expect(bed.etcd.writes == writes)
+  }
+
+  @Test func `a proof of the old passcode replaces only the passcode that was proven`() throws {
+    let bed = try FleetBed()
+    var secrets = try bed.secrets(TestBed.right)
+    var login = FleetLogin(
+      try bed.fleet(), account: FleetBed.alice, workstation: Bytes(text: "ws1"), service: [])
+    #expect(login.attempt(secrets.passcode, &secrets.unsealed).isGranted)
+    let proven = login.provenMark
+    let mark = try #require(proven)
+    try bed.enroll("8264", by: .passcode(mark))
+    #expect(try bed.attempt("8264").isGranted)
+    #expect(throws: EnrolmentError.self) { try bed.enroll("4826", by: .passcode(mark)) }
+    #expect(try bed.attempt("8264").isGranted)
+  }
+
+  @Test func `an act whose answer was lost was done, and one that was cut was not`() throws {
+    let bed = try FleetBed()
+    try bed.fail(1)
+    bed.etcd.mishap = { _ in .lost }
+    #expect(try bed.fleet().unlock(FleetBed.alice) == true)
+    #expect(try bed.failures() == 0)
+    bed.etcd.mishap = { _ in .cut }
+    #expect(throws: Fault.self) { try bed.fleet().disable(FleetBed.alice, true) }
+    bed.etcd.mishap = { _ in nil }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+  }
+
+  @Test func `all accounts are listed, and only accounts`() throws {
+    let bed = try FleetBed()
+    try bed.fail(3)
+    for index in 0..<120 {
+      let name = Bytes(text: "p\(index)")
+      let record = Record(uid: FleetRecord.uid, name: name, generation: 1)
+      bed.etcd.set(FleetKeys.record(name), FleetRecord(record, epoch: 1).encoded(recordCodec))
+    }
+    let names = try bed.fleet().accounts()
+    #expect(names.count == 121 && Set(names).count == 121 && names.contains(FleetBed.alice))
+  }
+}

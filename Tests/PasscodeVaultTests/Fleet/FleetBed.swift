@@ -1,0 +1,104 @@
+import Foundation
+import PasscodePolicy
+import PasscodeSystem
+import Testing
+
+@testable import PasscodeVault
+
+/// A fleet with one account, alice, whose passcode is `TestBed.right`, an etcd in memory, and clocks that the test moves.
+final class FleetBed {
+  static let alice = Bytes(text: "alice")
+
+  let bed: TestBed
+  let etcd: FakeEtcd
+  private let sodium: Sodium
+  /// How often Argon2 ran is not told by it; how often a charge was made is.
+  var isSecondFactor = false
+
+  init(enrolled: Bool = true) throws {
+    let bed = try TestBed(enrolled: false)
+    self.bed = bed
+    etcd = FakeEtcd { bed.now }
+    sodium = try #require(Sodium())
+    // The store, for its hashing slots, and a key.
+    try FleetKey.create(keyPath, group: nil, sodium)
+    try "".write(to: bed.folder.appendingPathComponent("seen"), atomically: true, encoding: .utf8)
+    if enrolled { try enroll() }
+  }
+
+  var keyPath: Bytes { Bytes(text: bed.folder.path + "/fleet.key") }
+
+  /// As on each server; a server of its own has another file for what it saw.
+  func fleet(server: String = "seen", vault: Vault? = nil) throws -> FleetVault<FakeEtcd> {
+    let vault = vault ?? bed.vault
+    return FleetVault(
+      vault, FleetOptions(name: Bytes(text: "ward")), try FleetKey(keyPath, vault.configuration), etcd,
+      try SeenFile(Bytes(text: bed.folder.path + "/" + server)))
+  }
+
+  func secrets(_ code: String) throws -> Secrets {
+    guard var secrets = Secrets(sodium) else { throw POSIXError(.ENOMEM) }
+    #expect(secrets.line.take(Bytes(text: code)) == true)
+    #expect(secrets.passcode.take(secrets.line) == .passcode)
+    #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
+    return secrets
+  }
+
+  func enroll(_ code: String = TestBed.right, _ account: Bytes = alice, by authority: Authority = .direct)
+    throws
+  {
+    var secrets = try secrets(code)
+    try fleet().enroll(account, secrets.change, &secrets.unsealed, by: authority)
+  }
+
+  func attempt(
+    _ code: String, _ account: Bytes = alice, at workstation: String = "ws1", vault: Vault? = nil
+  ) throws -> Verdict {
+    var secrets = try secrets(code)
+    do {
+      var login = FleetLogin(
+        try fleet(vault: vault), account: account, workstation: Bytes(text: workstation),
+        service: Bytes(text: "sudo"), isSecondFactor: isSecondFactor)
+      return login.attempt(secrets.passcode, &secrets.unsealed)
+    } catch let fault as Fault {
+      return .unavailable(fault)
+    }
+  }
+
+  func look(_ account: Bytes = alice) throws -> Verdict? {
+    var secrets = try secrets(TestBed.right)
+    var login = FleetLogin(
+      try fleet(), account: account, workstation: Bytes(text: "ws1"), service: [],
+      isSecondFactor: isSecondFactor)
+    return login.look(&secrets.unsealed)
+  }
+
+  @discardableResult
+  func fail(_ times: Int, at workstation: String = "ws1") throws -> Verdict? {
+    var verdict: Verdict?
+    for index in 0..<times { verdict = try attempt(TestBed.wrong[index], at: workstation) }
+    return verdict
+  }
+
+  func failures(_ account: Bytes = alice) throws -> UInt32 {
+    try #require(try record(account)).record.ledger.failures
+  }
+
+  func record(_ account: Bytes = alice) throws -> FleetRecord? {
+    guard let value = etcd.value(FleetKeys.record(account)) else { return nil }
+    return FleetRecord(value, account: account, recordCodec)
+  }
+
+  func station(_ workstation: String = "ws1") -> UInt64 {
+    etcd.value(FleetKeys.station(Bytes(text: workstation))).flatMap { StationCount($0)?.failures } ?? 0
+  }
+
+  /// Whether a transaction is a charge: it makes the record's failures more, and takes `busy`.
+  static func isCharge(_ transaction: EtcdTransaction, _ account: Bytes = alice) -> Bool {
+    transaction.actions.contains { if case .put(FleetKeys.busy(account), _, _) = $0 { true } else { false } }
+  }
+
+  static func isSettling(_ transaction: EtcdTransaction, _ account: Bytes = alice) -> Bool {
+    transaction.actions.contains(.delete(FleetKeys.wait(account))) && !isCharge(transaction, account)
+  }
+}

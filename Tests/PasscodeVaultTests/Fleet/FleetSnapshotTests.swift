@@ -1,0 +1,88 @@
+import Foundation
+import PasscodePolicy
+import Testing
+
+@testable import PasscodeVault
+
+struct FleetSnapshotTests {
+  private func restored(_ verdict: Verdict?) -> Bool {
+    if case .unavailable(let fault)? = verdict { return fault.reason == .fleetRestored }
+    return false
+  }
+
+  @Test func `a snapshot that was restored refunds nothing: it is refused`() throws {
+    let bed = try FleetBed()
+    let snapshot = bed.etcd.snapshot
+    try bed.fail(2)
+    bed.etcd.restore(snapshot)
+    #expect(try restored(bed.attempt(TestBed.right)) && restored(bed.look()))
+    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+    // Used by somebody else until it has come as far again: Raft's term still tells.
+    bed.etcd.term = 3
+    _ = try bed.fleet(server: "seen").options
+    #expect(try restored(bed.attempt(TestBed.right)))
+  }
+
+  @Test func `another cluster is refused, and a later term of the same is not`() throws {
+    let bed = try FleetBed()
+    bed.etcd.term += 1
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    bed.etcd.cluster += 1
+    #expect(try restored(bed.attempt(TestBed.right)))
+  }
+
+  @Test func `what an administrator declares restored is locked out until each is unlocked`() throws {
+    let bed = try FleetBed()
+    let snapshot = bed.etcd.snapshot
+    try bed.fail(2)
+    bed.etcd.restore(snapshot)
+    try SeenFile(Bytes(text: bed.bed.folder.path + "/seen")).forget()
+    try raiseEpoch(bed)
+    #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
+    #expect(try bed.fleet().status(FleetBed.alice).state == .exhausted)
+    #expect(try bed.fleet().disable(FleetBed.alice, true) == true)
+    #expect(try bed.fleet().disable(FleetBed.alice, false) == true)
+    #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0), "enabling is no unlocking")
+    #expect(try bed.fleet().unlock(FleetBed.alice) == true)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+  }
+
+  @Test func `a server whose key is of an earlier epoch decides nothing`() throws {
+    let bed = try FleetBed()
+    let old = try Data(contentsOf: URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self)))
+    try raiseEpoch(bed)
+    #expect(try bed.fleet().unlock(FleetBed.alice) == true)
+    try write(old, bed)
+    guard case .unavailable(let fault) = try bed.attempt(TestBed.right) else {
+      Issue.record("decided by an old key")
+      return
+    }
+    #expect(fault.reason == .fleetEpoch)
+    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+  }
+
+  @Test func `two processes of a server that answer at the same time don't refuse each other`() throws {
+    let bed = try FleetBed()
+    var isFirst = true
+    bed.etcd.before = { transaction in
+      guard FleetBed.isCharge(transaction), isFirst else { return }
+      isFirst = false
+      for _ in 0..<3 { _ = try? bed.attempt(TestBed.right, at: "ws2") }
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+  }
+
+  private func raiseEpoch(_ bed: FleetBed) throws {
+    let path = URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self))
+    var key = try Data(contentsOf: path)
+    key[32] += 1
+    try write(key, bed)
+  }
+
+  private func write(_ key: Data, _ bed: FleetBed) throws {
+    let path = URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self))
+    try FileManager.default.removeItem(at: path)
+    try key.write(to: path)
+    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path.path)
+  }
+}

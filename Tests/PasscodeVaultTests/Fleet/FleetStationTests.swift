@@ -1,0 +1,93 @@
+import Foundation
+import PasscodePolicy
+import Testing
+
+@testable import PasscodeVault
+
+struct FleetStationTests {
+  private func people(_ count: Int, _ bed: FleetBed) throws -> [Bytes] {
+    let names = (0..<count).map { Bytes(text: "person\($0)") }
+    for name in names { try bed.enroll(TestBed.right, name) }
+    return names
+  }
+
+  @Test func `after 20 wrong ones over all accounts a workstation is stopped for an hour, and only it`()
+    throws
+  {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    for index in 0..<20 {
+      let verdict = try bed.attempt(TestBed.wrong[index % 2], people[index / 2])
+      guard case .wrong = verdict else {
+        Issue.record("\(index): \(verdict)")
+        return
+      }
+    }
+    let writes = bed.etcd.writes
+    guard case .locked(let left, 0) = try bed.attempt(TestBed.right, people[11]) else {
+      Issue.record("the workstation goes on")
+      return
+    }
+    #expect((3_600_000...3_604_000).contains(left))
+    #expect(bed.etcd.writes == writes)
+    #expect(try bed.attempt(TestBed.right, people[11], at: "ws2").isGranted)
+    bed.bed.now += 3_604_000
+    #expect(try bed.attempt(TestBed.right, people[11]).isGranted)
+  }
+
+  @Test func `right ones never use it up`() throws {
+    let bed = try FleetBed()
+    for _ in 0..<45 { #expect(try bed.attempt(TestBed.right).isGranted) }
+    #expect(bed.station() == 0)
+  }
+
+  @Test func `wrong ones of an hour ago don't count`() throws {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    for index in 0..<19 { _ = try bed.attempt(TestBed.wrong[index % 2], people[index / 2]) }
+    #expect(bed.station() == 19)
+    bed.bed.now += 3_604_000
+    #expect(try bed.attempt("6048", people[11]) == .wrong(.open(attemptsLeft: 2), failures: 1))
+    #expect(bed.station() == 1)
+  }
+
+  /// One more than the budget has room for waits for those that are being checked: it may turn out that they are right.
+  @Test func `beyond the last one, attempts that are under way are waited for`() throws {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    for index in 0..<19 { _ = try bed.attempt(TestBed.wrong[index % 2], people[index / 2]) }
+    var isFirst = true
+    var other: Verdict?
+    bed.etcd.before = { transaction in
+      // The 20th is right, and not settled yet. Meanwhile another one comes, which settles only after it has waited.
+      guard FleetBed.isSettling(transaction, people[10]), isFirst else { return }
+      isFirst = false
+      let start = bed.bed.now
+      other = try? bed.attempt(TestBed.right, people[11])
+      #expect(bed.bed.now - start >= 19_000, "it didn't wait for the one that is under way")
+    }
+    #expect(try bed.attempt(TestBed.right, people[10]).isGranted)
+    // Here the 20th never came back while the other one waited, so after its lease it counts as wrong.
+    guard case .locked? = other else {
+      Issue.record("beyond the budget: \(String(describing: other))")
+      return
+    }
+    #expect(bed.station() == 19, "the 20th took its own charge back, late")
+    #expect(try bed.attempt(TestBed.right, people[11]).isGranted)
+  }
+
+  @Test func `never more than the budget, whatever answers are lost`() throws {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<20 {
+      let bed = try FleetBed()
+      let people = try people(30, bed)
+      bed.etcd.mishap = { _ in [nil, nil, nil, .lost, .cut, .late].randomElement(using: &generator) ?? nil }
+      var decided = 0
+      for person in people {
+        if case .wrong = try bed.attempt("1593", person) { decided += 1 }
+      }
+      #expect(decided <= 20)
+      #expect(bed.station() <= 20 && bed.station() >= decided)
+    }
+  }
+}
