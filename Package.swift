@@ -71,6 +71,7 @@ let package = Package(
     .library(name: "pam_passcode", type: .dynamic, targets: ["pam_passcode"]),
     .executable(name: "passcode", targets: ["passcode"]),
     .executable(name: "passcode-helper", targets: ["passcode-helper"]),
+    .executable(name: "passcode-verifier", targets: ["passcode-verifier"]),
   ],
   traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
   targets: [
@@ -104,6 +105,10 @@ let package = Package(
       linkerSettings: hardening + [.linkedLibrary("pam")]),
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      linkerSettings: hardening + [.linkedLibrary("pam")]),
+
+    .executableTarget(
+      name: "passcode-verifier", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),

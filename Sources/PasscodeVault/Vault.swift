@@ -67,6 +67,15 @@ public struct Clock {
       wall: { SystemClock.wallSeconds() })
   }
 
+  /// The same, and calls this before each sleep.
+  public func calling(_ body: @escaping () -> Void) -> Clock {
+    let sleep = sleep
+    return Clock(now: now, wall: wall, milliseconds: milliseconds) {
+      body()
+      sleep($0)
+    }
+  }
+
   private static func systemBoot() -> BootID? {
     guard let text = try? SystemClock.bootID() else { return nil }
     return BootID(kernelText: text[...])

@@ -171,3 +171,12 @@ void cs_hold_stops(void);
 int cs_stop_is_held(void);
 /* From here on, neither Ctrl-Z nor the terminal suspends this process. */
 void cs_hold_pauses(void);
+
+/* fleet.c. Connects to a port of this machine, with 2 s for each send; own is this end's port. -1: errno. */
+int cs_connect_loopback(uint16_t port, uint16_t *own);
+/* Connects to a socket in the file system, without blocking. -1: errno. */
+int cs_connect_path(const uint8_t *path);
+/* Who is at the other end of a connection of this machine; -1: not known. */
+uid_t cs_peer_user(int connection);
+/* Copies between standard input and output, which are one connection, and another one, until that ends. 0, or an errno. */
+int cs_relay(int other);

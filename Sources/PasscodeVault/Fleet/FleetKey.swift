@@ -31,7 +31,7 @@ public struct FleetKey {
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
-    guard epoch > 0 else { throw Fault(.keyLength, path: path) }
+    guard epoch > 0, epoch < 1 << 62 else { throw Fault(.keyLength, path: path) }
   }
 
   private static func open(_ path: Bytes, _ configuration: Configuration) throws(Fault) -> Descriptor {
@@ -68,6 +68,17 @@ public struct FleetKey {
       try directory.sync()
     } catch {
       throw Fault(error == .exists ? .keyExists : .failed, path: path, error: error.code)
+    }
+  }
+
+  /// Declares every passcode locked out until it is unlocked. For root.
+  public func raiseEpoch() throws(Fault) {
+    do throws(Errno) {
+      let file = try Descriptor.open(path, .readWrite)
+      try file.write(littleEndian(epoch + 1, 8), at: Length.key)
+      try file.sync()
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
     }
   }
 }

@@ -13,14 +13,15 @@ public final class SeenFile {
 
   public static var usualPath: Bytes { Bytes(text: "/var/lib/passcode-verifier/seen") }
 
-  /// Makes it, empty, where there is none.
-  public init(_ path: Bytes) throws(Fault) {
+  /// Makes it, empty, where there is none; root makes it for the service account.
+  public init(_ path: Bytes, for access: Access) throws(Fault) {
     self.path = path
     do throws(Errno) {
       file = try SeenFile.openOrCreate(path)
+      if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: owner.gid) }
       let content = try file.read(FleetSeen.length, at: 0)
       floor = FleetSeen(content)
-      if floor == nil && !content.isEmpty { throw Errno(5) }
+      if floor == nil && !content.isEmpty { throw Errno.invalid }
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }

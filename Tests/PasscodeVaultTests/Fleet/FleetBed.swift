@@ -33,7 +33,7 @@ final class FleetBed {
     let vault = vault ?? bed.vault
     return FleetVault(
       vault, FleetOptions(name: Bytes(text: "ward")), try FleetKey(keyPath, vault.configuration), etcd,
-      try SeenFile(Bytes(text: bed.folder.path + "/" + server)))
+      try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0)))
   }
 
   func secrets(_ code: String) throws -> Secrets {

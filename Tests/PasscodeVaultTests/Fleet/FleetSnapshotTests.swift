@@ -36,7 +36,7 @@ struct FleetSnapshotTests {
     let snapshot = bed.etcd.snapshot
     try bed.fail(2)
     bed.etcd.restore(snapshot)
-    try SeenFile(Bytes(text: bed.bed.folder.path + "/seen")).forget()
+    try SeenFile(Bytes(text: bed.bed.folder.path + "/seen"), for: .person(0)).forget()
     try raiseEpoch(bed)
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
     #expect(try bed.fleet().status(FleetBed.alice).state == .exhausted)

@@ -1,0 +1,74 @@
+#define _GNU_SOURCE
+#include "csystem.h"
+
+#include <netinet/in.h>
+#include <sys/un.h>
+
+int cs_connect_loopback(uint16_t port, uint16_t *own) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  int file = cs_above_standard(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (file < 0) return -1;
+  /* On this machine it is taken or refused at once, but for a full queue. */
+  struct timeval limit = {.tv_sec = 2};
+  if (setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
+      connect(file, (struct sockaddr *)&address, sizeof address) != 0 ||
+      getsockname(file, (struct sockaddr *)&address, &size) != 0) {
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
+  }
+  *own = ntohs(address.sin_port);
+  return file;
+}
+
+int cs_connect_path(const uint8_t *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen((const char *)path);
+  if (length >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(address.sun_path, path, length + 1);
+  int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (file < 0) return -1;
+  if (connect(file, (struct sockaddr *)&address, sizeof address) != 0) {
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
+  }
+  return file;
+}
+
+uid_t cs_peer_user(int connection) {
+  struct ucred peer = {.uid = (uid_t)-1};
+  socklen_t size = sizeof peer;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : (uid_t)-1;
+}
+
+int cs_relay(int other) {
+  struct pollfd ends[2] = {{.fd = 0, .events = POLLIN}, {.fd = other, .events = POLLIN}};
+  uint8_t part[4096];
+  for (;;) {
+    if (poll(ends, 2, -1) < 0) return errno;
+    if (ends[1].revents != 0) {
+      ssize_t got = read(other, part, sizeof part);
+      if (got <= 0) return got == 0 ? 0 : errno;
+      for (ssize_t done = 0, put; done < got; done += put)
+        if ((put = send(1, part + done, (size_t)(got - done), MSG_NOSIGNAL)) <= 0) return EPIPE;
+    }
+    if (ends[0].fd >= 0 && ends[0].revents != 0) {
+      ssize_t got = read(0, part, sizeof part);
+      if (got < 0) return errno;
+      if (got == 0) {
+        /* A request says how long it is: what ends here may be only half a connection. */
+        shutdown(other, SHUT_WR);
+        ends[0].fd = -1;
+      }
+      for (ssize_t done = 0, put; done < got; done += put)
+        if ((put = send(other, part + done, (size_t)(got - done), MSG_NOSIGNAL)) <= 0) return EPIPE;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+internal import CSystem
+
+/// A TCP connection to a program of this machine, by 127.0.0.1.
+///
+/// - Whoever has bound the port is at the other end, so its owner MUST be asked for (`isOwned`) before anything secret
+///   goes there, or anything is believed.
+/// - Every wait MUST end, and what is taken MUST be bounded.
+public final class LoopbackConnection {
+  private let socket: Descriptor
+  private let port: UInt16
+  private let own: UInt16
+
+  /// The corresponding C function is `connect`.
+  public init(port: UInt16) throws(Errno) {
+    var own: UInt16 = 0
+    socket = Descriptor(adopting: try retrying { unsafe cs_connect_loopback(port, &own) })
+    self.port = port
+    self.own = own
+  }
+
+  /// Whether the process at the other end is one of these users', by the kernel's table of connections; see proc(5),
+  /// `/proc/net/tcp`.
+  public func isOwned(by users: [UInt32]) -> Bool {
+    guard let table = try? readKernelFile(literal("/proc/net/tcp")) else { return false }
+    let (local, remote) = (LoopbackConnection.address(port), LoopbackConnection.address(own))
+    var start = table.startIndex
+    while start < table.endIndex {
+      let end = table[start...].firstIndex(of: 10) ?? table.endIndex
+      let fields = table[start..<end].split(separator: 32)
+      start = end + 1
+      guard fields.count > 7, fields[1].elementsEqual(local), fields[2].elementsEqual(remote) else {
+        continue
+      }
+      var user: UInt32 = 0
+      for digit in fields[7] { user = user &* 10 &+ UInt32(digit &- 48) }
+      return users.contains(user)
+    }
+    return false
+  }
+
+  /// As the table has it: the address in the machine's order, and the port.
+  private static func address(_ port: UInt16) -> [UInt8] {
+    let digits = literal("0123456789ABCDEF")
+    let number = literal(1.littleEndian == 1 ? "0100007F:" : "7F000001:")
+    return number + [12, 8, 4, 0].map { digits[Int(port >> UInt16($0) & 15)] }
+  }
+
+  /// Sends a request, and reads until it is answered.
+  ///
+  /// - Parameters:
+  ///   - milliseconds: for all of it.
+  ///   - limit: bytes of an answer.
+  ///   - isWhole: whether this is the whole answer; nil: it is none.
+  /// - Throws: ETIMEDOUT, EBADMSG, or the connection's error.
+  public func exchange(
+    _ request: [UInt8], within milliseconds: UInt64, limit: Int, isWhole: ([UInt8]) -> Bool?
+  ) throws(Errno) -> [UInt8] {
+    var sent = 0
+    while sent < request.count {
+      let rest = [UInt8](request[sent...])
+      sent += try retrying { unsafe CSystem.send(socket.raw, rest, rest.count, Int32(MSG_NOSIGNAL)) }
+    }
+    var answer: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 16_384)
+    let started = SystemClock.bootMilliseconds() ?? 0
+    while true {
+      guard let now = SystemClock.bootMilliseconds(), now - started < milliseconds else {
+        throw Errno(ETIMEDOUT)
+      }
+      var state = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      if unsafe poll(&state, 1, Int32(milliseconds - (now - started))) <= 0 { continue }
+      let got = try retrying { unsafe recv(socket.raw, &part, part.count, Int32(MSG_DONTWAIT)) }
+      guard got > 0, answer.count + got <= limit else { throw Errno(EBADMSG) }
+      answer += part.prefix(got)
+      guard let isWhole = isWhole(answer) else { throw Errno(EBADMSG) }
+      if isWhole { return answer }
+    }
+  }
+}
+
+/// A verifier's own side, beside what it has in common with a helper.
+public enum VerifierService {
+  /// Who is at the other end of standard input; nil: not known. The corresponding C function is `getsockopt`.
+  public static func peer() -> UInt32? {
+    let user = cs_peer_user(0)
+    return user == .max ? nil : user
+  }
+
+  /// The relay's work: sends a head to the socket, then copies both ways until it ends.
+  ///
+  /// - Parameter seconds: the kernel ends this process after so many.
+  public static func relay(to path: [UInt8], head: [UInt8], seconds: UInt32) throws(Errno) {
+    alarm(seconds)
+    let socket = Descriptor(adopting: try retrying { unsafe cs_connect_path(path + [0]) })
+    _ = unsafe CSystem.send(socket.raw, head, head.count, Int32(MSG_NOSIGNAL))
+    let error = cs_relay(socket.raw)
+    if error != 0 { throw Errno(error) }
+  }
+}

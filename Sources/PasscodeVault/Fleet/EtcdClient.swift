@@ -1,0 +1,130 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+/// This server's etcd, by its JSON gateway on 127.0.0.1.
+///
+/// - Only root and the account `etcd` are believed: anybody can bind the port while etcd is down.  test_verifier.py
+/// - An answer MUST come within 2 s, or there is none.                                             test_verifier.py
+/// - A request is repeated only if etcd says that its token is none: then it has not been carried out.
+public final class EtcdClient: EtcdStore {
+  private static let milliseconds: UInt64 = 2_000
+
+  private let port: UInt16
+  private let user: Bytes
+  private let password: () throws(Fault) -> Bytes
+  private let token: TokenFile
+  private let atWork: () -> Void
+  private var connection: LoopbackConnection?
+
+  /// - Parameters:
+  ///   - user: one of etcd's own accounts; empty: etcd asks for none.
+  ///   - tokenPath: where its token is kept.
+  ///   - atWork: called before each request.
+  public init(
+    port: UInt16, user: Bytes, password: @escaping () throws(Fault) -> Bytes, tokenPath: Bytes,
+    atWork: @escaping () -> Void
+  ) {
+    self.port = port
+    self.user = user
+    self.password = password
+    token = TokenFile(path: tokenPath)
+    self.atWork = atWork
+  }
+
+  public func commit(_ transaction: EtcdTransaction) -> EtcdOutcome? {
+    post("/v3/kv/txn", transaction.body).flatMap { EtcdOutcome($0, of: transaction) }
+  }
+
+  public func grantLease(seconds: UInt64) -> UInt64? {
+    post("/v3/lease/grant", EtcdRequest.grant(seconds: seconds)).flatMap {
+      EtcdAnswer.lease($0, seconds: seconds)
+    }
+  }
+
+  public func timeLeft(_ lease: UInt64) -> UInt64? {
+    post("/v3/lease/timetolive", EtcdRequest.timeLeft(lease)).flatMap { EtcdAnswer.timeLeft($0) }
+  }
+
+  /// The body of an answer; nil: there is none, or it is an error.
+  private func post(_ path: String, _ body: Bytes) -> Bytes? {
+    guard !user.isEmpty else { return success(send(path, body, token: [])) }
+    if let kept = token.read() {
+      guard let response = send(path, body, token: kept) else { return nil }
+      if !EtcdAnswer.wantsToken(response) { return success(response) }
+    }
+    guard let token = authenticate() else { return nil }
+    return success(send(path, body, token: token))
+  }
+
+  private func success(_ response: HTTPResponse?) -> Bytes? {
+    response?.status == 200 ? response?.body : nil
+  }
+
+  private func authenticate() -> Bytes? {
+    guard let password = try? password() else { return nil }
+    let body = EtcdRequest.authenticate(name: user, password: password)
+    guard let answer = success(send("/v3/auth/authenticate", body, token: [])),
+      let fresh = EtcdAnswer.token(answer)
+    else { return nil }
+    token.write(fresh)
+    return fresh
+  }
+
+  private func send(_ path: String, _ body: Bytes, token: Bytes) -> HTTPResponse? {
+    atWork()
+    guard let open = connection ?? connect() else { return nil }
+    // What is left of an exchange that failed would be taken for the next one's answer.
+    connection = nil
+    var whole: HTTPResponse?
+    let request = httpRequest(path, token: token, body: body)
+    let limit = HTTPResponse.longestHead + 2 * HTTPResponse.longestBody
+    let answer = try? open.exchange(request, within: EtcdClient.milliseconds, limit: limit) { bytes in
+      switch HTTPResponse.read(bytes) {
+      case .incomplete: return false
+      case .invalid: return nil
+      case .whole(let response):
+        whole = response
+        return true
+      }
+    }
+    guard answer != nil else { return nil }
+    connection = open
+    return whole
+  }
+
+  private func connect() -> LoopbackConnection? {
+    guard let open = try? LoopbackConnection(port: port) else { return nil }
+    var users: [UInt32] = [0]
+    if case .found(let account) = Account.named(Bytes(text: "etcd")) { users.append(account.uid) }
+    return open.isOwned(by: users) ? open : nil
+  }
+}
+
+/// The token of one of etcd's accounts, 0600: getting another one takes etcd 50 ms of bcrypt.
+private struct TokenFile {
+  let path: Bytes
+
+  func read() -> Bytes? {
+    guard let file = try? Descriptor.open(path, .readWrite), let status = try? file.status(),
+      status.kind == .file, status.mode & 0o077 == 0, let content = try? file.read(513, at: 0),
+      EtcdAnswer.isToken(content)
+    else { return nil }
+    return content
+  }
+
+  /// If that fails, the next process gets one of its own.
+  func write(_ token: Bytes) {
+    do throws(Errno) {
+      let file = try openOrCreate()
+      try file.setSize(0)
+      try file.write(token, at: 0)
+    } catch {}
+  }
+
+  private func openOrCreate() throws(Errno) -> Descriptor {
+    do throws(Errno) { return try Descriptor.open(path, .readWrite) } catch {
+      if error != .noEntry { throw error }
+    }
+    return try Descriptor.open(path, .create(mode: 0o600))
+  }
+}

@@ -1,0 +1,70 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+/// The files of a server of a fleet. Those in /etc/passcode MUST be root's, and nobody else's to write.
+///
+///     /etc/passcode/verifier.conf        FleetOptions
+///     /etc/passcode/verifier.password    the password of its account in etcd, one line; 0440 root:_passcode
+///     /etc/passcode/fleet.key            FleetKey; 0440 root:_passcode
+///     /etc/passcode/workstations         the distinguished names that may ask, one whole name a line
+///     /var/lib/passcode-verifier/        0700 _passcode: seen (FleetSeen) and token
+public enum FleetServer {
+  public static var optionsPath: Bytes { Bytes(text: "/etc/passcode/verifier.conf") }
+  public static var passwordPath: Bytes { Bytes(text: "/etc/passcode/verifier.password") }
+  public static var workstationsPath: Bytes { Bytes(text: "/etc/passcode/workstations") }
+  public static var statePath: Bytes { Bytes(text: "/var/lib/passcode-verifier") }
+
+  /// Opens a fleet on this server.
+  ///
+  /// - Parameter atWork: called before each request to etcd.
+  public static func open(_ vault: Vault, atWork: @escaping () -> Void) throws(Fault) -> FleetVault<
+    EtcdClient
+  > {
+    let configuration = vault.configuration
+    guard let text = try read(optionsPath, .configuration, configuration) else {
+      throw Fault(.missing, inConfiguration: true, path: optionsPath)
+    }
+    let options = try FleetOptions(file: text[...], path: optionsPath)
+    let key = try FleetKey(FleetKey.usualPath, configuration)
+    let seen = try SeenFile(SeenFile.usualPath, for: configuration.access)
+    let etcd = EtcdClient(
+      port: options.port, user: options.user,
+      password: { () throws(Fault) in try password(configuration) },
+      tokenPath: statePath + Bytes(text: "/token"), atWork: atWork)
+    return FleetVault(vault, options, key, etcd, seen)
+  }
+
+  private static func password(_ configuration: Configuration) throws(Fault) -> Bytes {
+    guard let text = try read(passwordPath, .key, configuration) else {
+      throw Fault(.missing, path: passwordPath)
+    }
+    return Bytes(text.prefix { $0 != UInt8(ascii: "\n") })
+  }
+
+  /// Whether the list has this name. No part of it is looked at, and nothing is made of it: whole names only.
+  public static func lists(_ name: Bytes, _ configuration: Configuration) throws(Fault) -> Bool {
+    guard let text = try read(workstationsPath, .configuration, configuration) else {
+      throw Fault(.missing, inConfiguration: true, path: workstationsPath)
+    }
+    for line in text[...].parts(between: UInt8(ascii: "\n")) where !line.isEmpty {
+      if line.elementsEqual(name) { return true }
+    }
+    return false
+  }
+
+  /// What tells a workstation from all others in etcd's keys.
+  public static func workstation(_ name: Bytes) -> Bytes { blake2b(name[...]) }
+
+  private static func read(
+    _ path: Bytes, _ subject: Trust.Subject, _ configuration: Configuration
+  ) throws(Fault) -> Bytes? {
+    switch try configuration.trust(subject).open(path) {
+    case .missing: return nil
+    case .found(let file, let status):
+      guard status.size <= 1 << 20 else { throw Fault(.fileTooLarge, path: path) }
+      do throws(Errno) { return try file.read(max(0, status.size), at: 0) } catch {
+        throw Fault(.failed, path: path, error: error.code)
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// passcode-verifier: on a server of a fleet, answers its workstations. One process a request: there is none while nobody
+// asks. With an argument it is an administrator's tool, or stunnel's relay.
+//
+//     workstation ══ TLS ══ stunnel ── passcode-verifier relay ── AF_UNIX ── passcode-verifier ── 127.0.0.1 ── etcd
+//                          (stunnel's own account)                        (_passcode)
+//
+// MUST, and what shows it:
+//  1  The process that faces the network reads neither key nor etcd's password: the relay runs as stunnel's account.
+//  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
+//     distinguished name in its certificate, and only if the list has that name.                    test_verifier.py
+//  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.   FleetTests, test_verifier.py
+//  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
+//  5  It ends: 30 s for a request, 140 s for the rest.
+//  6  It never runs as root while it answers.                                                       test_verifier.py
+
+@main
+struct Main {
+  static func main() {
+    let arguments: Arguments.Parsed
+    do throws(Arguments.Unknown) {
+      arguments = try Arguments.parse([Arguments.Option("stdin")])
+    } catch {
+      Stream.error.write(Words.usage)
+      exitProcess(2)
+    }
+    let words = arguments.operands
+    guard let command = words.first else { exitProcess(serve()) }
+    if command.spells("relay") { exitProcess(Relay.run()) }
+    let readsInput = arguments.options.contains { $0.index == 0 }
+    exitProcess(Administration.run(command, words.dropFirst().first ?? [], words.count, readsInput))
+  }
+
+  private static func serve() -> Int32 {
+    guard HelperService.isConnected() else {
+      Stream.error.write(Words.usage)
+      return 2
+    }
+    do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }
+    guard let sodium = Sodium() else { return 1 }
+    let peer = VerifierService.peer()
+    guard let head = RelayHead.receive(), let request = Request(sodium) else {
+      SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
+      return 1
+    }
+    let reply = Service(workstation: head, peer: peer, sodium).answer(request)
+    HelperService.reply(FleetReply.encoded(reply))
+    HelperService.endReplies()
+    return 0
+  }
+}

@@ -1,0 +1,128 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// From a workstation's request to its reply.
+struct Service {
+  private let name: Bytes
+  private let peer: UInt32?
+  private let sodium: Sodium
+
+  /// - Parameters:
+  ///   - workstation: the distinguished name that the relay passed on.
+  ///   - peer: who passed it on.
+  init(workstation name: Bytes, peer: UInt32?, _ sodium: Sodium) {
+    self.name = name
+    self.peer = peer
+    self.sodium = sodium
+  }
+
+  func answer(_ request: consuming Request) -> HelperReply {
+    do throws(Fault) {
+      var request = request
+      return try answer(&request)
+    } catch {
+      log(LogLine("passcode unavailable"), cause: error.text.bytes)
+      return HelperReply(fault: error)
+    }
+  }
+
+  private func answer(_ request: inout Request) throws(Fault) -> HelperReply {
+    try becomeService()
+    HelperService.limitTime(seconds: 140)
+    let configuration = try Configuration.loadForService(isSecondFactor: false)
+    guard isRelay(peer), try FleetServer.lists(name, configuration) else {
+      log(LogLine("passcode-verifier: not on the list of workstations"))
+      return HelperReply(.notPermitted)
+    }
+    let signs = Signs()
+    let clock = Clock.system.calling { signs.give() }
+    let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
+    let fleet = try FleetServer.open(vault) { signs.give() }
+    let reply = try reply(&request, fleet)
+    if let verdict = reply.verdict, request.head.operation != .look {
+      var line = LogLine(
+        event: request.head.operation == .verify ? verdict.event : "passcode proven for a change")
+      line.add("user", request.account)
+      line.add("service", request.service)
+      log(line)
+    }
+    return reply
+  }
+
+  /// Root is who starts it by hand, and tests.
+  private func isRelay(_ peer: UInt32?) -> Bool {
+    guard let peer else { return false }
+    if peer == 0 { return true }
+    guard case .found(let account) = Account.named(Bytes(text: "stunnel4")) else { return false }
+    return peer == account.uid
+  }
+
+  private func becomeService() throws(Fault) {
+    let service = try Helper.account()
+    let process = ProcessIdentity.current()
+    if process.effective == 0 {
+      do throws(Errno) { try HelperService.become(service) } catch { throw Fault(.failed, error: error.code) }
+    } else if process.real != service.uid || process.effective != service.uid || process.saved != service.uid
+    {
+      throw Fault(.deniedToService, path: FleetKey.usualPath)
+    }
+  }
+
+  private func reply(
+    _ request: inout Request, _ fleet: FleetVault<EtcdClient>
+  ) throws(Fault) -> HelperReply {
+    var login = FleetLogin(
+      fleet, account: request.account, workstation: FleetServer.workstation(name), service: request.service,
+      isSecondFactor: request.head.conditions.isSecondFactor)
+    switch request.head.operation {
+    case .look:
+      guard let refusal = login.look(&request.secrets.unsealed) else {
+        return HelperReply(.openWithoutWaiting)
+      }
+      return HelperReply(verdict: refusal)
+    case .verify, .prove:
+      return HelperReply(verdict: login.attempt(request.secrets.passcode, &request.secrets.unsealed))
+    case .status: return try fleet.status(request.account).reply
+    case .change:
+      let verdict = login.attempt(request.secrets.passcode, &request.secrets.unsealed)
+      guard verdict.isGranted, let mark = login.provenMark else { return HelperReply(verdict: verdict) }
+      request.secrets.change.old.passcode.copy(request.secrets.passcode)
+      return try enroll(&request, fleet, by: .passcode(mark))
+    // FleetRequest.allows has refused them.
+    case .remove, .enroll, .unlock: return HelperReply(.notPermitted)
+    }
+  }
+
+  private func enroll(
+    _ request: inout Request, _ fleet: FleetVault<EtcdClient>, by authority: Authority
+  ) throws(Fault) -> HelperReply {
+    do throws(EnrolmentError) {
+      try fleet.enroll(request.account, request.secrets.change, &request.secrets.unsealed, by: authority)
+      return HelperReply(.done, [1])
+    } catch {
+      switch error {
+      case .fault(let fault): throw fault
+      case .refused(let refusal): return HelperReply(refusal: refusal)
+      }
+    }
+  }
+
+  private func log(_ line: LogLine, cause: Bytes? = nil) {
+    var line = line
+    line.add("workstation", name)
+    if let cause { line.add("cause", sentence: cause) }
+    SystemLog.notice(line.text)
+  }
+}
+
+/// Tells the workstation once a second that this process is at work.
+private final class Signs {
+  private var last: UInt64 = 0
+
+  func give() {
+    guard let now = SystemClock.bootMilliseconds(), now - last >= 1_000 else { return }
+    last = now
+    HelperService.reply([FleetReply.atWork])
+  }
+}
