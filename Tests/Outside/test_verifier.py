@@ -1,0 +1,288 @@
+"""passcode-verifier with Debian's etcd: one budget on three servers, whatever fails. See Sources/PasscodeVault/Fleet."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import fleet as fleets
+import pytest
+from fleet import (
+    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, FORBIDDEN, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, REFUSED,
+    STATUS, UNAVAILABLE, UNPACKED, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
+)  # fmt: skip
+from process import wait_for
+from scenario import RIGHT
+from scenario import WRONG as CODES
+
+
+@pytest.fixture
+def fleet(machine):
+    made = fleets.Fleet()
+    try:
+        for name in ("alice", "bob"):
+            made.servers[0].enroll(name, RIGHT)
+        yield made
+    finally:
+        made.end()
+
+
+def codes(count):
+    return [f"{number:04}" for number in random.sample(range(1000, 10000), count + 1) if f"{number:04}" != RIGHT][:count]
+
+
+def test_enrolled_once_the_passcode_works_at_every_server(fleet):
+    for server in fleet.servers:
+        assert server.ask(LOOK, "alice").kind == OPEN
+        assert server.verify(RIGHT).kind == GRANTED
+    reply = fleet.servers[1].ask(CHANGE, "alice", passcode=RIGHT, new="8264")
+    assert reply.kind == DONE
+    assert fleet.servers[2].verify("8264").kind == GRANTED
+    wrong = fleet.servers[2].verify(RIGHT)
+    assert (wrong.kind, wrong.numbers[:2]) == (WRONG, (1, 2))
+    assert fleet.servers[0].run("status", "alice").stdout == "alice: enrolled, wrong passcodes in a row: 1\n"
+    assert "bob: enrolled" in fleet.servers[1].run("list").stdout
+    fleet.servers[0].run("disable", "alice")
+    assert fleet.servers[1].verify("8264").kind == DISABLED
+    fleet.servers[0].run("enable", "alice")
+    fleet.servers[0].run("remove", "alice")
+    assert fleet.servers[1].ask(LOOK, "alice").kind == NOT_ENROLLED
+    fleet.servers[0].run("remove", "carol", check=3)
+
+
+def test_many_guesses_over_all_servers_are_one_budget(fleet):
+    """Three are looked at, wherever they are typed; then it is locked on all, for the right one, too."""
+    guesses = codes(120) + [RIGHT]
+    jobs = [
+        lambda index=index, code=code: fleet.servers[index % 3].verify(code, name=fleets.WARD[index % 2])
+        for index, code in enumerate(guesses)
+    ]
+    kinds = [reply.kind for reply in at_once(jobs)]
+    assert sorted(kind for kind in kinds if kind in (WRONG, WRONG_AND_LOCKED)) == [WRONG, WRONG, WRONG_AND_LOCKED]
+    assert kinds[-1] == LOCKED
+    for server in fleet.servers:
+        locked = server.verify(RIGHT)
+        assert (locked.kind, locked.numbers[0]) == (LOCKED, 3)
+        assert 30_000 < locked.numbers[1] <= 63_000
+    fleet.servers[2].run("unlock", "alice")
+    assert fleet.servers[0].verify(RIGHT).kind == GRANTED
+
+
+def test_right_ones_at_once_all_pass(fleet):
+    jobs = [
+        lambda index=index: fleet.servers[index % 3].verify(RIGHT, name=fleets.WARD[index % 2]) for index in range(60)
+    ]
+    assert [reply.kind for reply in at_once(jobs, 30)] == [GRANTED] * 60
+    assert fleet.servers[0].failures() == 0
+
+
+def test_a_leader_that_is_killed_or_stopped_gives_no_guess_away(fleet):
+    for harm in (signal.SIGKILL, signal.SIGSTOP):
+        for server in fleet.servers[:1]:
+            server.run("unlock", "alice", check=None)
+        leader = fleet.leader()
+        member = fleet.members[leader]
+        guesses = codes(30)
+        jobs = [lambda index=index, code=code: fleet.servers[index % 3].verify(code, name=fleets.WARD[index % 2])
+                for index, code in enumerate(guesses)]  # fmt: skip
+        jobs.insert(2, lambda: member.send_signal(harm))
+        replies = [reply for reply in at_once(jobs, 4) if reply is not None]
+        decided = [reply for reply in replies if reply.kind in (WRONG, WRONG_AND_LOCKED)]
+        assert not [reply for reply in replies if reply.kind == GRANTED]
+        assert len(decided) <= 3
+        others = [server for server in fleet.servers if server.number != leader]
+        wait_for(lambda: others[0].ask(STATUS, "alice").kind != UNAVAILABLE, 30)
+        assert len(decided) <= others[1].failures() <= 3
+        # Delays are never shorter after a change of leader.
+        if others[0].failures() == 3:
+            assert others[0].verify(RIGHT).kind == LOCKED
+        if harm == signal.SIGKILL:
+            member.wait()
+            fleet.members[leader] = fleet.start_member(leader, "existing")
+        else:
+            member.send_signal(signal.SIGCONT)
+        wait_for(lambda: fleet.servers[leader].ask(STATUS, "alice").kind != UNAVAILABLE, 30)
+        assert fleet.servers[leader].failures() == others[0].failures()
+
+
+def test_a_minority_decides_nothing(fleet):
+    for number in (1, 2):
+        fleet.members[number].send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    assert fleet.servers[0].verify(RIGHT).kind == UNAVAILABLE
+    assert fleet.servers[0].verify(CODES[0]).kind == UNAVAILABLE
+    assert time.monotonic() - started < 10
+    for number in (1, 2):
+        fleet.members[number].send_signal(signal.SIGCONT)
+    wait_for(lambda: fleet.servers[0].verify(RIGHT).kind == GRANTED, 30)
+
+
+def test_a_verifier_that_is_killed_leaves_a_charge_and_no_answer(fleet):
+    """At moments all over its life: what was answered was charged, and nobody is locked out by what wasn't."""
+    decided = 0
+    for index in range(24):
+        process, ours = fleet.servers[index % 3].start(request(VERIFY, "bob", passcode=codes(1)[0]))
+        time.sleep(index * 0.002)
+        process.kill()
+        process.wait()
+        with ours:
+            ours.settimeout(5)
+            try:
+                reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
+            except ConnectionResetError:
+                reply = None
+        decided += reply is not None and reply.kind in (WRONG, WRONG_AND_LOCKED)
+        if fleet.servers[0].failures("bob") >= 2:
+            break
+    assert decided <= fleet.servers[0].failures("bob") <= 3
+    assert fleet.servers[1].ask(LOOK, "bob").kind in (OPEN, LOCKED)
+    fleet.servers[1].run("unlock", "bob")
+    assert fleet.servers[1].verify(RIGHT, "bob").kind == GRANTED  # after the dead one's lease
+
+
+@pytest.mark.parametrize("account", ["alice/wait", "root", "alice\n", "carol", "", "ALICE"])
+def test_nobody_else_is_asked_for(fleet, account):
+    reply = fleet.servers[0].verify(RIGHT, account)
+    assert reply is None or reply.kind in (NOT_ENROLLED, UNAVAILABLE)
+
+
+@pytest.mark.parametrize("name", ["/CN=ws3", "/CN=ws", "/CN=ws1/CN=ws2", "/CN=WS1", " /CN=ws1", "x"])
+def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
+    assert fleet.servers[0].verify(RIGHT, name=name).kind == FORBIDDEN
+
+
+def test_requests_that_make_no_sense_get_no_reply(fleet):
+    whole = request(VERIFY, "alice", passcode=RIGHT)
+    server = fleet.servers[0]
+    for data in (
+        b"", b"\3", whole[:10], b"\2" + whole[1:], request(VERIFY, "alice", passcode=RIGHT, uid=1000),
+        request(5, "alice", passcode=RIGHT), request(7, "alice"), request(VERIFY, "alice", passcode="04x1"),
+        request(VERIFY, "", passcode=RIGHT), request(VERIFY, "alice", passcode=RIGHT, name="/CN=ws1\n"),
+    ):  # fmt: skip
+        process, ours = server.start(data)
+        with ours:
+            ours.shutdown(socket.SHUT_WR)
+            ours.settimeout(10)
+            assert ours.recv(10) == b""
+        assert process.wait(10) == 1
+    assert server.failures() == 0
+
+
+def test_a_person_without_root_is_answered_nothing(fleet):
+    """Somebody who reaches the program directly: it has no privilege of its own to lend."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        command = fleet.servers[0].command("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", fleets.VERIFIER)
+        process = subprocess.Popen(command, stdin=theirs, cwd="/")
+        theirs.close()
+        ours.sendall(request(VERIFY, "alice", passcode=RIGHT))
+        reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
+        process.wait(10)
+    assert reply.kind in (UNAVAILABLE, FORBIDDEN)
+
+
+def test_whoever_took_etcd_s_port_is_not_believed(fleet):
+    """Anybody can bind it while etcd is down: nothing goes there, and nothing from there counts."""
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+    script = """if True:
+        import os, socket, sys
+        os.setgid(65534); os.setuid(65534)
+        door = socket.create_server(("127.0.0.1", 2379))
+        print("ready", flush=True)
+        door.settimeout(20)
+        peer, _ = door.accept()
+        peer.settimeout(5)
+        sys.stdout.write(repr(peer.recv(100)))
+    """
+    impostor = subprocess.Popen(
+        fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True
+    )
+    assert impostor.stdout.readline() == "ready\n"
+    assert fleet.servers[0].verify(RIGHT).kind == UNAVAILABLE
+    assert impostor.communicate(timeout=30)[0] == "b''"
+    assert fleet.servers[1].verify(RIGHT).kind == GRANTED
+
+
+FORGED = {
+    "nothing": b"",
+    "no HTTP": b"hello\r\n\r\n",
+    "cut": b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"header":',
+    "no body's length": b'HTTP/1.1 200 OK\r\n\r\n{"succeeded":true}',
+    "no header": b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"succeeded":true}',
+    "endless head": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 10_000,
+    "an error": b'HTTP/1.1 503 X\r\nContent-Length: 24\r\n\r\n{"error":"no","code":14}',
+}
+
+
+@pytest.mark.parametrize("answer", FORGED.values(), ids=FORGED)
+def test_an_answer_of_etcd_that_makes_no_sense_is_unavailable(fleet, answer):
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+    script = f"""if True:
+        import socket
+        door = socket.create_server(("127.0.0.1", 2379))
+        print("ready", flush=True)
+        peer, _ = door.accept()
+        peer.recv(65536)
+        peer.sendall({answer!r})
+        peer.settimeout(10)
+        while peer.recv(65536): pass
+    """
+    forger = subprocess.Popen(fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True)
+    assert forger.stdout.readline() == "ready\n"
+    started = time.monotonic()
+    reply = fleet.servers[0].verify(RIGHT)
+    assert (reply.kind, time.monotonic() - started < 5) == (UNAVAILABLE, True)
+    forger.kill()
+    forger.communicate()
+
+
+def test_a_snapshot_that_was_restored_refunds_nothing(fleet):
+    snapshot = FOLDER / "snapshot"
+    fleet.etcdctl(0, "snapshot", "save", snapshot)
+    for code in CODES[:3]:
+        fleet.servers[0].verify(code)
+    assert fleet.servers[1].verify(RIGHT).kind == LOCKED
+    for member in fleet.members:
+        member.kill()
+        member.wait()
+    cluster = ",".join(f"m{other}=http://127.0.0.1:{2380 + 10 * other}" for other in range(3))
+    for number in range(3):
+        fleet.etcdctl(
+            number, "snapshot", "restore", snapshot, "--name", f"m{number}", "--data-dir", FOLDER / f"restored{number}",
+            "--initial-cluster", cluster, "--initial-cluster-token", "ward-7", "--initial-advertise-peer-urls",
+            f"http://127.0.0.1:{2380 + 10 * number}",
+        )  # fmt: skip
+        fleet.members[number] = fleet.start_member(number, "existing", FOLDER / f"restored{number}")
+    wait_for(lambda: fleet.leader() is not None, 30)
+    for server in fleet.servers[:2]:
+        assert server.verify(RIGHT).kind == UNAVAILABLE
+        assert "etcd was restored" in server.run("status", "alice", check=7).stderr
+    for server in fleet.servers:
+        server.run("restored")
+        assert server.verify(RIGHT).kind == EXHAUSTED
+    fleet.servers[0].run("unlock", "alice")
+    assert fleet.servers[2].verify(RIGHT).kind == GRANTED
+    assert fleet.servers[2].verify(RIGHT, "bob").kind == EXHAUSTED
+
+
+def test_it_runs_as_the_service_account_and_shows_that_it_works(fleet):
+    """Behind an attempt that never ends it waits, gives a sign of work each second, and is not root."""
+    fleet.etcdctl(0, "put", "/passcode/1/u/" + b"alice".hex() + "/busy", "x")
+    process, ours = fleet.servers[0].start(request(VERIFY, "alice", passcode=RIGHT))
+    with ours:
+        ours.settimeout(5)
+        signs = [(ours.recv(4096), time.monotonic()) for _ in range(4)]
+        assert all(set(sign) == {0} for sign, _ in signs)
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        assert "Uid:\t0" not in status
+        fleet.etcdctl(0, "del", "/passcode/1/u/" + b"alice".hex() + "/busy")
+        answer = b"".join(iter(lambda: ours.recv(4096), b""))
+    assert fleets.decode(answer).kind == GRANTED
+    process.wait(10)

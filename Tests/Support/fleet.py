@@ -1,0 +1,237 @@
+"""A fleet: three members of Debian's own etcd, and three servers with passcode-verifier, in a private network namespace.
+Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+
+from bed import BUILD
+from helper import Reply
+from machine import ACCOUNT
+from process import wait_for
+
+TREE = pathlib.Path(__file__).parents[2]
+UNPACKED = TREE / ".build/fleet/root"
+PACKAGES = ["etcd-server", "etcd-client", "stunnel4"]
+VERIFIER = BUILD / "passcode-verifier"
+FOLDER = pathlib.Path("/run/passcode-fleet")
+LOOK, VERIFY, STATUS, CHANGE = 1, 2, 3, 4
+NOBODY = 0xFFFFFFFF
+GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FORBIDDEN, UNAVAILABLE = (
+    1, 2, 3, 5, 6, 7, 8, 9, 11,
+)  # fmt: skip
+OPEN, STATUS_REPLY, DONE, REFUSED = 22, 17, 18, 21
+WARD = ["/CN=ws1", "/CN=ws2"]
+
+
+def fetch():
+    """Downloads Debian's packages of this release, and unpacks them, once."""
+    if UNPACKED.is_dir():
+        return
+    unfinished = UNPACKED.parent / "unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    apt = ["apt-get", "-q", "-o", "APT::Sandbox::User=root"]
+    with (UNPACKED.parent / "apt.log").open("w") as log:
+        download = [*apt, "download", *PACKAGES]
+        if subprocess.run(download, cwd=unfinished, stdout=log, stderr=log).returncode != 0:
+            subprocess.run([*apt, "update"], check=True, stdout=log, stderr=log)
+            subprocess.run(download, cwd=unfinished, check=True, stdout=log, stderr=log)
+    for package in unfinished.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", package, unfinished / "root"], check=True)
+    (unfinished / "root").rename(UNPACKED)
+    shutil.rmtree(unfinished)
+
+
+class Holder:
+    """A process that keeps a namespace."""
+
+    def __init__(self, prefix, script):
+        command = [*prefix, "sh", "-c", f"{script}; echo ready; exec sleep infinity"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"ready\n"
+        # `nsenter` and `unshare` replace themselves by the shell, and that by sleep.
+        self.pid = self.process.pid
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def request(operation, account, *, passcode="", new="", service="sudo", uid=NOBODY, name="/CN=ws1", length=None):
+    """What a verifier gets: the relay's head, the account, a helper's request (FleetMessage.swift)."""
+    account = account.encode() if isinstance(account, str) else account
+    relay = struct.pack("<BH", 3, len(name)) + name.encode()
+    head = struct.pack("<BBIBBH", 1, operation, uid, len(service) << 2, len(passcode) | len(new) << 4, 0)
+    size = len(account) if length is None else length
+    return relay + bytes([2, size]) + account + head + (service + passcode + new).encode()
+
+
+def decode(answer):
+    """The reply, or None where it isn't a whole one."""
+    answer = answer.lstrip(b"\0")
+    if not answer.endswith(b"\4"):
+        return None
+    answer = answer[:-1]
+    count = {17: 6, 26: 7}.get(answer[1], 5)
+    return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
+
+
+class Server:
+    def __init__(self, fleet, number):
+        self.fleet, self.number = fleet, number
+        self.folder = FOLDER / f"server{number}"
+        self.files, self.state = self.folder / "etc", self.folder / "state"
+        self.files.mkdir(parents=True)
+        self.state.mkdir()
+        self.state.chmod(0o700)
+        shutil.chown(self.state, ACCOUNT, ACCOUNT)
+        script = f"mount --bind {self.files} /etc/passcode && mount --bind {self.state} /var/lib/passcode-verifier"
+        self.holder = Holder(
+            ["nsenter", f"--net=/proc/{fleet.net.pid}/ns/net", "unshare", "--mount", "--propagation", "private"], script
+        )
+        self.write("verifier.conf", f"fleet=ward-7\netcd={2379 + 10 * number}\nlockout={fleet.lockout}\n")
+        self.write("workstations", "".join(name + "\n" for name in WARD))
+
+    def write(self, name, text):
+        path = self.files / name
+        path.write_text(text)
+        path.chmod(0o644)
+
+    def command(self, *words):
+        namespaces = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in (("net", "net"), ("mount", "mnt"))]
+        return ["nsenter", *namespaces, *(str(word) for word in words)]
+
+    def run(self, *words, check=0, **how):
+        done = subprocess.run(self.command(VERIFIER, *words), capture_output=True, text=True, timeout=60, **how)
+        assert check is None or done.returncode == check, (words, done)
+        return done
+
+    def enroll(self, account, code):
+        self.run("enroll", account, "--stdin", input=code + "\n")
+
+    def start(self, data):
+        """A verifier with this request: the process, and our end."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(self.command(VERIFIER), stdin=theirs, cwd="/")
+        ours.sendall(data)
+        return process, ours
+
+    def converse(self, data, seconds=30):
+        """The answer as it came."""
+        process, ours = self.start(data)
+        with ours:
+            ours.settimeout(seconds)
+            try:
+                answer = b"".join(iter(lambda: ours.recv(4096), b""))
+            except ConnectionResetError:
+                answer = b""
+        process.wait(seconds)
+        return answer
+
+    def ask(self, operation, account, **how):
+        return decode(self.converse(request(operation, account, **how)))
+
+    def verify(self, code, account="alice", **how):
+        return self.ask(VERIFY, account, passcode=code, **how)
+
+    def failures(self, account="alice"):
+        return self.ask(STATUS, account).numbers[1]
+
+    def end(self):
+        self.holder.end()
+
+
+class Fleet:
+    def __init__(self, lockout="3:1m,5:5m,7:15m,9:1h,10:8h"):
+        fetch()
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        FOLDER.mkdir(mode=0o755)
+        self.lockout = lockout
+        for path in ("/etc/passcode", "/var/lib/passcode-verifier"):
+            pathlib.Path(path).mkdir(exist_ok=True)
+        self.net = Holder(["unshare", "--net"], "ip link set lo up")
+        self.members = [self.start_member(number) for number in range(3)]
+        self.servers = []
+        self.servers = [Server(self, number) for number in range(3)]
+        wait_for(lambda: self.leader() is not None, 30)
+        self.servers[0].run("init")
+        for server in self.servers[1:]:
+            shutil.copy2(self.servers[0].files / "fleet.key", server.files / "fleet.key")
+            shutil.chown(server.files / "fleet.key", "root", ACCOUNT)
+
+    def in_net(self, *words, **how):
+        command = ["nsenter", f"--net=/proc/{self.net.pid}/ns/net", *(str(word) for word in words)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
+
+    def start_member(self, number, state="new", data=None):
+        client, peer = 2379 + 10 * number, 2380 + 10 * number
+        cluster = ",".join(f"m{other}=http://127.0.0.1:{2380 + 10 * other}" for other in range(3))
+        log = (FOLDER / f"etcd{number}.log").open("a")
+        command = [
+            "nsenter", f"--net=/proc/{self.net.pid}/ns/net", UNPACKED / "usr/bin/etcd", "--name", f"m{number}",
+            "--data-dir", data or FOLDER / f"data{number}", "--listen-client-urls", f"http://127.0.0.1:{client}",
+            "--advertise-client-urls", f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}", "--initial-cluster", cluster,
+            "--initial-cluster-state", state, "--initial-cluster-token", "ward-7",
+        ]  # fmt: skip
+        return subprocess.Popen(command, stdout=log, stderr=log)
+
+    def etcdctl(self, number, *words):
+        # etcdctl of Debian 12 speaks the second API unless it is told otherwise.
+        environment = {**os.environ, "ETCDCTL_API": "3"}
+        endpoint = f"--endpoints=http://127.0.0.1:{2379 + 10 * number}"
+        return self.in_net(UNPACKED / "usr/bin/etcdctl", endpoint, *words, env=environment)
+
+    def leader(self):
+        """Its number; None where a member doesn't know one."""
+        for number, member in enumerate(self.members):
+            if member.poll() is not None:
+                continue
+            try:
+                [status] = json.loads(self.etcdctl(number, "endpoint", "status", "--write-out=json"))
+            except (subprocess.CalledProcessError, ValueError):
+                continue
+            if status["Status"].get("leader") and status["Status"]["leader"] == status["Status"]["header"]["member_id"]:
+                return number
+        return None
+
+    def end(self):
+        for server in self.servers:
+            server.end()
+        for member in self.members:
+            member.send_signal(signal.SIGCONT)
+            member.kill()
+            member.wait()
+        self.net.end()
+        for path in ("/etc/passcode", "/var/lib/passcode-verifier"):
+            shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def at_once(jobs, width=8):
+    """The results of functions that are run in so many threads, in their order."""
+    results, waiting, lock = [None] * len(jobs), list(enumerate(jobs)), threading.Lock()
+
+    def work():
+        while True:
+            with lock:
+                if not waiting:
+                    return
+                index, job = waiting.pop(0)
+            results[index] = job()
+
+    threads = [threading.Thread(target=work) for _ in range(width)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
