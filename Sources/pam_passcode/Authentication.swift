@@ -93,6 +93,10 @@ struct Authentication {
         wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
       return try ending(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
     }
+    if let verifier = configuration.verifier(for: permit.account) {
+      let login = HelperLogin(permit, configuration, verifier: verifier, service: origin.service)
+      return try ending(login, user, door, &secrets)
+    }
     let login: DirectLogin
     do throws(Fault) {
       let vault = Vault(configuration, sodium) { pam.log(.error, $0.logLine) }

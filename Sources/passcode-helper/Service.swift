@@ -50,7 +50,9 @@ struct Service: ~Copyable {
     let configuration = try Configuration.loadForService(
       isSecondFactor: request.head.conditions.isSecondFactor)
     if request.head.lengths.password > 0 {
-      guard configuration.options.policy.selfEnroll == .password else { return HelperReply(.closed) }
+      // In a fleet a password of this machine proves nothing.
+      guard configuration.options.policy.selfEnroll == .password, configuration.verifier(for: account) == nil
+      else { return HelperReply(.closed) }
       let isDigits = request.secrets.password.line.read { Answer($0) } == .passcode
       guard try PasswordProof(account).succeeds(&request.secrets.password) else {
         log(event("passcode: wrong password", account))

@@ -40,14 +40,28 @@ struct Service {
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let fleet = try FleetServer.open(vault) { signs.give() }
     let reply = try reply(&request, fleet)
-    if let verdict = reply.verdict, request.head.operation != .look {
-      var line = LogLine(
-        event: request.head.operation == .verify ? verdict.event : "passcode proven for a change")
+    if let event = event(request.head.operation, reply) {
+      var line = LogLine(event: event)
       line.add("user", request.account)
       line.add("service", request.service)
-      log(line)
+      if case .unavailable(let fault)? = reply.verdict {
+        log(line, cause: fault.text.bytes)
+      } else {
+        log(line)
+      }
     }
     return reply
+  }
+
+  /// What the log says of it; nil where it is no news.
+  private func event(_ operation: HelperOperation, _ reply: HelperReply) -> String? {
+    switch operation {
+    case .verify: return reply.verdict?.event
+    // It opens nothing, so nobody who searches the log for logins should find it.
+    case .prove: return reply.verdict.map { $0.isGranted ? "passcode proven" : $0.event }
+    case .change: return reply.kind == .done ? "passcode changed" : reply.verdict?.event
+    case .look, .status, .remove, .enroll, .unlock: return nil
+    }
   }
 
   /// Root is who starts it by hand, and tests.

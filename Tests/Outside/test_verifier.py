@@ -1,35 +1,46 @@
 """passcode-verifier with Debian's etcd: one budget on three servers, whatever fails. See Sources/PasscodeVault/Fleet."""
 
-import os
 import pathlib
 import random
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import time
 
 import fleet as fleets
+import machine as machines
 import pytest
 from fleet import (
-    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, FORBIDDEN, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, REFUSED,
-    STATUS, UNAVAILABLE, UNPACKED, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
+    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, FORBIDDEN, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN,
+    STATUS, UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
 )  # fmt: skip
 from process import wait_for
 from scenario import RIGHT
 from scenario import WRONG as CODES
 
 
-@pytest.fixture
-def fleet(machine):
-    made = fleets.Fleet()
+@pytest.fixture(scope="module")
+def running(installation, journal):
+    """Three servers with a store each for their hashing slots: one folder, since they are one machine here."""
+    machine = machines.Machine(journal)
+    made = None
     try:
-        for name in ("alice", "bob"):
-            made.servers[0].enroll(name, RIGHT)
+        made = fleets.Fleet()
         yield made
     finally:
-        made.end()
+        if made:
+            made.end()
+        machine.remove()
+
+
+@pytest.fixture
+def fleet(running):
+    """All is well, and alice and bob are enrolled."""
+    running.heal()
+    for name in ("alice", "bob"):
+        running.servers[0].enroll(name, RIGHT)
+    return running
 
 
 def codes(count):
@@ -145,6 +156,40 @@ def test_a_verifier_that_is_killed_leaves_a_charge_and_no_answer(fleet):
     assert fleet.servers[1].verify(RIGHT, "bob").kind == GRANTED  # after the dead one's lease
 
 
+def test_etcd_s_own_accounts_keep_others_away(fleet):
+    """With a role for the prefix alone; the token is kept, and asked for again when etcd has forgotten it."""
+    for words in (
+        "user add root:once", "user grant-role root root", "user add passcode:twice", "role add passcode",
+        "role grant-permission passcode readwrite --prefix=true /passcode/", "user grant-role passcode passcode", "auth enable",
+    ):  # fmt: skip
+        fleet.etcdctl(0, *words.split())
+    server = fleet.servers[1]
+    try:
+        assert server.verify(RIGHT).kind == UNAVAILABLE
+        plain = (server.files / "verifier.conf").read_text()
+        server.write("verifier.conf", plain + "etcd_user=passcode\n")
+        server.write("verifier.password", "thrice\n")
+        (server.files / "verifier.password").chmod(0o400)
+        assert server.verify(RIGHT).kind == UNAVAILABLE, "_passcode can't read it"
+        shutil.chown(server.files / "verifier.password", "root", machines.ACCOUNT)
+        (server.files / "verifier.password").chmod(0o440)
+        assert server.verify(RIGHT).kind == UNAVAILABLE, "another password"
+        server.write("verifier.password", "twice\n")
+        (server.files / "verifier.password").chmod(0o440)
+        assert server.verify(RIGHT).kind == GRANTED
+        token = (server.state / "token").read_text()
+        assert (server.state / "token").stat().st_mode & 0o777 == 0o600
+        assert server.verify(CODES[0]).kind == WRONG and (server.state / "token").read_text() == token
+        (server.state / "token").write_text("forgotten.1")
+        assert server.verify(RIGHT).kind == GRANTED and (server.state / "token").read_text() != "forgotten.1"
+        assert server.run("status", "alice").stdout.startswith("alice: enrolled")
+        server.write("verifier.conf", plain)
+    finally:
+        fleet.etcdctl(0, "--user", "root:once", "auth", "disable")
+        for kind, name in (("user", "root"), ("user", "passcode"), ("role", "passcode"), ("role", "root")):
+            fleet.etcdctl(0, kind, "delete", name)
+
+
 @pytest.mark.parametrize("account", ["alice/wait", "root", "alice\n", "carol", "", "ALICE"])
 def test_nobody_else_is_asked_for(fleet, account):
     reply = fleet.servers[0].verify(RIGHT, account)
@@ -168,7 +213,10 @@ def test_requests_that_make_no_sense_get_no_reply(fleet):
         with ours:
             ours.shutdown(socket.SHUT_WR)
             ours.settimeout(10)
-            assert ours.recv(10) == b""
+            try:
+                assert ours.recv(10) == b""
+            except ConnectionResetError:
+                pass  # it left some of it unread
         assert process.wait(10) == 1
     assert server.failures() == 0
 
@@ -259,7 +307,8 @@ def test_a_snapshot_that_was_restored_refunds_nothing(fleet):
             "--initial-cluster", cluster, "--initial-cluster-token", "ward-7", "--initial-advertise-peer-urls",
             f"http://127.0.0.1:{2380 + 10 * number}",
         )  # fmt: skip
-        fleet.members[number] = fleet.start_member(number, "existing", FOLDER / f"restored{number}")
+        fleet.data[number] = FOLDER / f"restored{number}"
+        fleet.members[number] = fleet.start_member(number, "existing")
     wait_for(lambda: fleet.leader() is not None, 30)
     for server in fleet.servers[:2]:
         assert server.verify(RIGHT).kind == UNAVAILABLE

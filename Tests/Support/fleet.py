@@ -18,9 +18,10 @@ from process import wait_for
 
 TREE = pathlib.Path(__file__).parents[2]
 UNPACKED = TREE / ".build/fleet/root"
-PACKAGES = ["etcd-server", "etcd-client", "stunnel4"]
+PACKAGES = ["etcd-server", "etcd-client", "stunnel4", "libwrap0"]
 VERIFIER = BUILD / "passcode-verifier"
 FOLDER = pathlib.Path("/run/passcode-fleet")
+STATE, DOOR = "/var/lib/passcode-verifier", "/run/passcode-verifier"
 LOOK, VERIFY, STATUS, CHANGE = 1, 2, 3, 4
 NOBODY = 0xFFFFFFFF
 GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FORBIDDEN, UNAVAILABLE = (
@@ -88,12 +89,13 @@ class Server:
     def __init__(self, fleet, number):
         self.fleet, self.number = fleet, number
         self.folder = FOLDER / f"server{number}"
-        self.files, self.state = self.folder / "etc", self.folder / "state"
-        self.files.mkdir(parents=True)
-        self.state.mkdir()
+        self.files, self.state, self.door = (self.folder / name for name in ("etc", "state", "run"))
+        for folder in (self.files, self.state, self.door):
+            folder.mkdir(parents=True)
         self.state.chmod(0o700)
         shutil.chown(self.state, ACCOUNT, ACCOUNT)
-        script = f"mount --bind {self.files} /etc/passcode && mount --bind {self.state} /var/lib/passcode-verifier"
+        places = {self.files: "/etc/passcode", self.state: STATE, self.door: DOOR}
+        script = " && ".join(f"mount --bind {own} {place}" for own, place in places.items())
         self.holder = Holder(
             ["nsenter", f"--net=/proc/{fleet.net.pid}/ns/net", "unshare", "--mount", "--propagation", "private"], script
         )
@@ -156,9 +158,10 @@ class Fleet:
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(mode=0o755)
         self.lockout = lockout
-        for path in ("/etc/passcode", "/var/lib/passcode-verifier"):
+        for path in ("/etc/passcode", STATE, DOOR):
             pathlib.Path(path).mkdir(exist_ok=True)
         self.net = Holder(["unshare", "--net"], "ip link set lo up")
+        self.data = {number: FOLDER / f"data{number}" for number in range(3)}
         self.members = [self.start_member(number) for number in range(3)]
         self.servers = []
         self.servers = [Server(self, number) for number in range(3)]
@@ -172,13 +175,13 @@ class Fleet:
         command = ["nsenter", f"--net=/proc/{self.net.pid}/ns/net", *(str(word) for word in words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
 
-    def start_member(self, number, state="new", data=None):
+    def start_member(self, number, state="new"):
         client, peer = 2379 + 10 * number, 2380 + 10 * number
         cluster = ",".join(f"m{other}=http://127.0.0.1:{2380 + 10 * other}" for other in range(3))
         log = (FOLDER / f"etcd{number}.log").open("a")
         command = [
             "nsenter", f"--net=/proc/{self.net.pid}/ns/net", UNPACKED / "usr/bin/etcd", "--name", f"m{number}",
-            "--data-dir", data or FOLDER / f"data{number}", "--listen-client-urls", f"http://127.0.0.1:{client}",
+            "--data-dir", self.data[number], "--listen-client-urls", f"http://127.0.0.1:{client}",
             "--advertise-client-urls", f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}",
             "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}", "--initial-cluster", cluster,
             "--initial-cluster-state", state, "--initial-cluster-token", "ward-7",
@@ -190,6 +193,17 @@ class Fleet:
         environment = {**os.environ, "ETCDCTL_API": "3"}
         endpoint = f"--endpoints=http://127.0.0.1:{2379 + 10 * number}"
         return self.in_net(UNPACKED / "usr/bin/etcdctl", endpoint, *words, env=environment)
+
+    def heal(self):
+        """All members run, and everything is forgotten but the servers' files."""
+        for number, member in enumerate(self.members):
+            member.send_signal(signal.SIGCONT)
+            if member.poll() is not None:
+                self.members[number] = self.start_member(number, "existing")
+        wait_for(lambda: self.leader() is not None, 30)
+        self.etcdctl(0, "del", "--prefix", "/passcode/")
+        for server in self.servers:
+            wait_for(lambda server=server: server.ask(LOOK, "nobody").kind == NOT_ENROLLED, 30)
 
     def leader(self):
         """Its number; None where a member doesn't know one."""
@@ -212,7 +226,7 @@ class Fleet:
             member.kill()
             member.wait()
         self.net.end()
-        for path in ("/etc/passcode", "/var/lib/passcode-verifier"):
+        for path in ("/etc/passcode", STATE, DOOR):
             shutil.rmtree(path, ignore_errors=True)
         shutil.rmtree(FOLDER, ignore_errors=True)
 

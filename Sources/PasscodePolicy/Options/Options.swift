@@ -23,6 +23,20 @@ public struct Options: Equatable, Sendable {
     /// Passcodes serve as a second factor beside the password: so no password proves the right to set, remove or
     /// unlock one (`selfEnroll` is then `no`).
     public var secondFactor = false
+    /// The socket of a fleet's verifier; empty: there is none.
+    public var verifier = Bytes()
+    /// Whose passcodes are the fleet's, where there is a verifier.
+    public var verifierUsers = Users(first: 1_000, last: .max)
+  }
+
+  /// A range of uids. Root and `nobody` are never in it.
+  public struct Users: Equatable, Sendable {
+    public let first: UInt32
+    public let last: UInt32
+
+    public func contains(_ uid: UInt32) -> Bool {
+      first <= uid && uid <= last && uid != 0 && uid != 65_534
+    }
   }
 
   /// A service's own options (a door: where people log in): in the file or, overriding it, in a module line.

@@ -49,7 +49,7 @@ struct Trust {
   }
 
   /// - Returns: false if one of them doesn't exist.
-  private func checkParents(of path: Bytes) throws(Fault) -> Bool {
+  func checkParents(of path: Bytes) throws(Fault) -> Bool {
     var end = path.startIndex
     while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
       let parent = slash == path.startIndex ? Bytes(path[...slash]) : Bytes(path[..<slash])

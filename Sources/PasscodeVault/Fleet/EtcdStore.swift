@@ -2,8 +2,7 @@ public import PasscodePolicy
 
 /// An etcd, as a fleet needs it: the one of this server, or one in memory for tests.
 ///
-/// Nothing is ever sent twice. An answer that is nil says nothing: what was asked may have been carried out, or may still
-/// be.
+/// It sends nothing twice. An answer that is nil says nothing: what was asked may have been carried out, or may still be.
 public protocol EtcdStore: AnyObject {
   /// Linearizable; acknowledged only once it is on the disks of a majority.
   func commit(_ transaction: EtcdTransaction) -> EtcdOutcome?

@@ -30,7 +30,8 @@ public enum FleetServer {
     let etcd = EtcdClient(
       port: options.port, user: options.user,
       password: { () throws(Fault) in try password(configuration) },
-      tokenPath: statePath + Bytes(text: "/token"), atWork: atWork)
+      // Root's would be a file that the service account can't read.
+      tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
     return FleetVault(vault, options, key, etcd, seen)
   }
 

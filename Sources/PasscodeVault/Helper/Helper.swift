@@ -50,7 +50,7 @@ public enum Helper {
     return reply
   }
 
-  private static var pause: HelperProcess.Pause {
+  static var pause: HelperProcess.Pause {
     HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
@@ -148,8 +148,10 @@ extension Helper {
   }
 }
 
-/// A login of a process that doesn't reach the store.
+/// A login of a process that doesn't reach the store: by the helper, or, for an account of a fleet, by its verifier.
 public struct HelperLogin: Login, ~Copyable {
+  /// nil: the helper.
+  private let verifier: Verifier?
   private let uid: UInt32
   private let conditions: HelperRequest.Conditions
   private let service: Bytes
@@ -161,9 +163,24 @@ public struct HelperLogin: Login, ~Copyable {
   public init(
     _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login
   ) {
+    verifier = nil
     uid = permit.account.uid
     self.purpose = purpose
     self.conditions = conditions
+    self.service = Record.serviceName(service)
+  }
+
+  /// For an account of a fleet.
+  ///
+  /// - Parameter path: `Configuration.verifier`.
+  public init(
+    _ permit: Permit, _ configuration: Configuration, verifier path: Bytes, service: Bytes,
+    _ purpose: Purpose = .login
+  ) {
+    verifier = Verifier(path: path, account: permit.account.name, configuration: configuration)
+    uid = FleetRecord.uid
+    conditions = HelperRequest.Conditions(isSecondFactor: configuration.isSecondFactor)
+    self.purpose = purpose
     self.service = Record.serviceName(service)
   }
 
@@ -182,7 +199,7 @@ public struct HelperLogin: Login, ~Copyable {
       let operation = purpose == .change ? HelperOperation.prove : .verify
       let helper = try begin(operation, passcode: passcode.count)
       helper.send(passcode)
-      helper.endRequests()
+      if verifier == nil { helper.endRequests() }
       return try verdict(operation, helper) ?? .unavailable(Helper.invalidReply)
     } catch {
       return .unavailable(error)
@@ -196,6 +213,7 @@ public struct HelperLogin: Login, ~Copyable {
     let request = HelperRequest(
       operation, uid: uid, conditions, lengths: HelperRequest.Lengths(passcode: passcode),
       serviceLength: service.count)
+    if let verifier { return try verifier.begin(request.head() + service) }
     return try Helper.begin(request.head() + service, &waiting)
   }
 
@@ -204,7 +222,7 @@ public struct HelperLogin: Login, ~Copyable {
   private mutating func verdict(
     _ operation: HelperOperation, _ helper: consuming HelperProcess
   ) throws(Fault) -> Verdict? {
-    let reply = try Helper.finish(helper, &waiting)
+    let reply = if let verifier { try verifier.finish(helper) } else { try Helper.finish(helper, &waiting) }
     if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
     guard let verdict = reply.verdict, operation.isAttempt || reply.kind != .granted else {
       throw Helper.invalidReply

@@ -122,6 +122,24 @@ struct FleetOptionsTests {
   }
 }
 
+struct FleetUsersTests {
+  @Test func `neither root nor nobody is ever the fleet's`() {
+    let all = Options.Users(first: 0, last: .max)
+    #expect(!all.contains(0) && all.contains(1) && !all.contains(65_534) && all.contains(.max))
+    let usual = Options().policy.verifierUsers
+    #expect(
+      !usual.contains(999) && usual.contains(1_000) && !usual.contains(65_534) && usual.contains(200_000))
+  }
+
+  @Test(arguments: ["0-5", "5-4", "5", "-", "1-", "-1", "1-4294967296", "a-b", "01-2", "1-2-3", ""])
+  func `what isn't a range is refused`(value: String) {
+    var parser = OptionParser()
+    #expect(throws: Fault.self) {
+      try parser.take(file: slice("verifier_uids=\(value)"), path: Bytes(text: "/f"))
+    }
+  }
+}
+
 struct FleetSeenTests {
   private let seen = FleetSeen(EtcdOrigin(cluster: 9, revision: 100, term: 4))
 

@@ -37,6 +37,11 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },
+    Flip("verifier=/run/passcode-fleet/verifier.sock") {
+      $0.policy.verifier = Bytes(text: "/run/passcode-fleet/verifier.sock")
+    },
+    Flip("verifier_uids=1-1") { $0.policy.verifierUsers = .init(first: 1, last: 1) },
+    Flip("verifier_uids=2000-2999") { $0.policy.verifierUsers = .init(first: 2_000, last: 2_999) },
     Flip("self_enroll=no") { $0.policy.selfEnroll = .no },
     Flip("first_login=deny") { $0.door.firstLogin = .deny },
     Flip("remote=allow") { $0.door.remote = .allow },
