@@ -1,0 +1,68 @@
+import Foundation
+import PasscodePolicy
+import Testing
+
+@testable import PasscodeVault
+
+/// What others do between the steps of an attempt.
+struct FleetConflictTests {
+  @Test func `who is overtaken between reading and charging starts again, and passes`() throws {
+    let bed = try FleetBed()
+    var others = 3
+    bed.etcd.before = { transaction in
+      guard FleetBed.isCharge(transaction), others > 0 else { return }
+      others -= 1
+      #expect((try? bed.attempt(TestBed.right, at: "ws2"))?.isGranted == true)
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.failures() == 0)
+    #expect(bed.station("ws1") == 0 && bed.station("ws2") == 0)
+  }
+
+  @Test func `three wrong ones in between lock before the fourth is looked at`() throws {
+    let bed = try FleetBed()
+    var isFirst = true
+    bed.etcd.before = { transaction in
+      guard FleetBed.isCharge(transaction), isFirst else { return }
+      isFirst = false
+      _ = try? bed.fail(3, at: "ws2")
+    }
+    guard case .locked(_, 3) = try bed.attempt(TestBed.right) else {
+      Issue.record("the lock was decided before the others' charges")
+      return
+    }
+    #expect(try bed.failures() == 3)
+  }
+
+  enum Meanwhile: CaseIterable {
+    case disabled, removed, replaced, charged
+  }
+
+  @Test(arguments: Meanwhile.allCases)
+  func `what happens between charge and settling decides`(meanwhile: Meanwhile) throws {
+    let bed = try FleetBed()
+    var isFirst = true
+    bed.etcd.before = { transaction in
+      guard FleetBed.isSettling(transaction), isFirst else { return }
+      isFirst = false
+      switch meanwhile {
+      case .disabled: #expect((try? bed.fleet().disable(FleetBed.alice, true)) == true)
+      case .removed: #expect((try? bed.fleet().remove(FleetBed.alice)) == true)
+      case .replaced: #expect(throws: Never.self) { try bed.enroll("8264") }
+      case .charged:
+        // As if this one had slept for longer than its lease.
+        bed.bed.now += 30_000
+        #expect((try? bed.attempt("1593", at: "ws2")) == .wrong(.open(attemptsLeft: 1), failures: 2))
+      }
+    }
+    let verdict = try bed.attempt(TestBed.right)
+    switch meanwhile {
+    case .disabled: #expect(verdict == .disabled)
+    case .removed: #expect(verdict == .notEnrolled)
+    case .replaced: #expect(verdict == .unavailable(Fault(.changedMeanwhile)))
+    case .charged:
+      #expect(verdict.isGranted)
+      #expect(try bed.failures() == 2, "a failure that somebody else was charged is never taken back")
+    }
+  }
+}
