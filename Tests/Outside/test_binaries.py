@@ -37,7 +37,7 @@ def test_the_module_exports_pam_entries_and_nothing_else():
     assert names <= {"pam_sm_authenticate", "pam_sm_setcred", "pam_sm_open_session", "pam_sm_close_session"}
 
 
-@pytest.mark.parametrize("name", ["pam_passcode.so", "passcode", "passcode-helper"])
+@pytest.mark.parametrize("name", ["pam_passcode.so", "passcode", "passcode-helper", "passcode-verifier"])
 def test_each_program_says_of_which_version_it_is(name):
     """As debian/changelog: `passcode check` compares them."""
     changelog = (pathlib.Path(__file__).parents[2] / "debian/changelog").read_text()

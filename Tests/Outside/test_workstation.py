@@ -12,6 +12,7 @@ import pytest
 from bed import uid
 from fleet import VERIFY
 from machine import ACCOUNT, ALICE
+from process import wait_for
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
 from ward import SOCKETS, Ward
 
@@ -65,7 +66,7 @@ def test_enrolled_on_a_server_the_passcode_works_on_every_workstation(machine, w
 def test_servers_in_turn_and_none_at_all(machine, ward):
     ward.stop("server0")
     ward.fleet.members[0].kill()
-    started = time.monotonic()
+    wait_for(lambda: ward.fleet.leader() is not None, 30)
     assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
     assert machine.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
     for number in (1, 2):
