@@ -88,13 +88,12 @@ struct Authentication {
       return Ending(.unavailable(Fault(.noMemory)))
     }
     let door = configuration.options.door
-    if configuration.access == .helper {
+    let verifier = configuration.verifier(for: permit.account)
+    if configuration.access == .helper || verifier != nil {
+      // A verifier knows nothing of this machine's boots: the gate has asked here.
       let conditions = HelperRequest.Conditions(
-        wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
-      return try ending(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
-    }
-    if let verifier = configuration.verifier(for: permit.account) {
-      let login = HelperLogin(permit, configuration, verifier: verifier, service: origin.service)
+        wantsLogin: verifier == nil && door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
+      let login = HelperLogin(permit, conditions, service: origin.service, by: verifier)
       return try ending(login, user, door, &secrets)
     }
     let login: DirectLogin

@@ -17,8 +17,8 @@ struct RequestHandler {
   }
 
   func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
-    if let path = vault.configuration.verifier(for: account) {
-      return try reply(to: operation, &secrets, verifier: path)
+    if let verifier = vault.configuration.verifier(for: account) {
+      return try reply(to: operation, &secrets, by: verifier)
     }
     switch operation {
     case .look: return try look(&secrets.unsealed)
@@ -40,11 +40,11 @@ struct RequestHandler {
 
   /// For an account of a fleet. What a password proves here is none of its verifier's business.
   private func reply(
-    to operation: HelperOperation, _ secrets: inout Secrets, verifier path: Bytes
+    to operation: HelperOperation, _ secrets: inout Secrets, by verifier: Verifier
   ) throws(Fault) -> HelperReply {
-    let verifier = Verifier(path: path, account: account.name, configuration: vault.configuration)
     let purpose = operation == .prove ? Purpose.change : .login
-    var login = HelperLogin(permit, vault.configuration, verifier: path, service: service, purpose)
+    let conditions = HelperRequest.Conditions(isSecondFactor: vault.configuration.isSecondFactor)
+    var login = HelperLogin(permit, conditions, service: service, purpose, by: verifier)
     switch operation {
     case .look: return login.look(&secrets.unsealed).map { HelperReply(verdict: $0) } ?? HelperReply(.open)
     case .verify, .prove: return reply(login.attempt(secrets.passcode, &secrets.unsealed))

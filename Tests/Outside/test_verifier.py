@@ -196,7 +196,7 @@ def test_nobody_else_is_asked_for(fleet, account):
     assert reply is None or reply.kind in (NOT_ENROLLED, UNAVAILABLE)
 
 
-@pytest.mark.parametrize("name", ["/CN=ws3", "/CN=ws", "/CN=ws1/CN=ws2", "/CN=WS1", " /CN=ws1", "x"])
+@pytest.mark.parametrize("name", ["CN=ws3", "CN=ws", "CN=ws1, CN=ws2", "CN=WS1", " CN=ws1", "/CN=ws1", "x"])
 def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
     assert fleet.servers[0].verify(RIGHT, name=name).kind == FORBIDDEN
 
@@ -207,7 +207,7 @@ def test_requests_that_make_no_sense_get_no_reply(fleet):
     for data in (
         b"", b"\3", whole[:10], b"\2" + whole[1:], request(VERIFY, "alice", passcode=RIGHT, uid=1000),
         request(5, "alice", passcode=RIGHT), request(7, "alice"), request(VERIFY, "alice", passcode="04x1"),
-        request(VERIFY, "", passcode=RIGHT), request(VERIFY, "alice", passcode=RIGHT, name="/CN=ws1\n"),
+        request(VERIFY, "", passcode=RIGHT), request(VERIFY, "alice", passcode=RIGHT, name="CN=ws1\n"),
     ):  # fmt: skip
         process, ours = server.start(data)
         with ours:

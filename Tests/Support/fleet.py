@@ -28,7 +28,7 @@ GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FOR
     1, 2, 3, 5, 6, 7, 8, 9, 11,
 )  # fmt: skip
 OPEN, STATUS_REPLY, DONE, REFUSED = 22, 17, 18, 21
-WARD = ["/CN=ws1", "/CN=ws2"]
+WARD = ["CN=ws1", "CN=ws2"]
 
 
 def fetch():
@@ -66,7 +66,7 @@ class Holder:
         self.process.stdout.close()
 
 
-def request(operation, account, *, passcode="", new="", service="sudo", uid=NOBODY, name="/CN=ws1", length=None):
+def request(operation, account, *, passcode="", new="", service="sudo", uid=NOBODY, name="CN=ws1", length=None):
     """What a verifier gets: the relay's head, the account, a helper's request (FleetMessage.swift)."""
     account = account.encode() if isinstance(account, str) else account
     relay = struct.pack("<BH", 3, len(name)) + name.encode()

@@ -71,15 +71,6 @@ public final class Configuration: Sendable {
     }
   }
 
-  /// The socket of the fleet's verifier, for one of its accounts; nil: the account's passcode is this machine's. Root's
-  /// always is; and a person's own configuration has a store of its own.
-  public func verifier(for account: Account) -> Bytes? {
-    guard access == .root || access == .service, !options.policy.verifier.isEmpty,
-      options.policy.verifierUsers.contains(account.uid)
-    else { return nil }
-    return options.policy.verifier
-  }
-
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.
   func trust(_ subject: Trust.Subject) -> Trust {
     Trust(access: access, subject: subject, known: folder)

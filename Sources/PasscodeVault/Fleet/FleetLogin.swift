@@ -37,8 +37,9 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   static var busySeconds: UInt64 { 20 }
   /// Seconds that the same wrong passcode doesn't count again.
   static var lastSeconds: UInt64 { 300 }
-  /// Seconds by which a delay's lease is longer: it begins before the charge, which may take two.
-  static var leaseMargin: UInt64 { 3 }
+  /// Seconds by which a delay's lease is longer: it begins before the charge, which may take two, and four more if its answer
+  /// is lost and looked for.
+  static var leaseMargin: UInt64 { 7 }
 
   var vault: Vault { fleet.vault }
 

@@ -57,10 +57,11 @@ public final class FleetVault<Etcd: EtcdStore> {
     return lease
   }
 
-  /// Milliseconds of a lease: at least one second, as long as its key is there.
+  /// Milliseconds that are left of a delay: one second during the margin of its lease, and as long as its key is there.
   func timeLeft(_ entry: EtcdEntry) throws(Fault) -> UInt64 {
     guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault(.noEtcd) }
-    return min(max(seconds, 1), Schedule.longestDelay) * 1_000
+    let margin = FleetLogin<Etcd>.leaseMargin
+    return min(seconds > margin ? seconds - margin : 1, Schedule.longestDelay) * 1_000
   }
 
   /// Reads all that decides about an account, at one moment.

@@ -159,28 +159,17 @@ public struct HelperLogin: Login, ~Copyable {
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
 
-  /// - Parameter service: as for `DirectLogin`.
+  /// - Parameters:
+  ///   - service: as for `DirectLogin`.
+  ///   - verifier: `Configuration.verifier`; nil: by the helper.
   public init(
-    _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login
+    _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login,
+    by verifier: Verifier? = nil
   ) {
-    verifier = nil
-    uid = permit.account.uid
+    self.verifier = verifier
+    uid = verifier == nil ? permit.account.uid : FleetRecord.uid
     self.purpose = purpose
     self.conditions = conditions
-    self.service = Record.serviceName(service)
-  }
-
-  /// For an account of a fleet.
-  ///
-  /// - Parameter path: `Configuration.verifier`.
-  public init(
-    _ permit: Permit, _ configuration: Configuration, verifier path: Bytes, service: Bytes,
-    _ purpose: Purpose = .login
-  ) {
-    verifier = Verifier(path: path, account: permit.account.name, configuration: configuration)
-    uid = FleetRecord.uid
-    conditions = HelperRequest.Conditions(isSecondFactor: configuration.isSecondFactor)
-    self.purpose = purpose
     self.service = Record.serviceName(service)
   }
 

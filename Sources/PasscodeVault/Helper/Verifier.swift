@@ -7,13 +7,13 @@ public import PasscodeSystem
 ///   other end.                                                                          test_workstation.py
 /// - A request MUST be sent once: what a verifier may have got isn't sent to another one.  test_workstation.py
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.              test_workstation.py
-public struct Verifier {
+public final class Verifier {
   private let path: Bytes
   private let account: Bytes
   private let configuration: Configuration
 
-  /// - Parameter path: `Configuration.verifier`.
-  public init(path: Bytes, account: Bytes, configuration: Configuration) {
+  @inline(never)
+  fileprivate init(path: Bytes, account: Bytes, configuration: Configuration) {
     self.path = path
     self.account = account
     self.configuration = configuration
@@ -61,5 +61,17 @@ public struct Verifier {
     connection.send(change.old.passcode)
     connection.send(change.new.passcode)
     return try finish(connection)
+  }
+}
+
+extension Configuration {
+  /// The fleet's verifier, for one of its accounts; nil: the account's passcode is this machine's. Root's always is; and a
+  /// person's own configuration has a store of its own.
+  @inline(never)
+  public func verifier(for account: Account) -> Verifier? {
+    guard access == .root || access == .service, !options.policy.verifier.isEmpty,
+      options.policy.verifierUsers.contains(account.uid)
+    else { return nil }
+    return Verifier(path: options.policy.verifier, account: account.name, configuration: self)
   }
 }
