@@ -110,9 +110,21 @@ class Liar:
             except OSError:
                 return
             with connection:
-                self.heard.append(connection.recv(4096))
+                self.heard.append(self._all(connection))
                 connection.sendall(self.answer)
                 time.sleep(self.hold)
+
+    def _all(self, connection):
+        """A request comes in parts, and has no end of stream."""
+        heard = connection.recv(4096)
+        connection.settimeout(0.2)
+        try:
+            while more := connection.recv(4096):
+                heard += more
+        except TimeoutError:
+            pass
+        connection.settimeout(None)
+        return heard
 
     def __enter__(self):
         return self
