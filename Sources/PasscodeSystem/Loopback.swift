@@ -52,7 +52,7 @@ public final class LoopbackConnection {
   ///   - limit: bytes of an answer.
   ///   - isWhole: whether this is the whole answer; nil: it is none.
   /// - Throws: ETIMEDOUT, EBADMSG, or the connection's error.
-  public func exchange(
+  public func ask(
     _ request: [UInt8], within milliseconds: UInt64, limit: Int, isWhole: ([UInt8]) -> Bool?
   ) throws(Errno) -> [UInt8] {
     var sent = 0

@@ -78,7 +78,7 @@ public final class EtcdClient: EtcdStore {
     var whole: HTTPResponse?
     let request = httpRequest(path, token: token, body: body)
     let limit = HTTPResponse.longestHead + 2 * HTTPResponse.longestBody
-    let answer = try? open.exchange(request, within: EtcdClient.milliseconds, limit: limit) { bytes in
+    let answer = try? open.ask(request, within: EtcdClient.milliseconds, limit: limit) { bytes in
       switch HTTPResponse.read(bytes) {
       case .incomplete: return false
       case .invalid: return nil
