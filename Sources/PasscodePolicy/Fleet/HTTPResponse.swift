@@ -55,14 +55,27 @@ public struct HTTPResponse: Equatable, Sendable {
         return .invalid
       }
       let first = end + 1
+      if size == 0 { return readTrailers(bytes, from: first, HTTPResponse(status: status, body: body)) }
       guard body.count + size <= longestBody else { return .invalid }
       guard bytes.count >= first + size + 2 else { return .incomplete }
       guard bytes[first + size] == 13, bytes[first + size + 1] == 10 else { return .invalid }
       body += bytes[first..<first + size]
       position = first + size + 2
-      if size == 0 {
-        return position == bytes.count ? .whole(HTTPResponse(status: status, body: body)) : .invalid
+    }
+  }
+
+  /// Headers after the last chunk, which etcd's gateway sends with an error; nothing is made of them.
+  private static func readTrailers(_ bytes: Bytes, from start: Int, _ response: HTTPResponse) -> Reading {
+    var position = start
+    while true {
+      guard let end = bytes[position...].firstIndex(of: 10) else {
+        return bytes.count - start > longestHead ? .invalid : .incomplete
       }
+      guard end > position, bytes[end - 1] == 13 else { return .invalid }
+      let line = bytes[position..<end - 1]
+      position = end + 1
+      if line.isEmpty { return position == bytes.count ? .whole(response) : .invalid }
+      guard line.contains(UInt8(ascii: ":")) else { return .invalid }
     }
   }
 
