@@ -186,7 +186,7 @@ def test_etcd_s_own_accounts_keep_others_away(fleet):
         server.write("verifier.conf", plain)
     finally:
         fleet.etcdctl(0, "--user", "root:once", "auth", "disable")
-        for kind, name in (("user", "root"), ("user", "passcode"), ("role", "passcode"), ("role", "root")):
+        for kind, name in (("user", "root"), ("user", "passcode"), ("role", "passcode")):
             fleet.etcdctl(0, kind, "delete", name)
 
 
