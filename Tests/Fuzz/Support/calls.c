@@ -20,6 +20,8 @@
   } while (0)
 
 static uint64_t boot, wall;
+/* What the module thinks is blocked. libFuzzer must get the signals: a fault would only end the program. */
+static sigset_t blocked;
 static int sleeps, locks, written, synced, record_holder = -1, slots_holder = -1;
 enum { most_sleeps = 100000 };
 
@@ -32,6 +34,7 @@ void fuzz_calls_begin(void) {
   boot = (uint64_t)fuzz_boot_start * 1000000;
   wall = (uint64_t)fuzz_wall_start * 1000000000;
   sleeps = locks = written = synced = 0;
+  memset(&blocked, 0, sizeof blocked);
   if (plan.forgets) fuzz_forget_kept();
   if (plan.record_held) {
     record_holder = openat(fuzz_root, path, O_RDWR | O_CLOEXEC);
@@ -57,6 +60,8 @@ static void give_back(int *holder) {
 void fuzz_calls_end(void) {
   give_back(&record_holder);
   give_back(&slots_holder);
+  for (size_t i = 0; i < sizeof(uint64_t); i++)
+    if (((uint8_t *)&blocked)[i] != 0) fuzz_fail("signals are still blocked");
   if (locks != 0) fuzz_fail("a lock that was not given back");
   seen.boot_milliseconds = boot / 1000000;
   seen.wall_seconds = wall / 1000000000;
@@ -244,4 +249,16 @@ int __wrap_cs_set_lock(int file, short type, off_t start, off_t count) {
   int result = __real_cs_set_lock(file, type, start, count);
   if (result == 0) locks += type == F_WRLCK ? 1 : -1;
   return result;
+}
+
+/* MARK: Signals */
+
+extern int __real_pthread_sigmask(int, const sigset_t *, sigset_t *);
+
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
+  if (!fuzz_active) return __real_pthread_sigmask(how, set, before);
+  if (how != SIG_SETMASK) fuzz_fail("signals are blocked one by one");
+  if (before != NULL) *before = blocked;
+  if (set != NULL) blocked = *set;
+  return 0;
 }
