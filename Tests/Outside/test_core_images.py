@@ -45,12 +45,13 @@ def who(request, own):
 
 
 def forms(bed):
-    """Of everything that is secret."""
+    """Of everything that is secret: the salt, too, because Argon2's memory and the salt tell what is being hashed."""
     all_forms = {}
     for code in (CODE, WRONG, NEW):
         all_forms |= passcode_forms(code)
     all_forms |= secret_forms("key", bed.key.read_bytes())
-    return all_forms | secret_forms("hash", forge.credential(bed, "alice")[forge.HASH])
+    credential = forge.credential(bed, "alice")
+    return all_forms | secret_forms("hash", credential[forge.HASH]) | secret_forms("salt", credential[forge.SALT])
 
 
 def assert_clean(pid, secrets):
