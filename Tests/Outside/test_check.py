@@ -464,12 +464,12 @@ def account_line(system):
     service("sudo", "account required pam_passcode.so\n@include common-auth\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 1, "even the right passcode is refused")
 def success_that_lands_on_deny(system):
     service("sudo", "auth [success=1 default=ignore] pam_passcode.so\nauth required pam_unix.so\nauth requisite pam_deny.so\n")
 
 
-@broken("services", "error", ETC / "sudo", 2, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 2, "even the right passcode is refused")
 def success_that_lands_on_authfail(system):
     service("sudo", "auth requisite pam_faillock.so preauth\nauth [success=1 default=ignore] pam_passcode.so\n"
             "auth sufficient pam_unix.so\nauth [default=die] pam_faillock.so authfail\n")  # fmt: skip
@@ -482,7 +482,7 @@ def line_behind_the_password(system):
     service("sudo", "@include common-auth\nauth sufficient pam_passcode.so\n")
 
 
-@broken("services", "warning", ETC / "sudo", 2, "the password is asked for first")
+@broken("services", "warning", ETC / "sudo", 2, "an earlier line asks for the password")
 def password_first(system):
     service("sudo", "auth sufficient pam_unix.so\nauth sufficient pam_passcode.so\nauth required pam_deny.so\n")
 

@@ -200,7 +200,7 @@ extension StoreFinding {
     case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
       told(
         .warning,
-        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, run passcode rename, else enrol again",
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename its record, else enrol again",
         path, name: was, other: now)
     case .reused(let path, let was, let now):
       told(
