@@ -129,7 +129,7 @@ def test_the_other_commands(keyed):
         states = {name: keyed.status(name)["state"] for name in PEOPLE}
         assert set(states.values()) == {"disabled" if command == "disable" else "ok"}
     assert not lists.enrolled(keyed)
-    assert "only the user name" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
+    assert "a user name and nothing else" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
 
 
 # MARK: Made-up passcodes
