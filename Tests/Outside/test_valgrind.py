@@ -35,7 +35,8 @@ def lost(report):
     if "All heap blocks were freed" in report:
         return {}
     assert "LEAK SUMMARY" in report, report
-    return {kind: int(number.replace(",", "")) for kind, number in re.findall(r"(\w+) lost: ([\d,]+) bytes", report)}
+    kinds = re.findall(r"(\w+) lost: ([\d,]+) bytes", report)
+    return {kind: int(number.replace(",", "")) for kind, number in kinds}
 
 
 def test_no_login_loses_memory_or_reads_what_was_never_written(make_bed):

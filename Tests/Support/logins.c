@@ -1,8 +1,7 @@
 // Logins one after the other in one process, for valgrind:   logins SERVICE FOLDER ROUNDS
 //
-// A round is ten calls of pam_authenticate: right, wrong, cancelled, no answer, empty, no passcode, locked out, not
-// enrolled, and right again, so that nothing is ever locked. A handle serves ten rounds; libpam loads the module for each
-// handle.
+// A round is ten calls of pam_authenticate: right, wrong, cancelled, empty, no passcode, locked out, not enrolled, and
+// right again, so that nothing is ever locked. A handle serves ten rounds; libpam loads the module for each handle.
 // Prints how often each result came, by its number.
 #include <security/pam_appl.h>
 #include <stdio.h>

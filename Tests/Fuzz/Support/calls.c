@@ -42,7 +42,7 @@ void fuzz_calls_begin(void) {
   }
   if (plan.slots_held) {
     slots_holder = openat(fuzz_root, "var/lib/passcode/places", O_RDWR | O_CLOEXEC);
-    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = plan.slots_held & 1 ? 64 : 128};
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = plan.slots_held & 1 ? 64 : 128};
     if (slots_holder >= 0) fcntl(slots_holder, F_OFD_SETLK, &range);
   }
 }
