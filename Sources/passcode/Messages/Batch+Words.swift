@@ -99,7 +99,7 @@ extension BatchFailure {
     case .needsBatch: "--output, --show and --skip-enrolled need --batch"
     case .notWithBatch: "--batch can't be used with USER, --stdin or --force: the users are in the list"
     case .openOutput(let path):
-      "\(printable(path)): must be root's, with mode 0600 and only one hard link, or not exist yet"
+      "\(printable(path)): needs owner root and mode 0600, or must not exist"
     case .inUse(let path): "\(printable(path)): another run is writing to it"
     case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
     case .noProcess(let error): "no process can be started: \(error.text)"
