@@ -113,7 +113,7 @@ final class Session {
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
   ///
   /// - Parameter background: `Vault.background`.
-  func vault(background: (() -> Void)? = nil) throws(Failure) -> Vault {
+  func vault(background: BatchTurns? = nil) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw .onlyRoot
@@ -127,9 +127,11 @@ final class Session {
   }
 
   private func vault(
-    _ configuration: Configuration, _ background: (() -> Void)? = nil
+    _ configuration: Configuration, _ background: BatchTurns? = nil
   ) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium(), background: background) { complain($0.noteText) }
+    Vault(configuration, try startSodium(), clock: background?.clock ?? .system, background: background) {
+      complain($0.noteText)
+    }
   }
 
   /// Root learns who is in the way.

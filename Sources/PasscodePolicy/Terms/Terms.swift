@@ -124,6 +124,14 @@ extension Record {
     public let standing: Standing
     /// What must be written durably before any of this is reported or used; nil: nothing.
     public let correction: Record?
+
+    /// What may be told while the correction can't be written.
+    ///
+    /// - Parameter record: the one that was reviewed.
+    public func withoutNewExpiry(of record: Record) -> Review {
+      let isNew = isExpired && correction.map { $0.terms != record.terms } ?? false
+      return Review(isExpired: isExpired && !isNew, standing: standing, correction: correction)
+    }
   }
 
   /// Decides what its terms and its ledger allow now. An attempt is allowed only where it isn't expired and `.open`.

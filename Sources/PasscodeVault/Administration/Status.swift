@@ -93,7 +93,8 @@ extension Vault {
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .none) {
     case .missing: return review
-    case .busy: return review
+    // Who holds it is about to write it. Until then nobody is told of an end that isn't on the disk.
+    case .busy: return review.withoutNewExpiry(of: record)
     case .locked(var locked):
       if locked.isCorrupt { throw corrupt(account) }
       let now = try self.review(locked.current)
