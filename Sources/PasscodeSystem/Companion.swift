@@ -17,6 +17,8 @@ public final class Companion {
   }
 
   deinit {
+    // In the copy itself there is nobody to end: 0 would be the process group.
+    guard process > 0 else { return }
     // It has nothing more to say.
     kill(process, SIGKILL)
     _ = try? retrying { waitpid(process, nil, 0) }

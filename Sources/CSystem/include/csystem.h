@@ -69,6 +69,8 @@ int cs_is_secure(void);
 void cs_log(int priority, const char *text);
 /* A clock in nanoseconds; UINT64_MAX if there is none. */
 uint64_t cs_clock(clockid_t clock);
+/* A local time as seconds since 1970, so many minutes after its day began; -1 if there is no such day. */
+int64_t cs_local_seconds(int year, int month, int day, int minutes);
 /* The processor time that a process has used, anybody's; UINT64_MAX where there is no such process. */
 uint64_t cs_processor_time(pid_t process);
 /* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */

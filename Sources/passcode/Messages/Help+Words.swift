@@ -79,7 +79,7 @@ extension Command.Option {
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
     case .force: "root: without the old passcode; even if the password is digits"
-    case .expires: "root: after that time, such as 12h, 7d or 2w, the passcode opens nothing"
+    case .expires: "root: after that time, such as 12h, 7d or a date, the passcode opens nothing"
     case .mustChange: "root: the passcode opens one login, and then only \"passcode change\""
     case .demo: "run a scripted session, and check every step"
     case .batch: "root: for each user in a list; its lines are USER or USER:PASSCODE"
