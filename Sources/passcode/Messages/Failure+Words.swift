@@ -64,7 +64,8 @@ extension Failure {
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
-    case .expiresValue: "--expires needs a time from a minute to ten years, such as 90m, 12h, 7d or 2w"
+    case .expiresValue:
+      "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
 }

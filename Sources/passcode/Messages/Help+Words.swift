@@ -79,7 +79,7 @@ extension Command.Option {
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
     case .force: "root: don't ask for the old passcode; enrol even if the password is 4 or 6 digits"
-    case .expires: "root: the passcode expires after this time, such as 12h, 7d or 2w"
+    case .expires: "root: the passcode expires after this time, such as 12h or 7d, or at a date"
     case .mustChange: "root: the passcode opens one login, then works only for \"passcode change\""
     case .demo: "run a scripted session, and check every step"
     case .batch: "root: do this for each user in a list; its lines are USER or USER:PASSCODE"
