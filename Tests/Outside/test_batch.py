@@ -607,7 +607,7 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
     for (bed, held), run, seen in zip(cases, runs, taken, strict=True):
         output, errors = run.communicate()
         assert run.returncode == DONE and lists.results(output)[1]["done"] == 3
-        assert errors.count("held by processes that do not move") == 1
+        assert errors.count("held by processes that make no progress") == 1
         assert all(set(held) <= set(slots) for slots in seen)
         assert max(map(len, seen)) in (range(2, 3) if bed.options["max_parallel"] == 1 else range(2, 4))
         for name, code in CODES.items():
