@@ -27,14 +27,12 @@ extension Descriptor {
     defer { flock(raw, LOCK_UN) }
     let new = name + literal(".new")
     // One that is there is left over from a run that was killed.
-    remove(new)
+    try remove(new)
     do throws(Errno) {
       try write(new, change, before: name)
-      try retrying {
-        unsafe withCString(new) { new in unsafe withCString(name) { unsafe renameat(raw, new, raw, $0) } }
-      }
+      try rename(new, to: name)
     } catch {
-      remove(new)
+      try? remove(new)
       throw error
     }
     try sync()
@@ -58,7 +56,4 @@ extension Descriptor {
     try file.sync()
   }
 
-  private func remove(_ name: [UInt8]) {
-    _ = unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) }
-  }
 }

@@ -18,6 +18,8 @@ final class Session {
   var terms = NewTerms()
   var isForced = false
   var isDemo = false
+  /// To which the key is bound when it is sealed.
+  var pcrs = SealedKey.noPCRs
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
   var outputPath: Bytes?
@@ -55,6 +57,9 @@ final class Session {
       terms.seconds = seconds
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
+    case .pcrs:
+      guard SealedKey.isPCRs(value) else { throw .pcrsValue }
+      pcrs = value
     case .batch: batchPath = value
     case .output: outputPath = value
     case .show: shows = true

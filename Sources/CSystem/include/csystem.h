@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -163,6 +164,10 @@ int cs_lay_down_inheritance(unsigned seconds);
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
 
+/* sealing.c: has systemd-creds(1) seal so many bytes (at most 4,096) with the TPM, bound to these PCRs, or, where these
+   are NULL, open what was sealed. *count is how many bytes came; one above the room where there were more. NULL, or its
+   own last words, or the system's, until the next call. */
+const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
 /* batch.c: a copy of this process, and a pipe from it to this one; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
 /* What asks a program to stop (Ctrl-C, a closed window, a shutdown) waits from here on, unless it is ignored; whether

@@ -141,6 +141,9 @@ public final class Fault: Error, Sendable {
     case noSlots = 60
     /// Nobody who holds a hashing slot moves.
     case stuckSlots = 61
+
+    /// What only `passcode key` can come to. (error: a `KeyProblem`)
+    case keyCommand = 62
   }
 }
 
