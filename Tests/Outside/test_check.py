@@ -15,7 +15,7 @@ import machine as machines
 from bed import BUILD, MODULE, uid
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
 from scenario import EXAMPLES, RIGHT
-from tool import DONE, USAGE
+from tool import DONE, UNUSABLE, USAGE
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
 SAVED = pathlib.Path("/var/lib/pam")
@@ -277,7 +277,7 @@ def record_of_another_key(system):
     KEY.write_bytes(os.urandom(32))
 
 
-@broken("store", "error", None, None, "must be owned by _passcode", runs=True)
+@broken("store", "error", None, None, "don't trust it, remove it and enrol again", runs=True)
 def record_of_a_user(system):
     shutil.chown(record(), "alice")
 
@@ -300,7 +300,7 @@ def orphaned_record(system):
     return lambda: accounts.write_text(before)
 
 
-@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia", runs=True)
+@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia")
 def reused_record(system):
     accounts = pathlib.Path("/etc/passwd")
     before = accounts.read_text()
@@ -326,6 +326,16 @@ def helper_without_bits(system):
 @broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
 def helper_of_root(system):
     machines.install_helper(owner="root")
+
+
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_of_a_user(system):
+    machines.install_helper(owner="alice")
+
+
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_writable_by_all(system):
+    HELPER.chmod(0o6777)
 
 
 @broken("helper", "error", HELPER, None, "no such file: reinstall")
@@ -382,7 +392,7 @@ def no_module(system):
     module(system).unlink()
 
 
-@broken("module", "error", None, None, "only root may write to it", runs=True)
+@broken("module", "error", None, None, "only root may write to it: reinstall")
 def module_writable_by_all(system):
     module(system).chmod(0o666)
 
@@ -621,6 +631,49 @@ def runtime_directory_for_the_group(system):
     RUN.chmod(0o2770)
 
 
+@broken("runtime", "error", RUN, None, "must be a directory", runs=True)
+def runtime_directory_that_is_a_link(system):
+    shutil.rmtree(RUN)
+    RUN.symlink_to("/etc")
+
+
+WAITING = RUN / "waiting"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "directory", "queue", "hard link", "of a user", "for all"])
+def test_the_remedy_for_the_file_of_the_waiting_follows_no_link(system, kind):
+    """`_passcode` can put anything there."""
+    WAITING.unlink(missing_ok=True)
+    victim = RUN.parent / "victim"
+    victim.write_text("mine")
+    victim.chmod(0o644)
+    if kind == "link":
+        WAITING.symlink_to(victim)
+    elif kind == "dangling":
+        WAITING.symlink_to("/run/nothing")
+    elif kind == "directory":
+        WAITING.mkdir()
+        (WAITING / "x").symlink_to("/run")
+    elif kind == "queue":
+        os.mkfifo(WAITING)
+    elif kind == "hard link":
+        os.link(victim, WAITING)
+        victim.chmod(0o600)
+        shutil.chown(victim, ACCOUNT)
+    else:
+        WAITING.touch(mode=0o600)
+        shutil.chown(WAITING, "alice" if kind == "of a user" else ACCOUNT)
+        WAITING.chmod(0o644 if kind == "for all" else 0o600)
+    before = victim.stat()
+    [found] = check(system)
+    assert (found.check, found.path, found.command) == ("runtime", str(WAITING), f"rm -rf {WAITING}")
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == []
+    after = victim.stat()
+    assert (after.st_mode, after.st_uid) == (before.st_mode, before.st_uid) and victim.read_text() == "mine"
+    victim.unlink()
+
+
 def apparmor(profiles):
     """The kernel's list, and the profile's file."""
     folder = pathlib.Path("/sys/kernel/security")
@@ -664,6 +717,79 @@ def test_a_broken_installation_is_named_with_its_remedy(system, undone, name):
     if runs:
         machines.sh("sh", "-euc", f"PATH={BUILD}:$PATH; {found.command}", stdout=subprocess.DEVNULL)
         assert check(system) == []
+
+
+def test_a_renamed_account_keeps_its_passcode(system, undone):
+    """Which command is right depends on who the account is, so none is offered to be run as it is."""
+    undone(reused_record)
+    [found] = check(system)
+    assert "passcode rename alice alicia" in found.message and found.command is None
+    system.tool("rename", "alice", "alicia", check=DONE)
+    assert check(system) == [] and system.status("alicia")["enrolled"]
+
+
+@pytest.mark.parametrize("spoil", [lambda path: shutil.chown(path, ACCOUNT), lambda path: path.chmod(0o602)])
+@pytest.mark.parametrize("user", ["root", "alice"])
+def test_no_remedy_makes_a_record_valid_that_another_may_have_written(system, user, spoil):
+    """`_passcode` can read the key, so it can seal a record for root; chown would make it root's."""
+    system.enroll(user, RIGHT)
+    path = system.record_file(user)
+    spoil(path)
+    if user == "alice" and path.stat().st_mode & 0o077 == 0:
+        shutil.chown(path, "bob")
+    [found] = check(system)
+    assert "don't trust it" in found.message and found.command == f"rm {path}"
+    errors = system.tool("verify", user, "--stdin", stdin=f"{RIGHT}\n", check=UNUSABLE).errors
+    assert f"run: rm {path}\n" in errors and "chown" not in errors and "chmod" not in errors
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == [] and not system.status(user)["enrolled"]
+
+
+NAMES_FOR_A_SHELL = ["x; run: id #", "x;id", "-rf", "$(id)", "a b", "a|b", "`id`", "x'", "*", "a" * 130, "plain"]
+
+
+@pytest.mark.parametrize("name", NAMES_FOR_A_SHELL)
+def test_no_command_has_a_name_that_a_shell_takes_apart(system, name):
+    """The sentence says the name; a file's, a record's, or a member's."""
+    (STORE / name).write_bytes(b"")
+    system.tool("disable", "alice", check=DONE)
+    system.tool("remove", "alice", check=DONE)
+    system.rewrite("alice", lambda text: text.replace(b"name=alice\n", b"name=%s\n" % name.encode()))
+    [stray, reused] = check(system)
+    assert "is not a record" in stray.message and "now belongs to alice" in reused.message
+    for found in (stray, reused):
+        assert name[:60] in found.message and found.command is None, found
+    assert "passcode rename" in reused.message if name == "plain" else "passcode" not in reused.message.split("alice:")[1]
+    assert "    run: " not in system.tool("check").output
+
+
+@pytest.mark.parametrize("name", ["x; touch here", "-x", "$(id)"])
+def test_no_command_for_a_member_with_a_hostile_name(system, name):
+    groups = pathlib.Path("/etc/group")
+    before = groups.read_text()
+    try:
+        groups.write_text(re.sub(rf"^({ACCOUNT}:.*:)$", lambda line: line[1] + name, before, flags=re.MULTILINE))
+        [found] = check(system)
+    finally:
+        groups.write_text(before)
+    assert found.check == "group" and name in found.message and found.command is None
+
+
+def test_a_helper_that_could_not_be_asked_is_not_called_well(system):
+    """Root asks as nobody, and without that account it can't."""
+    helper_that_ends(system)
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    services = pathlib.Path("/etc/nsswitch.conf")
+    sources = services.read_text()
+    try:
+        accounts.write_text("".join(line for line in before.splitlines(True) if not line.startswith("nobody:")))
+        services.write_text(re.sub(r"^passwd:.*$", "passwd: files", sources, flags=re.MULTILINE))
+        text = system.tool("check", check=DONE).output
+    finally:
+        accounts.write_text(before)
+        services.write_text(sources)
+    assert "\n- helper: not asked: there is no account nobody to ask as" in text and "✓ helper" not in text
 
 
 def test_enough_is_broken():
@@ -778,6 +904,7 @@ def polkit_with_its_drop_in(system):
 @healthy
 def tmpfiles_of_the_administrator(system):
     path = pathlib.Path("/etc/tmpfiles.d/passcode.conf")
+    path.parent.mkdir(exist_ok=True)  # a small system has none
     path.write_text(f"d {RUN} 0700 {ACCOUNT} root -\n")
     pathlib.Path("/run/systemd/system").mkdir(parents=True)
 
@@ -866,7 +993,7 @@ def no_runtime_directory_without_systemd(system):
 def a_profile_that_the_administrator_disabled(system):
     restore = apparmor("/usr/bin/man (enforce)\n")
     folder = pathlib.Path("/etc/apparmor.d/disable")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "usr.libexec.passcode-helper").touch()
 
     def both():

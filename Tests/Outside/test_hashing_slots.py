@@ -110,7 +110,7 @@ def test_a_storm_costs_what_its_hashes_cost(make_bed, citizens, capsys):
     more = measured.memory_peak - measured.memory_before
     with capsys.disabled():
         rows = [
-            ("time", crowd.seconds, bare, "s", 1.35),
+            ("time", crowd.seconds, bare, "s", 1.5),
             ("memory", more / MEBIBYTE, 2 * slots * memory / MEBIBYTE, "MiB", 1.1),
         ]
         for name, ours, other, unit, bar in rows:
@@ -120,7 +120,7 @@ def test_a_storm_costs_what_its_hashes_cost(make_bed, citizens, capsys):
             )
     assert crowd.hashes == len(citizens)
     assert_bounded(crowd, slots)
-    assert crowd.seconds <= 1.35 * bare
+    assert crowd.seconds <= 1.5 * bare
     assert more <= 1.1 * 2 * slots * memory
 
 

@@ -21,8 +21,8 @@ public import PasscodeSystem
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
 //     `HashingSlots`.                                                           test_hashing_slots.py
-// 13  A passcode that was given out opens nothing once it expired, and one that must be changed one login, spent
-//     before it is granted: see Terms, `settle`.                                    TermsTests, test_terms.py
+// 13  A passcode that has expired opens nothing. One that must be changed opens one login, which is spent before it is
+//     granted: see Terms, `settle`.                                                 TermsTests, test_terms.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -123,12 +123,21 @@ public struct DirectLogin: Login, ~Copyable {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
+    if try hasExpiredMeanwhile(&record) { return .expired }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
     }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
+  }
+
+  /// A process that waited for its slot, or was stopped, may reach this long after the ledger was read. The charge stays.
+  private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
+    guard record.current.terms.expiry > 0 else { return false }
+    let review = try vault.review(record.current)
+    if let correction = review.correction { try write(&record) { $0 = correction } }
+    return review.isExpired
   }
 
   /// What stands between a locked record and an attempt.
@@ -201,11 +210,11 @@ public struct DirectLogin: Login, ~Copyable {
     .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
-  /// Takes the charge back, and ends the one login of a passcode that was given out for one.
+  /// Takes the charge back, and spends the one login of a passcode that was given out for one login.
   ///
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
-  /// here, or in `rehash`, the verdict stays; but a login that isn't spent isn't granted: the next one could be, too.
-  /// That is written in both copies, so that later damage doesn't bring it back.
+  /// here, or in `rehash`, the verdict stays, with one exception: if the one login can't be spent, it isn't granted,
+  /// because it could be granted again. It is spent in both copies, so that later damage doesn't bring it back.
   ///
   /// - Returns: whether it was written.
   private func settle(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {
@@ -248,7 +257,7 @@ extension Record {
 }
 
 extension Vault {
-  /// What time says of a record now.
+  /// What terms and ledger say of a record now.
   func review(_ record: Record) throws(Fault) -> Record.Review {
     record.review(policy.lockout, now: try clock.now(), wall: clock.wall())
   }
