@@ -25,6 +25,7 @@ class TPM:
     def __init__(self, machine):
         self.machine = machine
         self.is_on = False
+        self.leaks = "bookworm" in (machine.path / "etc/os-release").read_text()
         self.extended = []  # what the firmware measured into PCR 7
 
     def start(self, *measured):
@@ -39,10 +40,10 @@ class TPM:
         self.extended = list(measured)
         for text in measured:
             digest = hashlib.sha256(text.encode()).hexdigest()
-            for _ in range(50):
+            for _ in range(250):
                 if "" == self.run("tpm2_pcrextend", f"7:sha256={digest}", status=None):
                     break
-                time.sleep(0.1)
+                time.sleep(0.02)
             else:
                 raise AssertionError("PCR 7 can't be extended")
         return self
@@ -66,7 +67,7 @@ class TPM:
 
     def key(self, *action, status=0, **how):
         """passcode key ACTION."""
-        if self.is_on:
+        if self.is_on and self.leaks:
             self.restart()
         return self.run("passcode", "key", *action, status=status, **how)
 
@@ -74,13 +75,6 @@ class TPM:
         """What the unit runs."""
         unit = (self.machine.path / "usr/lib/systemd/system/passcode-key.service").read_text()
         [command] = re.findall("^ExecStart=(.*)$", unit, re.MULTILINE)
-        if self.is_on:
+        if self.is_on and self.leaks:
             self.restart()
         return self.run(*command.split(), status=status)
-
-
-def recovery_copy(output):
-    """The lines that `key seal` printed."""
-    lines = re.findall(r"^    (\d  (?:[0-9a-f]{4} ){4} [0-9a-f])$", output, re.MULTILINE)
-    assert [line[0] for line in lines] == list("1234")
-    return "".join(f"{line}\n" for line in lines)
