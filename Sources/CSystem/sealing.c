@@ -59,9 +59,9 @@ static int take_both(const int ends[2], buffer into[2]) {
   return 0;
 }
 
-/* The last line that isn't empty, as a C string at the beginning of the text. */
+/* The last line that isn't empty, without its full stop, as a C string at the beginning of the text. */
 static void keep_last_line(char *text, size_t length) {
-  while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' ')) length--;
+  while (length > 0 && strchr("\n .", text[length - 1])) length--;
   text[length] = '\0';
   const char *newline = strrchr(text, '\n');
   if (newline) memmove(text, newline + 1, strlen(newline));

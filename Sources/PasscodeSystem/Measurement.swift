@@ -38,40 +38,6 @@ extension Descriptor {
     try sync()
   }
 
-  /// Creates a file that only its owner can open, or takes one that is left over from a run that was killed.
-  private func lock(_ name: [UInt8]) throws(Errno) -> FileLock {
-    // Each time that it fails, another run has just ended.
-    for _ in 0..<16 {
-      switch FileLock.tryLock(try openOrCreate(name)) {
-      case .busy: throw .wouldBlock
-      case .failed(let error): throw error
-      case .locked(let lock):
-        if try has(lock.file, as: name) { return lock }
-      }
-    }
-    throw .wouldBlock
-  }
-
-  private func openOrCreate(_ name: [UInt8]) throws(Errno) -> Descriptor {
-    do throws(Errno) { return try open(name, .create(mode: 0o600)) } catch {
-      if error != .exists { throw error }
-    }
-    do throws(Errno) { return try open(name, .readWrite) } catch {
-      if error != .noEntry { throw error }
-    }
-    return try open(name, .create(mode: 0o600))
-  }
-
-  /// Whether the open file is a plain one, and has this name: another run may have renamed it.
-  private func has(_ file: borrowing Descriptor, as name: [UInt8]) throws(Errno) -> Bool {
-    let status = try file.status()
-    guard status.kind == .file, status.links <= 1 else { throw .denied }
-    do throws(Errno) { return try open(name, .read).status().inode == status.inode } catch {
-      if error != .noEntry { throw error }
-    }
-    return false
-  }
-
   private func write(
     _ file: borrowing Descriptor, _ change: ([UInt8]) -> [UInt8], before name: [UInt8]
   ) throws(Errno) {
@@ -93,5 +59,4 @@ extension Descriptor {
     try file.setMode(old?.mode ?? 0o644)
     try file.sync()
   }
-
 }

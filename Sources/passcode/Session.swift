@@ -19,7 +19,7 @@ final class Session {
   var isForced = false
   var isDemo = false
   /// To which the key is bound when it is sealed.
-  var pcrs = SealedKey.noPCRs
+  var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
   var outputPath: Bytes?

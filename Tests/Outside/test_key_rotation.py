@@ -11,7 +11,7 @@ import time
 import pytest
 
 import forge
-from bed import become
+from bed import become, uid
 from keys import argon2id, copies, keys, openers
 from machine import ALICE
 from scenario import RIGHT, WRONG, overwrite
@@ -48,7 +48,7 @@ def test_everybody_is_under_the_new_key_and_nobody_under_the_old_one(alice):
     assert rotate(alice).output == "22 passcodes are under the new machine key. The old key has been removed.\n"
     found = openers(alice, {"before": before, "after": alice.key.read_bytes()})
     assert len(found) == 22 and all(copies == [{"after"}, {"after"}] for copies in found.values())
-    assert sorted(path.name for path in alice.key.parent.glob("key*")) == ["key"]
+    assert sorted(path.name for path in alice.key.parent.glob("key*")) == ["key", "key.lock"]
     assert alice.tool("key", "status", check=DONE).errors == ""
     assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
     assert alice.authenticate("bob", WRONG[0]).result == "AUTH_ERR" and alice.failures("bob") == 1
@@ -211,6 +211,134 @@ def test_one_rotation_at_a_time(alice):
     answer = rotate(alice, check=UNUSABLE)
     assert one_line(answer.errors) and "another process is changing the machine key" in answer.errors
     assert first.wait() == DONE
+
+
+SLOW = {"opslimit": 3, "memlimit": "256M"}
+MEANWHILE = {
+    "enroll": (("enroll", "--stdin", "alice"), "8305\n"),
+    "change": (("change", "--stdin", "--force", "alice"), "8305\n"),
+    "verify, hashed again": (("verify", "--stdin", "alice"), f"{RIGHT}\n"),
+    "a batch's worker": (("enroll", "--batch", "-"), "alice:8305\n"),
+}
+
+
+def holders(record):
+    """The processes that have the record locked."""
+    inode = record.stat().st_ino
+    found = re.findall(rf"FLOCK +ADVISORY +WRITE +(\d+) +\S+:{inode} ", open("/proc/locks").read())
+    return [int(pid) for pid in found]
+
+
+def hold_while_hashing(bed, words, stdin):
+    """Starts it, and stops the process that hashes: it has the record's lock, and the key in memory."""
+    bed.typed.add("8305")
+    run = subprocess.Popen(
+        [*bed.tool_words(), *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    )
+    run.stdin.write(stdin)
+    run.stdin.close()
+    while not (pids := holders(bed.record_file("alice"))):
+        assert run.poll() is None
+    time.sleep(0.2)
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    assert holders(bed.record_file("alice")) == pids, "it ended before it could be stopped"
+    return run, pids
+
+
+@pytest.mark.parametrize("how", MEANWHILE)
+def test_who_holds_the_old_key_in_memory_ends_with_a_record_that_opens(alice, how):
+    """It is stopped while it hashes; the rotation begins meanwhile, and waits for it."""
+    words, stdin = MEANWHILE[how]
+    alice.enroll("bob", "9071")
+    alice.configure(**SLOW)
+    run, pids = hold_while_hashing(alice, words, stdin)
+    rotation = start(alice)
+    while len(keys(alice)) == 1:
+        assert rotation.poll() is None
+    time.sleep(0.1)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    assert run.wait() == DONE and rotation.wait() == DONE
+    assert all(copies == [{"old"}, {"old"}] for copies in assert_all_open(alice, 2).values())
+    code = RIGHT if "verify" in how else "8305"
+    assert alice.authenticate("alice", code).result == "SUCCESS" and alice.authenticate("bob", "9071").result == "SUCCESS"
+
+
+def test_who_holds_it_for_long_keeps_the_old_key(alice):
+    """A rotation that gave up on a record leaves both keys; what is written afterwards opens, and is rotated then."""
+    alice.configure(**SLOW)
+    run, pids = hold_while_hashing(alice, *MEANWHILE["enroll"])
+    assert "1 record still needs the old key" in rotate(alice, check=UNUSABLE).errors
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    assert run.wait() == DONE and len(keys(alice)) == 2
+    assert alice.authenticate("alice", "8305").result == "SUCCESS"
+    rotate(alice)
+    assert alice.authenticate("alice", "8305").result == "SUCCESS" and len(keys(alice)) == 1
+
+
+TYPED_AFTER = {
+    "enroll": (("enroll", "--stdin", "alice"), "", "8305\n", DONE, "8305"),
+    "change": (("change", "--stdin", "alice"), f"{RIGHT}\n", "8305\n", UNUSABLE, RIGHT),
+    "change --force": (("change", "--stdin", "--force", "alice"), "", "8305\n", DONE, "8305"),
+    "a batch": (("enroll", "--batch", "-", "--quiet"), "bob:9071\n", "alice:8305\n", DONE, "8305"),
+}
+
+
+@pytest.mark.parametrize("kill", [False, True])
+@pytest.mark.parametrize("how", TYPED_AFTER)
+def test_what_was_begun_before_a_rotation_and_typed_after_it_opens(alice, how, kill):
+    """Also where the rotation was killed. A change whose old passcode was proven before is refused, and changes nothing."""
+    words, before, after, status, code = TYPED_AFTER[how]
+    fill(alice, 5)
+    alice.typed |= {"8305", "9071"}
+    run = subprocess.Popen(
+        [*alice.tool_words(), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    run.stdin.write(before)
+    run.stdin.flush()
+    attempts = alice.status("alice")["last_success"]
+    while how == "change" and alice.status("alice")["last_success"] == attempts:
+        time.sleep(0.01)
+    while how == "a batch" and not alice.record_file("bob").exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    if kill:
+        # Alice's record is under the new key: the smallest uid comes first.
+        subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                        "inject=fdatasync:signal=KILL:when=9", *alice.tool_words(), "key", "rotate"])  # fmt: skip
+        assert len(keys(alice)) == 2
+    else:
+        rotate(alice)
+    _, errors = run.communicate(after)
+    assert run.returncode == status, errors
+    if status != DONE:
+        assert "has been changed or removed in the meantime; nothing was changed" in errors
+    assert alice.authenticate("alice", code).result == "SUCCESS"
+    if how == "a batch":
+        assert alice.authenticate("bob", "9071").result == "SUCCESS"
+    rotate(alice)
+    assert alice.authenticate("alice", code).result == "SUCCESS" and len(keys(alice)) == 1
+
+
+@pytest.mark.parametrize("number", [3, 4, 5, 6])
+def test_a_passcode_that_is_renamed_while_the_key_is_replaced_opens(alice, number):
+    """Its record is under the old key, under one each, or under the new one."""
+    alice.tool("enroll", "--stdin", "--must-change", "--expires", "1d", "bob", stdin="9071\n", check=DONE)
+    alice.typed.add("9071")
+    fill(alice, 2)
+    forge.enroll_numbers_like(alice, "alice", [(uid("carol"), "karoline")])
+    subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                    f"inject=fdatasync:signal=KILL:when={number}", *alice.tool_words(), "key", "rotate"])  # fmt: skip
+    assert len(keys(alice)) == 2
+    alice.tool("rename", "karoline", "carol", check=DONE)
+    assert alice.authenticate("carol", RIGHT).result == "SUCCESS"
+    rotate(alice)
+    assert alice.authenticate("carol", RIGHT).result == "SUCCESS"
+    # The terms of one that was given out stay: one login.
+    assert alice.authenticate("bob", "9071").result == "SUCCESS"
+    assert alice.status("bob")["state"] == "must_change" and alice.status("bob")["expires_at"]
 
 
 # MARK: What can't be put under another key

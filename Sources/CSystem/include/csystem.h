@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -30,6 +31,9 @@ static inline int cs_errno(void) { return errno; }
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 /* Of a path, without following a link at its end; or of an open file, where that is NULL. */
 int cs_status(int file, const uint8_t *path, struct stat *status);
+
+static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(status->st_dev); }
+static inline unsigned int cs_minor(const struct stat *status) { return gnu_dev_minor(status->st_dev); }
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }

@@ -59,19 +59,29 @@ extension Vault {
   public func examineKey(_ room: KeyRoom) throws(Fault) -> KeyForm {
     try use(.current, &room.current.unsealed.key)
     try checkKeyServes()
-    if let left = try leftToRotate(&room.next.unsealed) { log(Fault(.warnOldKey, number: left)) }
+    return try reviewKey(room) { log($0) }
+  }
+
+  /// The same of a key that was read and can be used.
+  ///
+  /// - Parameters:
+  ///   - room: holds it as the current one.
+  ///   - tell: gets what should be different.
+  @inline(never)
+  func reviewKey(_ room: KeyRoom, _ tell: (Fault) -> Void) throws(Fault) -> KeyForm {
+    if let left = try leftToRotate(&room.next.unsealed) { tell(Fault(.warnOldKey, number: left)) }
     let (plain, sealed) = (plainKey(.current), sealedKey(.current))
     guard isSealed(.current) else { return .plain(plain.path) }
     do throws(Fault) {
       try openSealed(&room.compared.unsealed.key, .current)
       if !room.compared.unsealed.key.equals(room.current.unsealed.key) {
-        log(Fault(.warnOtherKey, path: sealed.path))
+        tell(Fault(.warnOtherKey, path: sealed.path))
       }
     } catch {
-      log(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
+      tell(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
     }
     if plain.exists {
-      log(Fault(.warnTwoKeys, path: plain.path))
+      tell(Fault(.warnTwoKeys, path: plain.path))
       return .plain(plain.path)
     }
     let pcrs = SealedKey.pcrs(try sealedContent(.current))

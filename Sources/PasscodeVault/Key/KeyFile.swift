@@ -77,17 +77,24 @@ struct KeyFile {
     }
   }
 
-  /// The exclusive lock on its folder.
+  /// The lock that one process at a time has: on a file beside the key that only its owner can open.
+  ///
+  /// - Parameter sealed: is locked instead where nothing can be written: then a key can still be loaded.
   @inline(never)
-  func lock() throws(Fault) -> FileLock {
-    let attempt: FileLock.Attempt
-    do throws(Errno) { attempt = FileLock.tryLock(try Descriptor.open(folder, .directory)) } catch {
+  func lock(or sealed: KeyFile) throws(Fault) -> FileLock {
+    do throws(Errno) {
+      let directory = try Descriptor.open(folder, .directory)
+      do throws(Errno) { return try directory.lock(name + Bytes(text: ".lock")) } catch {
+        if error != .readOnly { throw error }
+      }
+      switch FileLock.tryLock(try directory.open(sealed.name, .read)) {
+      case .locked(let lock): return lock
+      case .busy: throw .wouldBlock
+      case .failed(let error): throw error
+      }
+    } catch {
+      if error == .wouldBlock { throw Fault(.keysBusy) }
       throw Fault(.failed, path: folder, error: error.code)
-    }
-    switch consume attempt {
-    case .locked(let lock): return lock
-    case .busy: throw Fault(.keysBusy)
-    case .failed(let error): throw Fault(.failed, path: folder, error: error.code)
     }
   }
 

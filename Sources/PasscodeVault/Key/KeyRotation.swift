@@ -32,6 +32,7 @@ extension Vault {
     try use(.current, &room.current.unsealed.key)
     let plain = plainKey(.current)
     if plain.exists, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
+    try forgetFinished(room)
     try chooseNextKey(&room.next.unsealed.key)
     if !plain.exists {
       try makeSealed(room, show)
@@ -52,15 +53,21 @@ extension Vault {
     return count.enrolled - count.opened
   }
 
-  /// How many records hold a passcode, and how many of these the key opens; a damaged one isn't counted.
+  /// How many records hold a passcode, and how many of these the key opens. A damaged one isn't counted; one that can't be
+  /// read may hold one.
   @inline(never)
   func countOpened(_ unsealed: inout Unsealed) throws(Fault) -> (enrolled: UInt64, opened: UInt64) {
     let store = try Store.open(configuration)
     var count: (enrolled: UInt64, opened: UInt64) = (0, 0)
     for uid in try store.uids() {
-      guard let record = try read(store, uid)?.record, record.state != .removed else { continue }
+      do throws(Fault) {
+        guard let record = try read(store, uid)?.record, record.state != .removed else { continue }
+        if Credential.open(record, &unsealed) { count.opened += 1 }
+      } catch {
+        // One file must not keep everybody's key from being recovered.
+        log(error)
+      }
       count.enrolled += 1
-      if Credential.open(record, &unsealed) { count.opened += 1 }
     }
     return count
   }
@@ -70,6 +77,17 @@ extension Vault {
   }
 
   // MARK: - The next key
+
+  /// After a rotation that was killed when all was done, the key in use may still be loaded as the next one: it isn't new.
+  private func forgetFinished(_ room: KeyRoom) throws(Fault) {
+    let machineKey = MachineKey(configuration: configuration)
+    if isSealed(.next) || plainKey(.next).exists
+      || (try? machineKey.load(&room.next.unsealed.key, .next)) == nil
+    {
+      return
+    }
+    if room.next.unsealed.key.equals(room.current.unsealed.key) { try loadedKey(.next).remove() }
+  }
 
   /// The one of an interrupted rotation, else a new one; that only where the current key opens everything.
   private func chooseNextKey(_ key: inout SecretKey) throws(Fault) {
@@ -84,10 +102,10 @@ extension Vault {
   }
 
   private func makeSealed(_ room: KeyRoom, _ show: (borrowing SecretKey) -> Bool) throws(Fault) {
-    let pcrs = isSealed(.current) ? SealedKey.pcrs(try sealedContent(.current)) : nil
+    let pcrs = pcrsInUse()
     // After a recovery, what is sealed may be what no TPM opens: until the end both are needed.
-    try sealAgain(room.current.unsealed.key, .current, pcrs ?? [], &room.compared.unsealed.key)
-    try sealAgain(room.next.unsealed.key, .next, pcrs ?? [], &room.compared.unsealed.key)
+    try sealAgain(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
+    try sealAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)
     guard show(room.next.unsealed.key) else { throw Fault(.copyNotShown) }
     try load(room.next.unsealed.key, .next, &room.compared.unsealed.key)
   }
@@ -99,14 +117,20 @@ extension Vault {
     _ compared: inout SecretKey
   ) throws(Fault) {
     if isSealed(generation), (try? openSealed(&compared, generation)) != nil, compared.equals(key) { return }
-    try seal(key, generation, pcrs.isEmpty ? SealedKey.noPCRs : pcrs, &compared)
+    try seal(key, generation, pcrs, &compared)
   }
 
   /// The order matters: what a kill leaves between two steps opens everything, and the same command finishes it.
   private func finishRotation(isPlain: Bool) throws(Fault) {
-    if isPlain { return try plainKey(.next).move(to: plainKey(.current)) }
-    try loadedKey(.next).move(to: loadedKey(.current))
-    try sealedKey(.next).move(to: sealedKey(.current))
+    guard isPlain else {
+      try loadedKey(.next).move(to: loadedKey(.current))
+      return try sealedKey(.next).move(to: sealedKey(.current))
+    }
+    try plainKey(.next).move(to: plainKey(.current))
+    // What `unsealKey` left.
+    guard configuration.isUsual else { return }
+    try loadedKey(.current).remove()
+    try loadedKey(.next).remove()
   }
 
   // MARK: - The records

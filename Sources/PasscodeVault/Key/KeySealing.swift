@@ -36,17 +36,17 @@ extension Vault {
   /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed.
   ///
   /// - Parameters:
-  ///   - pcrs: as `SealingProgram.seal`.
+  ///   - pcrs: as `SealingProgram.seal`; nil: as it is sealed now, or to none.
   ///   - show: prints the recovery copy; false: it could not.
   @inline(never)
   public func sealKey(
-    _ room: KeyRoom, pcrs: Bytes, show: (borrowing SecretKey) -> Bool
+    _ room: KeyRoom, pcrs: Bytes?, show: (borrowing SecretKey) -> Bool
   ) throws(Fault) {
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     try refuseWhileRotating()
     try use(.current, &room.current.unsealed.key)
-    try seal(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
+    try seal(room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
     guard show(room.current.unsealed.key) else { throw Fault(.copyNotShown) }
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
     try plainKey(.current).remove()
@@ -60,38 +60,52 @@ extension Vault {
     guard isSealed(.current) || isSealed(.next) else { return false }
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
-    for generation in [MachineKey.Generation.current, .next] where sealedKey(generation).exists {
-      try openSealed(&room.current.unsealed.key, generation)
-      try load(room.current.unsealed.key, generation, &room.compared.unsealed.key)
+    var problem: Fault?
+    // The next one first: after a rotation that was killed at its end, everything may need that. Each may fail alone.
+    for generation in [MachineKey.Generation.next, .current] where sealedKey(generation).exists {
+      do throws(Fault) {
+        try openSealed(&room.current.unsealed.key, generation)
+        try load(room.current.unsealed.key, generation, &room.compared.unsealed.key)
+      } catch {
+        problem = error
+      }
     }
+    if let problem { throw problem }
     return true
   }
 
   /// Writes the plain key again, from what is loaded or from what is sealed, and removes the latter. What is loaded stays
   /// until the next boot, for those who looked for the plain one just before.
   ///
+  /// While a rotation is under way this is done with both keys: without a TPM that seals it could not be finished.
+  ///
   /// - Returns: where it is.
   @inline(never)
   public func unsealKey(_ room: KeyRoom) throws(Fault) -> Bytes {
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
-    try refuseWhileRotating()
-    let (plain, sealed) = (plainKey(.current), sealedKey(.current))
-    guard sealed.exists || !plain.exists else { throw Fault(.keyNotSealed, path: sealed.path) }
+    let plain = plainKey(.current)
+    let isThere = plain.exists
+    guard isSealed(.current) || isSealed(.next) || !isThere else {
+      throw Fault(.keyNotSealed, path: sealedKey(.current).path)
+    }
+    if !isThere { try makePlain(.current, &room.current.unsealed.key) }
+    if isSealed(.next), !plainKey(.next).exists { try makePlain(.next, &room.current.unsealed.key) }
     // What is in use must be what the records need before the other one goes.
-    if plain.exists { try checkKeyServes() } else { try makePlain(&room.current.unsealed.key) }
-    try sealed.remove()
+    if isThere { try checkKeyServes() }
+    try sealedKey(.next).remove()
+    try sealedKey(.current).remove()
     return plain.path
   }
 
-  private func makePlain(_ key: inout SecretKey) throws(Fault) {
+  private func makePlain(_ generation: MachineKey.Generation, _ key: inout SecretKey) throws(Fault) {
     do throws(Fault) {
-      try MachineKey(configuration: configuration).load(&key)
+      try MachineKey(configuration: configuration).load(&key, generation)
     } catch {
-      guard isUnloaded(error, .current) else { throw error }
-      try openSealed(&key, .current)
+      guard isUnloaded(error, generation) else { throw error }
+      try openSealed(&key, generation)
     }
-    try plainKey(.current).create(key)
+    try plainKey(generation).create(key)
   }
 
   /// Takes the key of a recovery copy, in place of one that doesn't open: loads it, and seals it again.
@@ -99,30 +113,36 @@ extension Vault {
   /// While a rotation is under way there may be two keys, and each may be recovered, in either order. One that opens
   /// everything ends it.
   ///
-  /// - Throws: `keyLoadedOnly` where the TPM sealed nothing.
+  /// - Throws: `keyLoadedOnly` where the TPM sealed nothing; `keyRotating` where both are loaded.
   /// - Returns: whether a rotation has to be finished; it seals both.
   @inline(never)
-  public func recoverKey(_ key: borrowing SecretKey, _ room: KeyRoom, pcrs: Bytes) throws(Fault) -> Bool {
+  public func recoverKey(
+    _ key: borrowing SecretKey, _ room: KeyRoom, pcrs: Bytes?
+  ) throws(Fault) -> Bool {
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     let plain = plainKey(.current)
     if plain.exists { throw Fault(.keyIsPlain, path: plain.path) }
+    // What is enrolled meanwhile is under the next one, which may be nowhere else.
+    if isLoaded(.current, room), isLoaded(.next, room) { throw Fault(.keyRotating) }
     room.next.unsealed.key.copy(key)
     let count = try countOpened(&room.next.unsealed)
     guard count.opened > 0 || count.enrolled == 0 else {
       throw Fault(.keyOpensNothing, number: count.enrolled)
     }
-    let isOther =
-      (try? MachineKey(configuration: configuration).load(&room.current.unsealed.key)) != nil
-      && !room.current.unsealed.key.equals(key)
+    let isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
     let isRotating = isSealed(.next)
     if isOther, !isRotating { throw Fault(.otherKeyLoaded) }
     try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
     if isRotating, isOther || count.opened < count.enrolled { return true }
     if isRotating { try bringCopiesUpToDate(room) }
-    try seal(key, .current, pcrs, &room.compared.unsealed.key, else: .keyLoadedOnly)
+    try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
     try sealedKey(.next).remove()
     return false
+  }
+
+  private func isLoaded(_ generation: MachineKey.Generation, _ room: KeyRoom) -> Bool {
+    (try? MachineKey(configuration: configuration).load(&room.current.unsealed.key, generation)) != nil
   }
 
   /// Where a key opens every record, the older copy of one may still need the other key.
@@ -154,7 +174,7 @@ extension Vault {
   @inline(never)
   func lockKeys(toSeal: Bool = false) throws(Fault) -> FileLock {
     if toSeal, !configuration.isUsual { throw Fault(.keyOfOtherConfiguration) }
-    return try plainKey(.current).lock()
+    return try plainKey(.current).lock(or: sealedKey(.current))
   }
 
   @inline(never)
@@ -195,6 +215,13 @@ extension Vault {
     }
     guard compared.equals(key) else { throw Fault(problem, path: file.path) }
     try file.replace(sealed: sealed)
+  }
+
+  /// Those to which the key is bound; where none is sealed, or that can't be told, none in effect.
+  @inline(never)
+  func pcrsInUse() -> Bytes {
+    let pcrs = (try? sealedContent(.current)).flatMap { SealedKey.pcrs($0) } ?? []
+    return pcrs.isEmpty ? SealedKey.noPCRs : pcrs
   }
 
   /// What a file with a sealed key holds.

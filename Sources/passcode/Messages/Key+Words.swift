@@ -18,15 +18,33 @@ extension Vault.KeyForm {
 }
 
 extension Fault {
-  /// One line. What only `passcode key` meets has its words here: neither module nor helper needs them.
+  /// One line. What only `passcode key` and `check` meet has its words here: neither module nor helper needs them.
   var words: Text {
     guard let problem = keyProblem else { return text }
-    return Words.fill(problem.pattern(isOne: number == 1), number, printable(path), printable(name))
+    let words = problem.advice(self).text
+    return problem.isWarning ? "warning: " + words : words
   }
-
 }
 
 extension KeyProblem {
+  /// In words, with the command apart.
+  func advice(_ fault: Fault) -> Advice {
+    Advice(
+      pattern(isOne: fault.number == 1), fault.number,
+      shown: (printable(fault.path), printable(fault.name), []), exact: (fault.path, fault.name))
+  }
+
+  /// Whether everything works all the same.
+  var isWarning: Bool {
+    switch self {
+    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey: true
+    case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
+      .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
+      .copyNotShown, .keyStillNeeded:
+      false
+    }
+  }
+
   /// `%1` is the path, `%2` what the sealing program says.
   fileprivate func pattern(isOne: Bool) -> String {
     switch self {
@@ -66,19 +84,19 @@ extension KeyProblem {
       "%d records still need the old key (see above): repair or remove them, then run: passcode key rotate"
     case .warnTwoKeys:
       """
-      warning: %1: is there beside the sealed key: to remove it, run: passcode key seal; to remove the sealed one: \
+      %1: is there beside the sealed key: to remove it, run: passcode key seal; to remove the sealed one: \
       passcode key unseal
       """
     case .warnKeyClosed:
       """
-      warning: %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
+      %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
       key seal
       """
     case .warnOldKey where isOne:
-      "warning: 1 passcode is still under the old machine key; to finish, run: passcode key rotate"
+      "1 passcode is still under the old machine key; run: passcode key rotate"
     case .warnOldKey:
-      "warning: %d passcodes are still under the old machine key; to finish, run: passcode key rotate"
-    case .warnOtherKey: "warning: %1: is not the key in use; to seal that one, run: passcode key seal"
+      "%d passcodes are still under the old machine key; run: passcode key rotate"
+    case .warnOtherKey: "%1: is not the key in use: seal that one; run: passcode key seal"
     }
   }
 }
