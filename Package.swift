@@ -71,6 +71,7 @@ let package = Package(
     .library(name: "pam_passcode", type: .dynamic, targets: ["pam_passcode"]),
     .executable(name: "passcode", targets: ["passcode"]),
     .executable(name: "passcode-helper", targets: ["passcode-helper"]),
+    .executable(name: "passcode-finger", targets: ["passcode-finger"]),
   ],
   traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
   targets: [
@@ -78,6 +79,7 @@ let package = Package(
     .target(name: "CSystem", cSettings: cSettings + places),
     .systemLibrary(name: "CSodium"),
     .systemLibrary(name: "CPAM"),
+    .target(name: "CBus", cSettings: cSettings),
 
     .target(name: "PasscodePolicy", swiftSettings: swiftSettings),
     // Only the tool reads PAM service files.
@@ -88,6 +90,13 @@ let package = Package(
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
       swiftSettings: swiftSettings),
+    // What is said to fprintd and believed of it, for passcode-finger alone.
+    .target(name: "PasscodeReader", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
+    // sd-bus, for passcode-finger alone: neither the module nor the helper links libsystemd.
+    .target(
+      name: "PasscodeBus", dependencies: ["CBus", "PasscodeReader", "PasscodeSystem"],
+      swiftSettings: swiftSettings,
+      linkerSettings: [.linkedLibrary("systemd")]),
 
     .target(
       name: "pam_passcode", dependencies: ["PasscodeVault", "CPAM", "CSystem"], exclude: ["exports.map"],
@@ -105,9 +114,14 @@ let package = Package(
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
+    .executableTarget(
+      name: "passcode-finger", dependencies: ["PasscodeBus", "PasscodeVault"], swiftSettings: swiftSettings,
+      // Only what PasscodeSystem has for other programs needs libpam: after --as-needed, so that it isn't loaded.
+      linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
     .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
+    .testTarget(name: "PasscodeReaderTests", dependencies: ["PasscodeReader"]),
     .testTarget(
       name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
   ]

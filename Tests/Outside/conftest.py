@@ -11,7 +11,10 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import bed as beds  # noqa: E402
+import finger as fingers  # noqa: E402
 import machine as machines  # noqa: E402
+import process  # noqa: E402
+import reader as readers  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
@@ -23,7 +26,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
-    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):
+    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
     # Ignored under nohup, or behind a shell's "&"; programs inherit that.
@@ -140,3 +143,30 @@ def with_passwords(machine):
         machines.set_password(name)
     machine.typed |= {PASSWORD, NEW}
     return machine
+
+
+@pytest.fixture(scope="module")
+def enrolled_reader(people):
+    """A reader that knows alice's finger."""
+    made = readers.Reader()
+    try:
+        made.start()
+        made.enroll("alice")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def reader(enrolled_reader):
+    """The reader, free, with fprintd running; no touch was charged yet."""
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(enrolled_reader.is_free)
+    return enrolled_reader
+
+
+@pytest.fixture
+def restored(reader):
+    """A reader that the test may break."""
+    yield reader
+    reader.restore()

@@ -1,0 +1,85 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// The file with an account's `TouchCount`, in the runtime directory. It carries its own lock and is never replaced.
+///
+/// - It MUST be read, judged and written under one lock.                      test_finger_touches.py
+/// - What can't be opened, locked, read or written MUST be an error, and an error lets no touch count as a match.
+///                                                                            test_finger_touches.py
+/// - It is `_passcode`'s, so that the helper can reset it after a passcode; who took that account over could do as much.
+public struct TouchCounter {
+  /// Others hold the lock for microseconds. Milliseconds.
+  private static let patience = 1_000
+
+  private let uid: UInt32
+  private let access: Access
+
+  /// - Parameter access: root's, or the helper's once it is `_passcode`.
+  public init(_ account: Account, _ access: Access) {
+    uid = account.uid
+    self.access = access
+  }
+
+  /// The count as it is now. Nothing is made where there is no file yet.
+  public func current() throws(Errno) -> TouchCount {
+    do throws(Errno) {
+      return try read(try lock(try open(isNew: false)))
+    } catch {
+      if error == .noEntry { return TouchCount() }
+      throw error
+    }
+  }
+
+  /// Charges one touch, before its result is told or believed.
+  ///
+  /// - Returns: the count with it; nil: the finger is off.
+  public func charge() throws(Errno) -> TouchCount? {
+    let locked = try lock(try open(isNew: true))
+    guard let charged = try read(locked).charged() else { return nil }
+    try locked.file.write(charged.bytes, at: 0)
+    return charged
+  }
+
+  /// A file that isn't there has nothing to reset.
+  private func open(isNew: Bool) throws(Errno) -> Descriptor {
+    let folder = try RunFolder.open(access)
+    let name = decimalDigits(UInt64(uid)) + Bytes(text: ".finger")
+    do throws(Errno) {
+      return try folder.open(name, .readWrite)
+    } catch {
+      guard error == .noEntry, isNew else { throw error }
+    }
+    do throws(Errno) {
+      let file = try folder.open(name, .create(mode: 0o600))
+      try file.setMode(0o600)
+      if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: 0) }
+      return file
+    } catch {
+      guard error == .exists else { throw error }
+    }
+    return try folder.open(name, .readWrite)  // another one was faster
+  }
+
+  private func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
+    var file = file
+    for _ in 0..<TouchCounter.patience {
+      switch FileLock.tryLock(file) {
+      case .locked(let lock): return lock
+      case .failed(let error): throw error
+      case .busy(let same): file = same
+      }
+      SystemClock.sleep(microseconds: 1_000)
+    }
+    throw .wouldBlock
+  }
+
+  /// Another name of some file of root's is nothing to read or write.
+  private func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+    let status = try lock.file.status()
+    guard status.kind == .file, status.links == 1, status.mode & 0o077 == 0,
+      status.owner == 0 || isServiceAccount(status.owner),
+      let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0))
+    else { throw .denied }
+    return count
+  }
+}

@@ -1,0 +1,187 @@
+internal import PasscodeBus
+internal import PasscodePolicy
+internal import PasscodeReader
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// One prompt at the reader: carries out what `ReaderDialog` says, charges touches, keeps the time.
+struct Session: ~Copyable {
+  /// Milliseconds that the prompt waits for the reader, unless the bus has to start fprintd first.
+  private static let readyWithin: UInt64 = 300
+  /// Milliseconds that the reader is held.
+  private static let heldFor: UInt64 = 30_000
+  /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
+  private static let finishedWithin: UInt64 = 1_000
+
+  private let operation: FingerRequest.Operation
+  private let account: Account
+  private let caller: Caller
+  private let counter: TouchCounter
+
+  init(_ operation: FingerRequest.Operation, _ account: Account, _ caller: consuming Caller) {
+    self.operation = operation
+    self.account = account
+    self.caller = caller
+    counter = TouchCounter(account, .root)
+  }
+
+  func run() {
+    if operation == .watch, let end = refusal() { return tell(.ended(end)) }
+    guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
+    var prompt = Prompt(ReaderDialog(operation, name: account.name), deadline: now + Session.readyWithin)
+    if let end = talk(&prompt, bus) { tell(.ended(end)) }
+    finish(&prompt, bus)
+  }
+
+  private func refusal() -> FingerEnd? {
+    guard let count = try? counter.current() else { return .failed }
+    return count.isOff ? .off : nil
+  }
+
+  /// - Returns: what the caller is to be told at last; nil: nothing more.
+  private func talk(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> FingerEnd? {
+    guard prompt.send(prompt.dialog.first, bus) else { return .noService }
+    while true {
+      if let step = prompt.next(bus) {
+        switch handle(step, &prompt, bus) {
+        case .goOn: continue
+        case .over(let end): return end
+        }
+      }
+      let left = remaining(prompt.deadline)
+      if left == 0 { return prompt.isWatched ? .time : .slow }
+      guard caller.waits(withMessagesFrom: bus, milliseconds: left) else { return nil }
+    }
+  }
+
+  private enum Progress {
+    case goOn
+    case over(FingerEnd?)
+  }
+
+  private func handle(_ step: ReaderDialog.Step, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
+    -> Progress
+  {
+    switch step {
+    case .nothing: return .goOn
+    case .call(let call): return prompt.send(call, bus) ? .goOn : .over(.gone)
+    case .start(let call):
+      // Nobody who enrolled no finger waits for fprintd, or has it started at each prompt.
+      guard operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
+      prompt.deadline = now + Session.heldFor
+      if operation == .watch { tell(.starting) }
+      return prompt.send(call, bus) ? .goOn : .over(.gone)
+    case .watching:
+      if !prompt.isWatched {
+        prompt.deadline = now + Session.heldFor
+        tell(.watching)
+      }
+      prompt.isWatched = true
+      return .goOn
+    case .touched(let isMatch): return touched(isMatch, &prompt, bus)
+    case .listed(let fingers):
+      tell(.listed(fingers))
+      return .over(nil)
+    case .finished: return .over(nil)
+    case .ended(let end): return .over(end)
+    }
+  }
+
+  /// Charged first, whatever the result.
+  private func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+    let time = now
+    guard let charged = charge() else { return .over(.failed) }
+    guard let count = charged else { return .over(.off) }
+    if isMatch {
+      tell(.matched(serial: count.serial, milliseconds: time))
+      return .over(nil)
+    }
+    tell(.noMatch)
+    prompt.misses += 1
+    if prompt.misses == FingerTranscript.mostMisses { return .over(.tries) }
+    if count.isOff { return .over(.off) }
+    return handle(prompt.dialog.again(), &prompt, bus)
+  }
+
+  /// nil: it couldn't be charged; nil within: the finger is off.
+  private func charge() -> TouchCount?? {
+    do throws(Errno) { return .some(try counter.charge()) } catch { return nil }
+  }
+
+  /// Frees the reader. Charges what fprintd had decided by then, and a touch where it doesn't say so in time.
+  private func finish(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
+    let deadline = now + Session.finishedWithin
+    var step: ReaderDialog.Step? = prompt.dialog.finish()
+    while true {
+      switch step {
+      case .call(let call): if !prompt.send(call, bus) { return }
+      case .touched: _ = charge()
+      case .finished, .ended: return
+      case .nothing, .start, .watching, .listed, nil: break
+      }
+      step = prompt.next(bus)
+      if step != nil { continue }
+      let left = remaining(deadline)
+      if left == 0 {
+        if prompt.dialog.mayHaveDecided { _ = charge() }
+        return
+      }
+      Caller.waitForMessages(from: bus, milliseconds: left)
+    }
+  }
+
+  private func tell(_ event: FingerEvent) {
+    HelperService.reply(event.bytes)
+  }
+
+  /// Whether fprintd keeps something for this account: where it doesn't run, that is all there is to see.
+  private var mayBeEnrolled: Bool {
+    for byte in account.name where byte == UInt8(ascii: "/") || byte == 0 { return false }
+    guard let name = account.name.first, name != UInt8(ascii: "."),
+      let folder = try? Descriptor.open(Bytes(text: "/var/lib/fprint/") + account.name, .directory),
+      let names = try? folder.names()
+    else { return false }
+    return !names.isEmpty
+  }
+
+  /// CLOCK_BOOTTIME in milliseconds: time in suspend counts. Without that clock no time is left.
+  private var now: UInt64 { SystemClock.bootMilliseconds() ?? 0 }
+
+  private func remaining(_ deadline: UInt64) -> UInt64 {
+    guard let now = SystemClock.bootMilliseconds(), now < deadline else { return 0 }
+    return deadline - now
+  }
+}
+
+/// What is known of a prompt so far.
+private struct Prompt {
+  var dialog: ReaderDialog
+  /// CLOCK_BOOTTIME in milliseconds.
+  var deadline: UInt64
+  var isWatched = false
+  var misses = 0
+
+  init(_ dialog: ReaderDialog, deadline: UInt64) {
+    self.dialog = dialog
+    self.deadline = deadline
+  }
+
+  /// - Returns: false: the bus is gone.
+  mutating func send(_ call: BusCall, _ bus: borrowing SystemBus) -> Bool {
+    guard let serial = bus.send(call) else { return false }
+    dialog.sent(serial: serial)
+    return true
+  }
+
+  /// What the next message means; nil: there is none yet.
+  mutating func next(_ bus: borrowing SystemBus) -> ReaderDialog.Step? {
+    while true {
+      switch bus.receive() {
+      case .message(let message): return dialog.receive(message)
+      case .more: continue
+      case .nothing: return nil
+      case .gone: return .ended(dialog.hasOwner ? .gone : .noService)
+      }
+    }
+  }
+}

@@ -1,0 +1,169 @@
+"""passcode-finger with Debian's fprintd: each outcome is told, and told apart; the reader is free afterwards."""
+
+import time
+
+from finger import LIST, Finger, Match, count_file, touches
+from process import wait_for
+from reader import BROKEN, NO_READER, PRINTS, VIRTUAL
+
+
+def milliseconds():
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+
+
+def test_a_touch_that_matches_is_told_once_and_the_reader_is_free(reader):
+    before = milliseconds()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        assert not reader.is_free()
+        reader.touch("alice-finger")
+        match = finger.event()
+        assert isinstance(match, Match) and before <= match.milliseconds + 1 <= milliseconds() + 1
+        assert finger.event() is None
+        wait_for(reader.is_free, 0.5)
+    assert touches() == 1
+
+
+def test_three_touches_that_don_t_match_end_it(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        for charged in range(1, 4):
+            reader.touch("somebody-else")
+            assert finger.event() == "no match"
+            assert touches() == charged
+            time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
+        assert finger.events() == ["tries"]
+    assert reader.is_free()
+
+
+def test_a_match_after_a_touch_that_didn_t(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.touch("somebody-else")
+        assert finger.event() == "no match"
+        time.sleep(0.1)
+        reader.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_a_touch_that_can_t_be_read_is_none(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.tell("RETRY 0")
+        assert finger.hears_nothing()
+        assert not count_file().exists()
+        reader.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_without_an_enrolled_finger(reader):
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+
+
+def test_another_s_finger_is_no_match(reader):
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+    with Finger("alice") as finger:
+        assert finger.event() == "watching"
+        reader.touch("bob-finger")
+        assert finger.event() == "no match"
+
+
+def test_one_prompt_at_a_time_has_the_reader(reader):
+    with Finger() as first:
+        assert first.event() == "watching"
+        with Finger() as second:
+            assert second.events() == ["in use"]
+        with Finger("bob") as third:
+            assert third.events() == ["in use"]
+        reader.touch("alice-finger")
+        assert isinstance(first.event(), Match)
+
+
+def test_without_a_reader(restored):
+    restored.choose(NO_READER)
+    assert restored.process() is None
+    with Finger(operation=LIST) as finger:
+        assert finger.events() == ["no reader"]
+    with Finger() as finger:
+        assert finger.events() == ["no reader"]
+
+
+def test_without_fprintd(restored):
+    restored.choose(BROKEN)
+    with Finger() as finger:
+        assert finger.events() == ["starting", "no service"]
+
+
+def test_without_a_bus(restored):
+    restored.stop_bus()
+    with Finger() as finger:
+        assert finger.events() == ["no service"]
+
+
+def test_the_reader_is_unplugged(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.tell("UNPLUG")
+        assert finger.events() == ["gone"]
+
+
+def test_fprintd_is_killed(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.stop()
+        assert finger.events() == ["gone"]
+
+
+def test_the_bus_goes(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.bus.kill()
+        assert finger.events() == ["gone"]
+
+
+def test_the_prompt_does_not_wait_while_fprintd_is_started(restored):
+    restored.choose(VIRTUAL.replace("exec /", "sleep 1; exec /"))
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event() == "starting"
+        assert time.monotonic() - begin < 0.2
+        assert finger.event() == "watching"
+        restored.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
+    restored.stop()
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+    assert restored.process() is None
+
+
+def test_a_reader_that_is_slow_is_not_waited_for(restored):
+    restored.pause()
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.events() == ["slow"]
+        assert 0.25 < time.monotonic() - begin < 1
+
+
+def test_the_enrolled_fingers_are_listed(reader):
+    with Finger(operation=LIST) as finger:
+        assert finger.events() == [{6}]
+    with Finger("bob", LIST) as finger:
+        assert finger.events() == ["not enrolled"]
+    assert reader.is_free()
+    assert [path.name for path in PRINTS.iterdir()] == ["alice"]
+
+
+def test_the_reader_is_held_for_30_seconds(reader):
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        assert finger.event(40) == "time"
+        assert 29.5 < time.monotonic() - begin < 32
+        assert finger.event() is None
+        wait_for(reader.is_free, 0.5)
+    assert not count_file().exists()

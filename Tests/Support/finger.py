@@ -1,0 +1,98 @@
+"""`passcode-finger`, driven as the module drives it: one request, and events (Sources/PasscodePolicy/Finger)."""
+
+import collections
+import os
+import pathlib
+import pwd
+import socket
+import struct
+import subprocess
+
+from bed import BUILD
+
+PROGRAM = BUILD / "passcode-finger"
+COUNTS = pathlib.Path("/run/passcode")
+WATCH, LIST = 1, 2
+KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed"}
+ENDS = {
+    1: "no service", 2: "no reader", 3: "in use", 4: "denied", 5: "not enrolled", 6: "off",
+    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed",
+}  # fmt: skip
+LENGTH = 16
+Match = collections.namedtuple("Match", "serial milliseconds")
+
+
+def uid(name):
+    return pwd.getpwnam(name).pw_uid
+
+
+def request(name="alice", operation=WATCH):
+    return struct.pack("<BBHI", 1, operation, 0, uid(name))
+
+
+def count_file(name="alice"):
+    return COUNTS / f"{uid(name)}.finger"
+
+
+def touches(name="alice"):
+    """How many are charged."""
+    content = count_file(name).read_bytes()
+    assert len(content) == 8 and content[0] == 1 and content[2:4] == b"\0\0", content
+    return content[1]
+
+
+def decode(event):
+    version, kind, detail, serial, milliseconds = struct.unpack("<BBHIQ", event)
+    assert version == 1
+    if KINDS[kind] == "ended":
+        return ENDS[detail]
+    if KINDS[kind] == "matched":
+        return Match(serial, milliseconds)
+    if KINDS[kind] == "listed":
+        return {bit for bit in range(16) if detail >> bit & 1}
+    return KINDS[kind]
+
+
+class Finger:
+    """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
+
+    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), **how):
+        self.connection, theirs = socket.socketpair()
+        how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
+        self.program = subprocess.Popen(program, stdin=theirs, **how)
+        theirs.close()
+        self.connection.sendall(request(name, operation) if ask is None else ask)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.connection.close()
+        self.program.wait(5)
+
+    def event(self, seconds=5):
+        """The next one; None: the program closed the connection."""
+        self.connection.settimeout(seconds)
+        try:
+            event = self.connection.recv(LENGTH, socket.MSG_WAITALL)
+        except ConnectionResetError:  # it ended without having read everything
+            return None
+        assert len(event) in (0, LENGTH)
+        return decode(event) if event else None
+
+    def events(self):
+        """All up to the end."""
+        return list(iter(self.event, None))
+
+    def hears_nothing(self, seconds=0.2):
+        try:
+            return self.event(seconds) is None and False
+        except TimeoutError:
+            return True
+
+
+def descriptors(pid):
+    return sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
