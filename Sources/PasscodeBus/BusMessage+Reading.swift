@@ -60,8 +60,20 @@ extension BusMessage {
       var flag: CInt = 0
       return unsafe sd_bus_message_read_basic(message, type, &flag) > 0 ? .flag(flag != 0) : nil
     case UInt8(ascii: "a") where unsafe text(contents).spells("s"): return unsafe strings(message)
+    case UInt8(ascii: "v"): return unsafe variant(message, contents)
     default: return nil
     }
+  }
+
+  /// What is in it, if it is one of the others; there is none within another.
+  private static func variant(_ message: OpaquePointer, _ contents: UnsafePointer<CChar>?) -> Value? {
+    let type = CChar(bitPattern: UInt8(ascii: "v"))
+    // SAFETY: the contents are the message's own, as it named them just before.
+    guard unsafe !text(contents).spells("v"),
+      unsafe sd_bus_message_enter_container(message, type, contents) > 0
+    else { return nil }
+    let value = unsafe next(message)
+    return unsafe sd_bus_message_exit_container(message) >= 0 ? value : nil
   }
 
   private static func string(_ message: OpaquePointer, _ type: CChar) -> Bytes? {

@@ -6,15 +6,19 @@ internal import CBus
 ///                                                                               test_finger_caller.py
 public struct Caller: ~Copyable {
   private let process: CInt
+  /// Its process id; while the pidfd is open and hasn't told its end, nobody else's.
+  let number: pid_t
 
   /// nil: it has ended, or another process made the connection. The corresponding C function is `pidfd_open`.
   public static func find() -> Caller? {
+    let number = getppid()
     let process = cb_watch_parent()
-    return process < 0 ? nil : Caller(process: process)
+    return process < 0 ? nil : Caller(process: process, number: number)
   }
 
-  private init(process: CInt) {
+  private init(process: CInt, number: pid_t) {
     self.process = process
+    self.number = number
   }
 
   deinit {

@@ -39,6 +39,18 @@ public struct BusMessage: Equatable, Sendable {
     guard case .text(let text) = values.first else { return nil }
     return text
   }
+
+  /// The bus itself sent it: no connection can have its name.
+  var isFromDriver: Bool { sender.spells(BusCall.driverName) }
+
+  /// The driver's answer to GetNameOwner. Unique names begin with a colon, and nobody can take one over.
+  var uniqueName: Bytes? {
+    guard isFromDriver, let name = text, name.first == UInt8(ascii: ":") else { return nil }
+    return name
+  }
+
+  /// The driver's answer to GetConnectionUnixUser is root.
+  var isRootsUser: Bool { isFromDriver && values == [.number(0)] }
 }
 
 /// A call that is sent.
@@ -57,5 +69,12 @@ public struct BusCall: Equatable, Sendable {
     self.interface = interface
     self.member = member
     self.values = values
+  }
+
+  static var driverName: String { "org.freedesktop.DBus" }
+
+  /// To the bus itself.
+  static func driver(_ member: String, _ values: [BusMessage.Value]) -> BusCall {
+    BusCall(Bytes(text: driverName), Bytes(text: "/org/freedesktop/DBus"), driverName, member, values)
   }
 }

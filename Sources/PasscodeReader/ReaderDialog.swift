@@ -64,7 +64,7 @@ public struct ReaderDialog {
   }
 
   /// The first call.
-  public var first: BusCall { driver("GetNameOwner", [.text(Bytes(text: ReaderDialog.service))]) }
+  public var first: BusCall { .driver("GetNameOwner", [.text(Bytes(text: ReaderDialog.service))]) }
 
   /// MUST be told of each call that was sent, before the next message.
   public mutating func sent(serial: UInt64) {
@@ -119,18 +119,14 @@ public struct ReaderDialog {
   /// The bus itself answers its own calls, and for a connection that is gone.
   private func isAwaited(_ serial: UInt64, _ message: BusMessage) -> Bool {
     guard serial == self.serial else { return false }
-    return isFromDriver(message) || !owner.isEmpty && message.sender == owner
-  }
-
-  private func isFromDriver(_ message: BusMessage) -> Bool {
-    message.sender.spells(ReaderDialog.driverName)
+    return message.isFromDriver || !owner.isEmpty && message.sender == owner
   }
 
   private mutating func answered(_ message: BusMessage) -> Step {
     switch state {
     case .owner: return found(message)
-    case .starting: return isFromDriver(message) ? then(.owner, first) : end(.failed)
-    case .user: return isRoots(message) ? then(.lossRule, addMatch(lossRule)) : end(.failed)
+    case .starting: return message.isFromDriver ? then(.owner, first) : end(.failed)
+    case .user: return message.isRootsUser ? then(.lossRule, addMatch(lossRule)) : end(.failed)
     case .lossRule: return then(.resultRule, addMatch(resultRule))
     case .resultRule: return then(.device, defaultDevice)
     case .device: return foundDevice(message)
@@ -148,16 +144,9 @@ public struct ReaderDialog {
   }
 
   private mutating func found(_ message: BusMessage) -> Step {
-    // Unique names begin with a colon: nobody can take one over.
-    guard isFromDriver(message), let owner = message.text, owner.first == UInt8(ascii: ":") else {
-      return end(.failed)
-    }
+    guard let owner = message.uniqueName else { return end(.failed) }
     self.owner = owner
-    return then(.user, driver("GetConnectionUnixUser", [.text(owner)]))
-  }
-
-  private func isRoots(_ message: BusMessage) -> Bool {
-    isFromDriver(message) && message.values == [.number(0)]
+    return then(.user, .driver("GetConnectionUnixUser", [.text(owner)]))
   }
 
   private mutating func foundDevice(_ message: BusMessage) -> Step {
@@ -171,6 +160,7 @@ public struct ReaderDialog {
     switch operation {
     case .list: then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
     case .watch: then(.verifyStart, verifyStart)
+    case .session: end(.failed)  // it asks for no reader
     }
   }
 
@@ -188,7 +178,7 @@ public struct ReaderDialog {
   }
 
   private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {
-    if member.spells("NameOwnerChanged"), interface.spells(ReaderDialog.driverName), isFromDriver(message) {
+    if member.spells("NameOwnerChanged"), interface.spells(BusCall.driverName), message.isFromDriver {
       return isLoss(message) ? end(.gone) : .nothing
     }
     guard member.spells("VerifyStatus"), interface.spells(ReaderDialog.deviceInterface),
@@ -233,7 +223,7 @@ public struct ReaderDialog {
       wasStarted = true
       state = .starting
       return .start(
-        driver("StartServiceByName", [.text(Bytes(text: ReaderDialog.service)), .number(0)]))
+        .driver("StartServiceByName", [.text(Bytes(text: ReaderDialog.service)), .number(0)]))
     }
     switch state {
     case .owner, .starting: return end(.noService)
@@ -267,7 +257,6 @@ public struct ReaderDialog {
   // MARK: Calls
 
   private static var service: String { "net.reactivated.Fprint" }
-  private static var driverName: String { "org.freedesktop.DBus" }
   private static var deviceInterface: String { "net.reactivated.Fprint.Device" }
   private static var devicePrefix: String { "/net/reactivated/Fprint/Device/" }
 
@@ -276,14 +265,8 @@ public struct ReaderDialog {
     return .call(call)
   }
 
-  private func driver(_ member: String, _ values: [BusMessage.Value]) -> BusCall {
-    BusCall(
-      Bytes(text: ReaderDialog.driverName), Bytes(text: "/org/freedesktop/DBus"), ReaderDialog.driverName,
-      member, values)
-  }
-
   private func addMatch(_ rule: Text) -> BusCall {
-    driver("AddMatch", [.text(rule.bytes)])
+    .driver("AddMatch", [.text(rule.bytes)])
   }
 
   private var lossRule: Text {

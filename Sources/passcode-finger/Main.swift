@@ -30,7 +30,7 @@ struct Main {
     guard leaveGroups(), let caller = Caller.find(), let bytes = HelperService.receive(FingerRequest.length),
       let request = FingerRequest(bytes), case .found(let account) = Account.numbered(request.uid)
     else { return false }
-    let session = Session(request.operation, account, caller)
+    let session = Session(request, account, caller)
     session.run()
     return true
   }

@@ -13,22 +13,26 @@ struct Session: ~Copyable {
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
   private static let finishedWithin: UInt64 = 1_000
 
-  private let operation: FingerRequest.Operation
+  private let request: FingerRequest
   private let account: Account
   private let caller: Caller
   private let counter: TouchCounter
 
-  init(_ operation: FingerRequest.Operation, _ account: Account, _ caller: consuming Caller) {
-    self.operation = operation
+  init(_ request: FingerRequest, _ account: Account, _ caller: consuming Caller) {
+    self.request = request
     self.account = account
     self.caller = caller
     counter = TouchCounter(account, .root)
   }
 
   func run() {
-    if operation == .watch, let end = refusal() { return tell(.ended(end)) }
+    if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
+    let deadline = now + Session.readyWithin
     guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
-    var prompt = Prompt(ReaderDialog(operation, name: account.name), deadline: now + Session.readyWithin)
+    let isSession = request.operation == .session
+    if isSession || request.wantsSession, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
+    if isSession { return tell(.present) }
+    var prompt = Prompt(ReaderDialog(request.operation, name: account.name), deadline: deadline)
     if let end = talk(&prompt, bus) { tell(.ended(end)) }
     finish(&prompt, bus)
   }
@@ -36,6 +40,39 @@ struct Session: ~Copyable {
   private func refusal() -> FingerEnd? {
     guard let count = try? counter.current() else { return .failed }
     return count.isOff ? .off : nil
+  }
+
+  /// Whether the person's session is active, local and not locked.
+  private func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
+    guard let session = caller.activeLocalSession(of: account.uid) else { return false }
+    var dialog = SessionDialog(session)
+    var step = SessionDialog.Step.call(dialog.first)
+    while true {
+      switch step {
+      case .call(let call):
+        guard let serial = bus.send(call) else { return false }
+        dialog.sent(serial: serial)
+      case .unlocked: return true
+      case .refused: return false
+      case .nothing: break
+      }
+      guard let message = receive(bus, deadline) else { return false }
+      step = dialog.receive(message)
+    }
+  }
+
+  /// Waits for the next message; nil: the bus, the time or the caller ended.
+  private func receive(_ bus: borrowing SystemBus, _ deadline: UInt64) -> BusMessage? {
+    while true {
+      switch bus.receive() {
+      case .message(let message): return message
+      case .more: continue
+      case .gone: return nil
+      case .nothing: break
+      }
+      let left = remaining(deadline)
+      guard left > 0, caller.waits(withMessagesFrom: bus, milliseconds: left) else { return nil }
+    }
   }
 
   /// - Returns: what the caller is to be told at last; nil: nothing more.
@@ -67,9 +104,9 @@ struct Session: ~Copyable {
     case .call(let call): return prompt.send(call, bus) ? .goOn : .over(.gone)
     case .start(let call):
       // Nobody who enrolled no finger waits for fprintd, or has it started at each prompt.
-      guard operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
+      guard request.operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
       prompt.deadline = now + Session.heldFor
-      if operation == .watch { tell(.starting) }
+      if request.operation == .watch { tell(.starting) }
       return prompt.send(call, bus) ? .goOn : .over(.gone)
     case .watching:
       if !prompt.isWatched {

@@ -144,9 +144,9 @@ NONSENSE = {
     "a part": lambda sound: sound[:-1],
     "another version": lambda sound: b"\2" + sound[1:],
     "no operation": lambda sound: b"\1\0" + sound[2:],
-    "an unknown operation": lambda sound: b"\1\3" + sound[2:],
-    "something in the first gap": lambda sound: sound[:2] + b"\1" + sound[3:],
-    "something in the second gap": lambda sound: sound[:3] + b"\1" + sound[4:],
+    "an unknown operation": lambda sound: b"\1\4" + sound[2:],
+    "an unknown condition": lambda sound: sound[:2] + b"\2" + sound[3:],
+    "something in the gap": lambda sound: sound[:3] + b"\1" + sound[4:],
     "nobody's uid": lambda sound: sound[:4] + b"\xfe\xff\xff\x7f",
 }
 

@@ -12,11 +12,11 @@ from bed import BUILD
 
 PROGRAM = BUILD / "passcode-finger"
 COUNTS = pathlib.Path("/run/passcode")
-WATCH, LIST = 1, 2
-KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed"}
+WATCH, LIST, SESSION = 1, 2, 3
+KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed", 7: "present"}
 ENDS = {
     1: "no service", 2: "no reader", 3: "in use", 4: "denied", 5: "not enrolled", 6: "off",
-    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed",
+    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session",
 }  # fmt: skip
 LENGTH = 16
 Match = collections.namedtuple("Match", "serial milliseconds")
@@ -26,8 +26,8 @@ def uid(name):
     return pwd.getpwnam(name).pw_uid
 
 
-def request(name="alice", operation=WATCH):
-    return struct.pack("<BBHI", 1, operation, 0, uid(name))
+def request(name="alice", operation=WATCH, wants_session=False):
+    return struct.pack("<BBBBI", 1, operation, wants_session, 0, uid(name))
 
 
 def count_file(name="alice"):
@@ -56,12 +56,12 @@ def decode(event):
 class Finger:
     """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
 
-    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), **how):
+    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, **how):
         self.connection, theirs = socket.socketpair()
         how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
         self.program = subprocess.Popen(program, stdin=theirs, **how)
         theirs.close()
-        self.connection.sendall(request(name, operation) if ask is None else ask)
+        self.connection.sendall(request(name, operation, wants_session) if ask is None else ask)
 
     def __enter__(self):
         return self

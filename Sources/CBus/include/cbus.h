@@ -1,7 +1,9 @@
 /* What passcode-finger needs of libsystemd and of the kernel. No policy here. */
 #pragma once
 #include <poll.h>
+#include <stdlib.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-login.h>
 #include <unistd.h>
 
 /* A descriptor that can be read when our parent has ended; -1, or an errno as a negative number. It must be the process

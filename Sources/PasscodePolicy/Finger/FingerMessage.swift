@@ -4,7 +4,8 @@
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    operation     1 byte    FingerRequest.Operation
-///     offset 2    nothing       2 bytes   0
+///     offset 2    condition     1 byte    1: refuse unless the person's session is active, local and not locked; or 0
+///     offset 3    nothing       1 byte    0
 ///     offset 4    uid           4 bytes   whose finger it must be
 ///
 /// An event has 16 bytes. `FingerTranscript` says which may follow which:
@@ -28,6 +29,9 @@
 ///     happens: 0.1 s later it is free, and a touch that was decided by then is charged.
 ///                                                                test_finger.py, test_finger_caller.py
 ///  6  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
+///  7  where its caller runs for a person, use the reader only while that person's session is active, local and not
+///     locked: the caller's own session, or else the person's display session.   SessionDialogTests,
+///                                                                               test_finger_session.py
 ///
 /// Its caller MUST take anything but a valid transcript as no match.              FingerTranscriptTests, FuzzFinger
 ///
@@ -40,24 +44,31 @@ public struct FingerRequest: Equatable, Sendable {
     case watch = 1
     /// Tell which fingers are enrolled.
     case list = 2
+    /// Tell whether the person's session is active, local and not locked, and do nothing else.
+    case session = 3
   }
 
   public let operation: Operation
   public let uid: UInt32
+  /// The caller runs for a person and not for the machine. (A login program runs for nobody yet.)
+  public let wantsSession: Bool
 
-  public init(_ operation: Operation, uid: UInt32) {
+  public init(_ operation: Operation, uid: UInt32, wantsSession: Bool = false) {
     self.operation = operation
     self.uid = uid
+    self.wantsSession = wantsSession
   }
 
-  public var bytes: Bytes { [1, operation.rawValue, 0, 0] + littleEndian(UInt64(uid), 4) }
+  public var bytes: Bytes {
+    [1, operation.rawValue, wantsSession ? 1 : 0, 0] + littleEndian(UInt64(uid), 4)
+  }
 
   /// nil if there is any doubt.
   public init?(_ bytes: Bytes) {
-    guard bytes.count == FingerRequest.length, bytes[0] == 1, bytes[2] == 0, bytes[3] == 0,
+    guard bytes.count == FingerRequest.length, bytes[0] == 1, bytes[2] <= 1, bytes[3] == 0,
       let operation = Operation(rawValue: bytes[1])
     else { return nil }
-    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)))
+    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), wantsSession: bytes[2] == 1)
   }
 }
 
@@ -83,6 +94,8 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case time = 10
   /// What fprintd said makes no sense, or a touch couldn't be charged.
   case failed = 11
+  /// The person's session isn't active, local and unlocked, or nothing tells.
+  case noSession = 12
 
   /// What the log says: `finger=WORD`.
   public var word: String {
@@ -98,6 +111,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
     case .tries: "tries"
     case .time: "time"
     case .failed: "failed"
+    case .noSession: "no-session"
     }
   }
 }
@@ -115,6 +129,8 @@ public enum FingerEvent: Equatable, Sendable {
   case ended(FingerEnd)
   /// The answer to `list`.
   case listed(Fingers)
+  /// The answer to `session`.
+  case present
 
   public static let length = 16
 
@@ -125,6 +141,7 @@ public enum FingerEvent: Equatable, Sendable {
     case matched = 4
     case ended = 5
     case listed = 6
+    case present = 7
   }
 
   public var bytes: Bytes {
@@ -135,6 +152,7 @@ public enum FingerEvent: Equatable, Sendable {
     case .matched(let serial, let time): FingerEvent.bytes(.matched, serial: serial, time: time)
     case .ended(let end): FingerEvent.bytes(.ended, detail: UInt16(end.rawValue))
     case .listed(let fingers): FingerEvent.bytes(.listed, detail: fingers.bits)
+    case .present: FingerEvent.bytes(.present)
     }
   }
 
@@ -162,6 +180,7 @@ public enum FingerEvent: Equatable, Sendable {
     case .listed:
       guard let fingers = Fingers(bits: detail) else { return nil }
       self = .listed(fingers)
+    case .present: self = .present
     }
     // What the kind doesn't use must be 0.
     guard self.bytes == bytes else { return nil }

@@ -5,7 +5,7 @@ import Testing
 struct FingerMessageTests {
   private static let events: [FingerEvent] =
     [
-      .starting, .watching, .noMatch, .matched(serial: 0, milliseconds: 0),
+      .starting, .watching, .noMatch, .present, .matched(serial: 0, milliseconds: 0),
       .matched(serial: .max, milliseconds: .max),
     ]
     + FingerEnd.allCases.map { .ended($0) }
@@ -14,9 +14,11 @@ struct FingerMessageTests {
   @Test(arguments: FingerRequest.Operation.allCases)
   func aRequestComesBackAsItWas(_ operation: FingerRequest.Operation) {
     for uid in [0, 1_000, UInt32.max] {
-      let request = FingerRequest(operation, uid: uid)
-      #expect(request.bytes.count == FingerRequest.length)
-      #expect(FingerRequest(request.bytes) == request)
+      for wantsSession in [false, true] {
+        let request = FingerRequest(operation, uid: uid, wantsSession: wantsSession)
+        #expect(request.bytes.count == FingerRequest.length)
+        #expect(FingerRequest(request.bytes) == request)
+      }
     }
   }
 
@@ -38,7 +40,7 @@ struct FingerMessageTests {
         #expect(FingerRequest(changed) == nil)
       }
     }
-    for event in Self.events.prefix(8) {
+    for event in Self.events.prefix(9) {
       for changed in changes(of: event.bytes) where FingerEvent(changed)?.bytes != changed {
         #expect(FingerEvent(changed) == nil)
       }
@@ -56,9 +58,9 @@ struct FingerMessageTests {
       bytes[index] = 1
       #expect(FingerEvent(bytes) == nil)
     }
-    for index in [2, 3] {
+    for (index, value) in [(2, 2), (2, 255), (3, 1)] as [(Int, UInt8)] {
       var bytes = FingerRequest(.watch, uid: 7).bytes
-      bytes[index] = 1
+      bytes[index] = value
       #expect(FingerRequest(bytes) == nil)
     }
   }
@@ -68,14 +70,14 @@ struct FingerMessageTests {
     #expect(FingerEvent(Bytes(FingerEvent.watching.bytes.dropLast())) == nil)
     #expect(FingerEvent(FingerEvent.watching.bytes + [0]) == nil)
     #expect(FingerEvent([2] + FingerEvent.watching.bytes.dropFirst()) == nil)
-    for kind in [0, 7, 255] as Bytes {
+    for kind in [0, 8, 255] as Bytes {
       #expect(FingerEvent([1, kind] + Bytes(repeating: 0, count: 14)) == nil)
     }
-    for end in [0, 12, 255] as Bytes {
+    for end in [0, 13, 255] as Bytes {
       #expect(FingerEvent([1, 5, end] + Bytes(repeating: 0, count: 13)) == nil)
     }
     #expect(FingerEvent([1, 6, 0, 4] + Bytes(repeating: 0, count: 12)) == nil, "an eleventh finger")
-    for operation in [0, 3, 255] as Bytes { #expect(FingerRequest([1, operation, 0, 0, 0, 0, 0, 0]) == nil) }
+    for operation in [0, 4, 255] as Bytes { #expect(FingerRequest([1, operation, 0, 0, 0, 0, 0, 0]) == nil) }
     #expect(FingerRequest(FingerRequest(.watch, uid: 0).bytes + [0]) == nil)
   }
 

@@ -28,7 +28,7 @@ struct FingerTranscriptTests {
     [.watching, .noMatch, .noMatch, .noMatch, .noMatch],
     [.watching, match, match], [.watching, match, .ended(.time)], [.watching, match, .noMatch],
     [.ended(.time), .watching], [.ended(.time), match], [.ended(.time), .ended(.time)],
-    [listed], [.watching, listed],
+    [listed], [.watching, listed], [.present], [.watching, .present],
   ]
 
   @Test func whatComesInTurnIsRead() {
