@@ -1,7 +1,9 @@
 """passcode-finger with Debian's fprintd: each outcome is told, and told apart; the reader is free afterwards."""
 
+import statistics
 import time
 
+import pytest
 from finger import LIST, Finger, Match, count_file, touches
 from process import wait_for
 from reader import BROKEN, NO_READER, PRINTS, VIRTUAL
@@ -141,6 +143,7 @@ def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
     assert restored.process() is None
 
 
+@pytest.mark.alone
 def test_a_reader_that_is_slow_is_not_waited_for(restored):
     restored.pause()
     begin = time.monotonic()
@@ -158,6 +161,7 @@ def test_the_enrolled_fingers_are_listed(reader):
     assert [path.name for path in PRINTS.iterdir()] == ["alice"]
 
 
+@pytest.mark.alone
 def test_the_reader_is_held_for_30_seconds(reader):
     begin = time.monotonic()
     with Finger() as finger:
@@ -167,3 +171,40 @@ def test_the_reader_is_held_for_30_seconds(reader):
         assert finger.event() is None
         wait_for(reader.is_free, 0.5)
     assert not count_file().exists()
+
+
+def first_event(times=11):
+    """Milliseconds from the start of the program to what the prompt waits for; the median."""
+    taken = []
+    for _ in range(times):
+        begin = time.monotonic()
+        with Finger() as finger:
+            finger.event()
+            taken.append((time.monotonic() - begin) * 1000)
+    return statistics.median(taken)
+
+
+@pytest.mark.alone
+def test_the_prompt_hardly_waits(restored):
+    watching = first_event()
+    restored.choose(NO_READER)
+    restored.start_without_reader()
+    no_reader = first_event()
+    print(f"\nfirst event: {watching:.1f} ms with a reader, {no_reader:.1f} ms without one")
+    assert no_reader <= 20 and watching <= 100
+
+
+@pytest.mark.alone
+def test_a_match_is_told_at_once(reader):
+    taken = []
+    for _ in range(5):
+        with Finger() as finger:
+            assert finger.event() == "watching"
+            begin = time.monotonic()
+            reader.touch("alice-finger")
+            assert isinstance(finger.event(), Match)
+            taken.append((time.monotonic() - begin) * 1000)
+        wait_for(reader.is_free)
+        count_file().unlink()
+    print(f"\nfrom the touch to the event: {statistics.median(taken):.1f} ms")
+    assert statistics.median(taken) <= 50

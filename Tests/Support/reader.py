@@ -41,11 +41,27 @@ def driver(member, *arguments):
     return call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, *arguments)
 
 
+def connect():
+    """A connection of this process."""
+    bus = dbus.bus.BusConnection(f"unix:path={BUS}/system_bus_socket")
+    bus.set_exit_on_disconnect(False)
+    return bus
+
+
 def connections():
     """{process: unique name} of what is on the bus."""
-    command = ["busctl", "--system", "--no-legend", "--unique", "list"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {int(line.split()[1]): line.split()[0] for line in lines if line.split()[1].isdigit()}
+    bus = connect()
+    found = {}
+    for name in bus.list_names():
+        if name.startswith(":") and name != bus.get_unique_name():
+            try:
+                found[int(bus.call_blocking(
+                    "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetConnectionUnixProcessID", "s", (name,)
+                ))] = str(name)  # fmt: skip
+            except dbus.DBusException:
+                pass  # it has gone since
+    bus.close()
+    return found
 
 
 class Reader:
@@ -87,6 +103,10 @@ class Reader:
         assert driver("StartServiceByName", "su", SERVICE, "0"), (STATE / "log").read_text()
         wait_for(self.is_free)
 
+    def start_without_reader(self):
+        assert driver("StartServiceByName", "su", SERVICE, "0"), (STATE / "log").read_text()
+        wait_for(self.process)
+
     def process(self):
         """fprintd's; None: it doesn't run."""
         answer = self.bus and driver("GetConnectionUnixProcessID", "s", SERVICE)
@@ -118,8 +138,7 @@ class Reader:
 
     def is_free(self):
         """Whether the reader can be claimed; it is released at once."""
-        bus = dbus.bus.BusConnection(f"unix:path={BUS}/system_bus_socket")
-        bus.set_exit_on_disconnect(False)
+        bus = connect()
         try:
             device = dbus.Interface(bus.get_object(SERVICE, DEVICE, introspect=False), INTERFACE)
             device.Claim("alice")
