@@ -8,7 +8,7 @@ internal import PasscodeVault
 struct Session: ~Copyable {
   /// Milliseconds that the prompt waits for the reader, unless the bus has to start fprintd first.
   private static let readyWithin: UInt64 = 300
-  /// Milliseconds that the reader is held.
+  /// Milliseconds from the start of this program to the end of the reader's use.
   private static let heldFor: UInt64 = 30_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
   private static let finishedWithin: UInt64 = 1_000
@@ -27,12 +27,14 @@ struct Session: ~Copyable {
 
   func run() {
     if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
-    let deadline = now + Session.readyWithin
+    let begin = now
+    let deadline = begin + Session.readyWithin
     guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
     let isSession = request.operation == .session
     if isSession || request.wantsSession, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
     if isSession { return tell(.present) }
-    var prompt = Prompt(ReaderDialog(request.operation, name: account.name), deadline: deadline)
+    let dialog = ReaderDialog(request.operation, name: account.name)
+    var prompt = Prompt(dialog, deadline: deadline, latest: begin + Session.heldFor)
     if let end = talk(&prompt, bus) { tell(.ended(end)) }
     finish(&prompt, bus)
   }
@@ -56,38 +58,35 @@ struct Session: ~Copyable {
       case .refused: return false
       case .nothing: break
       }
-      guard let message = receive(bus, deadline) else { return false }
-      step = dialog.receive(message)
+      let received = bus.receive()
+      switch received {
+      case .message(let message): step = dialog.receive(message)
+      case .gone: return false
+      case .more, .nothing: step = .nothing
+      }
+      guard waits(bus, until: deadline, hasMore: received != .nothing) else { return false }
     }
   }
 
-  /// Waits for the next message; nil: the bus, the time or the caller ended.
-  private func receive(_ bus: borrowing SystemBus, _ deadline: UInt64) -> BusMessage? {
-    while true {
-      switch bus.receive() {
-      case .message(let message): return message
-      case .more: continue
-      case .gone: return nil
-      case .nothing: break
-      }
-      let left = remaining(deadline)
-      guard left > 0, caller.waits(withMessagesFrom: bus, milliseconds: left) else { return nil }
-    }
+  /// Waits for the next message, or only looks where there may be one already: a flood of them MUST hold up neither the
+  /// end of the time nor that of the caller.
+  ///
+  /// - Returns: false at either end.
+  private func waits(_ bus: borrowing SystemBus, until deadline: UInt64, hasMore: Bool) -> Bool {
+    let left = remaining(deadline)
+    return left > 0 && caller.waits(withMessagesFrom: bus, milliseconds: hasMore ? 0 : left)
   }
 
   /// - Returns: what the caller is to be told at last; nil: nothing more.
   private func talk(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> FingerEnd? {
     guard prompt.send(prompt.dialog.first, bus) else { return .noService }
     while true {
-      if let step = prompt.next(bus) {
-        switch handle(step, &prompt, bus) {
-        case .goOn: continue
-        case .over(let end): return end
-        }
+      let step = prompt.next(bus)
+      if case .over(let end) = handle(step ?? .nothing, &prompt, bus) { return end }
+      guard waits(bus, until: prompt.deadline, hasMore: step != nil) else {
+        if remaining(prompt.deadline) > 0 { return nil }
+        return prompt.isWatched ? .time : .slow
       }
-      let left = remaining(prompt.deadline)
-      if left == 0 { return prompt.isWatched ? .time : .slow }
-      guard caller.waits(withMessagesFrom: bus, milliseconds: left) else { return nil }
     }
   }
 
@@ -105,15 +104,13 @@ struct Session: ~Copyable {
     case .start(let call):
       // Nobody who enrolled no finger waits for fprintd, or has it started at each prompt.
       guard request.operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
-      prompt.deadline = now + Session.heldFor
+      prompt.deadline = prompt.latest
       if request.operation == .watch { tell(.starting) }
       return prompt.send(call, bus) ? .goOn : .over(.gone)
     case .watching:
-      if !prompt.isWatched {
-        prompt.deadline = now + Session.heldFor
-        tell(.watching)
-      }
+      if !prompt.isWatched { tell(.watching) }
       prompt.isWatched = true
+      prompt.deadline = prompt.latest
       return .goOn
     case .touched(let isMatch): return touched(isMatch, &prompt, bus)
     case .listed(let fingers):
@@ -156,14 +153,13 @@ struct Session: ~Copyable {
       case .finished, .ended: return
       case .nothing, .start, .watching, .listed, nil: break
       }
-      step = prompt.next(bus)
-      if step != nil { continue }
       let left = remaining(deadline)
       if left == 0 {
         if prompt.dialog.mayHaveDecided { _ = charge() }
         return
       }
-      Caller.waitForMessages(from: bus, milliseconds: left)
+      step = prompt.next(bus)
+      if step == nil { Caller.waitForMessages(from: bus, milliseconds: left) }
     }
   }
 
@@ -195,12 +191,15 @@ private struct Prompt {
   var dialog: ReaderDialog
   /// CLOCK_BOOTTIME in milliseconds.
   var deadline: UInt64
+  /// As far as the deadline may be moved.
+  let latest: UInt64
   var isWatched = false
   var misses = 0
 
-  init(_ dialog: ReaderDialog, deadline: UInt64) {
+  init(_ dialog: ReaderDialog, deadline: UInt64, latest: UInt64) {
     self.dialog = dialog
     self.deadline = deadline
+    self.latest = latest
   }
 
   /// - Returns: false: the bus is gone.
@@ -212,13 +211,11 @@ private struct Prompt {
 
   /// What the next message means; nil: there is none yet.
   mutating func next(_ bus: borrowing SystemBus) -> ReaderDialog.Step? {
-    while true {
-      switch bus.receive() {
-      case .message(let message): return dialog.receive(message)
-      case .more: continue
-      case .nothing: return nil
-      case .gone: return .ended(dialog.hasOwner ? .gone : .noService)
-      }
+    switch bus.receive() {
+    case .message(let message): dialog.receive(message)
+    case .more: .nothing
+    case .nothing: nil
+    case .gone: .ended(dialog.hasOwner ? .gone : .noService)
     }
   }
 }

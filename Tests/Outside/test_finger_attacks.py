@@ -2,11 +2,13 @@
 
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 from finger import Finger, Match, count_file, touches
@@ -155,3 +157,49 @@ def test_forged_results_at_every_moment_of_a_prompt_open_nothing(reader):
         reader.touch("alice-finger")
         assert isinstance(finger.event(), Match)
     assert touches() == 1
+
+
+# Sends signals to one connection as fast as it can.
+FLOOD = textwrap.dedent("""
+    import os, sys
+    import dbus, dbus.lowlevel
+    os.setresuid(*[int(sys.argv[1])] * 3)
+    bus = dbus.SystemBus()
+    message = dbus.lowlevel.SignalMessage("/net/reactivated/Fprint/Device/0", "net.reactivated.Fprint.Device", "VerifyStatus")
+    message.set_destination(sys.argv[2])
+    message.append("verify-match", True, signature="sb")
+    print("ready", flush=True)
+    while True:
+        bus.send_message(message)
+        bus.flush()
+""")
+
+
+@pytest.mark.alone
+def test_a_flood_of_forged_results_does_not_keep_the_reader(reader):
+    alice = subprocess.check_output(["id", "-u", "alice"], text=True).strip()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        name = connections()[finger.program.pid]
+        floods = [
+            subprocess.Popen([sys.executable, "-c", FLOOD, alice, name], stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        try:
+            for flood in floods:
+                assert flood.stdout.readline() == "ready\n"
+            assert finger.hears_nothing(0.5)
+            # What comes meanwhile waits for it: more than it can read before the next comes.
+            finger.program.send_signal(signal.SIGSTOP)
+            time.sleep(3)
+            finger.program.send_signal(signal.SIGCONT)
+            begin = time.monotonic()
+            finger.close()
+            ended = time.monotonic() - begin
+        finally:
+            for flood in floods:
+                flood.kill()
+                flood.wait()
+    print(f"\nended after {ended:.3f} s")
+    # A touch that might have been decided is charged where fprintd isn't heard any longer.
+    assert ended < 2 and (not count_file().exists() or touches() == 1)

@@ -61,7 +61,10 @@ class Finger:
         how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
         self.program = subprocess.Popen(program, stdin=theirs, **how)
         theirs.close()
-        self.connection.sendall(request(name, operation, wants_session) if ask is None else ask)
+        try:
+            self.connection.sendall(request(name, operation, wants_session) if ask is None else ask)
+        except BrokenPipeError:
+            pass  # it ended at once; there are no events then
 
     def __enter__(self):
         return self
