@@ -93,8 +93,7 @@ public struct ReaderDialog {
     case .idle, .verifyStop: return then(.release, deviceCall("Release"))
     case .lastLook, .lastStop, .release: return .nothing
     case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .over:
-      state = .over
-      return .finished
+      return over(.finished)
     }
   }
 
@@ -138,7 +137,7 @@ public struct ReaderDialog {
     case .verifyStop: return then(.verifyStart, verifyStart)
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
     case .lastStop: return then(.release, deviceCall("Release"))
-    case .release: return finished()
+    case .release: return over(.finished)
     case .watching, .idle, .over: return end(.failed)
     }
   }
@@ -170,11 +169,6 @@ public struct ReaderDialog {
     else { return end(.failed) }
     state = .idle
     return fingers.isEmpty ? .ended(.notEnrolled) : .listed(fingers)
-  }
-
-  private mutating func finished() -> Step {
-    state = .over
-    return .finished
   }
 
   private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {
@@ -216,8 +210,6 @@ public struct ReaderDialog {
     return .touched(isMatch: isMatch)
   }
 
-  // MARK: Errors
-
   private mutating func refused(_ name: Bytes) -> Step {
     if case .owner = state, name.spells("org.freedesktop.DBus.Error.NameHasNoOwner"), !wasStarted {
       wasStarted = true
@@ -229,7 +221,7 @@ public struct ReaderDialog {
     case .owner, .starting: return end(.noService)
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
     case .lastStop: return then(.release, deviceCall("Release"))
-    case .release: return finished()
+    case .release: return over(.finished)
     case .list, .verifyStart, .verifyStop:
       state = .idle
       return .ended(ReaderDialog.reason(name))
@@ -249,9 +241,11 @@ public struct ReaderDialog {
     return .failed
   }
 
-  private mutating func end(_ reason: FingerEnd) -> Step {
+  private mutating func end(_ reason: FingerEnd) -> Step { over(.ended(reason)) }
+
+  private mutating func over(_ step: Step) -> Step {
     state = .over
-    return .ended(reason)
+    return step
   }
 
   // MARK: Calls

@@ -94,7 +94,7 @@ def test_nobody_is_charged_for_a_prompt_that_ends_without_a_touch(reader):
     assert touches() == 1
 
 
-def test_it_is_wholly_root_in_a_session_of_its_own(reader):
+def test_it_is_root_in_every_id_and_in_a_session_of_its_own(reader):
     alice = pwd.getpwnam("alice")
 
     def as_a_setuid_program():
@@ -170,7 +170,7 @@ def test_a_request_that_makes_no_sense_is_none(reader, change):
     assert reader.is_free()
 
 
-def test_whoever_says_more_than_the_request_is_no_caller(reader):
+def test_a_caller_that_says_more_than_the_request_is_none(reader):
     with Finger(ask=request() + b"\0") as finger:
         assert "watching" not in finger.events()[1:]
         finger.program.wait(5)
