@@ -8,7 +8,7 @@ let embedded: BuildSettingCondition = .when(traits: ["Embedded"])
 let swiftSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Embedded", embedded),
   // A login program loads the module each time, so it is to be small: -Osize, and a section for each function, so that
-  // the linker drops what nothing uses (130 kB -> 53 kB). Two habits in the sources are for the same: `@inline(never)`
+  // the linker drops what nothing uses. Two habits in the sources are for the same: `@inline(never)`
   // on what many places call, since the optimizer would copy it into each, and plain loops or libc instead of the
   // standard library's `split` and `sort`, which come once for each type and closure (`sort`: 5 kB).
   .unsafeFlags(["-Xfrontend", "-function-sections", "-Osize"], embedded),

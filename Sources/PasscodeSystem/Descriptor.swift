@@ -181,7 +181,7 @@ public struct Descriptor: ~Copyable {
 /// What a file is, whose, and who may do what with it.
 public struct FileStatus: Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
-    case file, directory, symbolicLink, other
+    case file, directory, symbolicLink, characterDevice, other
   }
 
   public let kind: Kind
@@ -200,6 +200,7 @@ public struct FileStatus: Equatable, Sendable {
     case UInt32(S_IFREG): kind = .file
     case UInt32(S_IFDIR): kind = .directory
     case UInt32(S_IFLNK): kind = .symbolicLink
+    case UInt32(S_IFCHR): kind = .characterDevice
     default: kind = .other
     }
     owner = status.st_uid

@@ -95,7 +95,8 @@ public struct HelperProcess: ~Copyable {
     }
   }
 
-  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause. The corresponding C functions are `poll` and `recv`.
+  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause. The corresponding C
+  /// functions are `poll` and `recv`.
   ///
   /// - Throws: ETIMEDOUT.
   public func reply(limit: Int, pause: Pause, _ patience: Patience) throws(Errno) -> [UInt8] {

@@ -17,8 +17,9 @@ public struct ProcessIdentity: Equatable, Sendable {
 
   /// The corresponding C functions are `getresuid` and `getauxval`.
   ///
-  /// - Parameter peers: this is a service of root's for anyone who connects to its standard input; their uid is the real
-  ///   one (`getsockopt`, SO_PEERCRED); nobody's (2^32 - 1) if that is root, as it is for a setuid program.
+  /// - Parameter peers: this is a service of root's for anyone who connects to its standard input; their uid
+  ///   (`getsockopt`, SO_PEERCRED) counts as the real one; it is nobody's (2^32 - 1) if that is root, as it is for a
+  ///   setuid program.
   public static func current(peers: Bool = false) -> ProcessIdentity {
     let ids = peers ? cs_peer_ids() : cs_user_ids()
     return ProcessIdentity(

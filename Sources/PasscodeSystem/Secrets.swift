@@ -9,13 +9,13 @@ public struct Sodium: Sendable {
   }
 }
 
-/// Everything secret of one login, enrolment or change: one piece of guarded, locked memory that is wiped when it
+/// Everything secret of one login, enrolment or change: one allocation of guarded, locked memory that is wiped when it
 /// goes. Its parts are lent, each by its own type, and can't be copied or moved out; their bytes are lent as spans, and
 /// never become a String or an Array.
 ///
 /// Only the programs' outermost functions have it whole; every other function takes the parts that it needs.
 ///
-/// One piece, because each sodium_malloc costs ten system calls; and the process keeps it, wiped, for the next
+/// One allocation, because each sodium_malloc costs ten system calls; and the process keeps it, wiped, for the next
 /// attempt. mlock failing is not fatal (polkit runs us with LimitMEMLOCK=0).
 ///
 ///     offset    0    Passcode         16     offset   80    OpenedCredential    64
@@ -43,8 +43,8 @@ public struct Sodium: Sendable {
     guard let memory = unsafe cs_take_kept_memory() ?? sodium_malloc(Secrets.total) else { return nil }
     unsafe sodium_memzero(memory, Secrets.total)
     unsafe base = memory
-    // SAFETY: the parts lie apart within the arena, and each has the room that its type needs. None outlives it: they
-    // can't be copied or moved out of it, and nothing swaps the parts of two arenas (test_source.py).
+    // SAFETY: the parts lie apart within the allocation, and each has the room that its type needs. None outlives
+    // it: they can't be copied or moved out of it, and nothing swaps the parts of two allocations (test_source.py).
     let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
     passcode = unsafe Passcode(start)
     change = unsafe PasscodeChange(old: start + 16, new: start + 32)
@@ -120,7 +120,7 @@ public struct Unsealed: ~Copyable {
   }
 }
 
-/// Argon2id's output for a passcode.
+/// Argon2id's output for a passcode, or the keyed digest of a wrong one (`LastWrong`).
 @safe public struct Digest: ~Copyable {
   static let capacity = 112
 

@@ -1,7 +1,7 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// Everything that can be done with passcodes, for every door: one place that reads and writes records.
+/// Everything that can be done with passcodes, for every program: one place that reads and writes records.
 ///
 /// A Vault holds no files open and no state; each call opens, checks and releases what it needs.
 public final class Vault {

@@ -13,8 +13,8 @@ struct Authentication {
     self.arguments = arguments
     origin = LoginOrigin(
       LoginItems(
-        service: pam.item(.service) ?? [], requester: pam.item(.requester) ?? [],
-        remoteHost: pam.item(.remoteHost) ?? [], terminal: pam.item(.terminal) ?? pam.item(.display) ?? []))
+        service: pam.item(.service), requester: pam.item(.requester), remoteHost: pam.item(.remoteHost),
+        terminal: pam.item(.terminal), display: pam.item(.display)))
   }
 
   func result() -> PAMResult {

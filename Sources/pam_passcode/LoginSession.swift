@@ -7,7 +7,7 @@ internal import PasscodeVault
 /// (su and sudo say so by PAM_RUSER).
 func markLogin(_ pam: PAM) {
   guard let uid = pam.waitingForLogin, ProcessIdentity.current().effective == 0,
-    pam.item(.requester)?.isEmpty ?? true,
+    pam.item(.requester).isEmpty,
     case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
   else { return }
   do throws(Errno) {

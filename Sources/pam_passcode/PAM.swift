@@ -26,21 +26,15 @@ internal import PasscodeSystem
     }
   }
 
-  /// nil: not set. The corresponding C function is `pam_get_item`.
+  /// Empty: not set. The corresponding C function is `pam_get_item`.
   @inline(never)
-  func item(_ item: Item) -> Bytes? {
+  func item(_ item: Item) -> Bytes {
     var value: UnsafeRawPointer?
     guard unsafe pam_get_item(handle, item.number, &value) == PAM_SUCCESS, let value = unsafe value else {
-      return nil
+      return []
     }
     // SAFETY: these items are NUL-terminated strings that libpam owns; the bytes are copied at once.
     return unsafe bytes(value.assumingMemoryBound(to: CChar.self))
-  }
-
-  /// Whether the item is set, and is this text.
-  @inline(never)
-  func item(_ item: Item, is text: String) -> Bool {
-    self.item(item)?.spells(text) ?? false
   }
 
   enum User {

@@ -19,7 +19,7 @@ enum PAMResult: Equatable {
   /// With `either` a stack can tell a passcode that was typed and refused from all else: it ends the call there
   /// (auth_err=die), so that no module behind us takes the passcode for a password.
   ///
-  /// - Parameter wasTyped: whether a passcode was.
+  /// - Parameter wasTyped: whether a passcode was typed, and not only refused before a prompt.
   init(_ verdict: Verdict, _ door: Options.Door, wasTyped: Bool) {
     switch verdict {
     case .granted: self = .success
@@ -32,7 +32,7 @@ enum PAMResult: Equatable {
     }
   }
 
-  /// What answers something typed that is no passcode.
+  /// The result for something typed that isn't a passcode.
   static func notAPasscode(_ door: Options.Door) -> PAMResult {
     door.either ? .notAPasscode : .failed
   }

@@ -10,8 +10,8 @@ internal import PasscodeVault
 //                                                           test_helper_attacks.py, test_helper_inheritance.py
 //  2  The right to ask comes from the table (HelperOperation), and from nowhere else.
 //                                                                                    test_helper_attacks.py
-//  3  It has opened nothing of the store and holds no lock but its slot (10) before it is `_passcode` for good; from then on its
-//     caller can't signal, trace or read it.                                         test_helper_attacks.py
+//  3  Before it is `_passcode` for good, it has opened nothing of the store and holds no lock but its slot (10); from
+//     then on its caller can't signal, trace or read it.                                         test_helper_attacks.py
 //  4  A step that fails is a refusal.                                             test_helper_inheritance.py
 //  5  One reply to a request, given after record and hashing slot are released; the exit status says nothing, and is
 //     0 only after a reply.                                                           test_helper_attacks.py

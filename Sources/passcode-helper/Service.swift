@@ -57,7 +57,10 @@ struct Service: ~Copyable {
         return HelperReply(.wrongPassword)
       }
       // Not before it was proven: the shape of a guess is no news, and must not look like a hint.
-      if isDigits && operation.row.setsPasscode { return HelperReply(.passwordIsDigits) }
+      if isDigits && operation.row.setsPasscode {
+        log(event("passcode not enrolled: the password could be taken for one", account))
+        return HelperReply(.passwordIsDigits)
+      }
     }
     if looked == nil {
       do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(.failed, error) }

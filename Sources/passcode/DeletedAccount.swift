@@ -3,7 +3,8 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// `passcode remove` of an account that was deleted, for root: by its name, or by the number that `list` shows. While
-/// its passcode is there no new key can be made, and an account that gets both its name and its number would inherit it.
+/// its passcode is there no new key can be made, and an account that gets both its name and its number would inherit
+/// the passcode.
 struct DeletedAccount {
   private let session: Session
   private let vault: Vault

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -17,6 +16,7 @@ import process  # noqa: E402
 import reader as readers  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
+from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
 
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
@@ -29,14 +29,7 @@ def pytest_configure(config):
     for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
-    # Ignored under nohup, or behind a shell's "&"; programs inherit that.
-    for number, handler in (
-        (signal.SIGHUP, signal.SIG_DFL),
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGQUIT, signal.SIG_DFL),
-    ):
-        if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, handler)
+    heed_signals()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -146,7 +146,7 @@ def test_while_the_tool_asks_for_a_new_passcode_it_has_neither_key_nor_credentia
     assert not found(tool, *sealed_secrets(alice))
     for _ in range(2):
         terminal.child.send(NEW + "\r")
-        terminal.child.expect(r"again: $|changed")
+        terminal.child.expect(r"Repeat.*: $|changed")
     assert terminal.ends()[0] == DONE
 
 

@@ -163,7 +163,10 @@ def test_polkit_s_helper_asks_for_whoever_connected(alice, service, connected, r
 
 
 # Besides the host itself: a label in place of a terminal, and root's programs that tell nothing at all.
-REMOTE = [{"RHOST": "192.0.2.1"}, {"RHOST": "localhost"}, {"TTY": "ssh"}, {"TTY": SERVICE}, {"TTY": None}, {"TTY": ""}]
+REMOTE = [
+    {"RHOST": "192.0.2.1"}, {"RHOST": "localhost"}, {"TTY": "ssh"}, {"TTY": SERVICE}, {"TTY": None}, {"TTY": ""},
+    {"TTY": "dovecot"},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("items", REMOTE, ids=str)
@@ -176,16 +179,21 @@ def test_remote_callers_are_refused_unless_allowed(alice, items):
     assert refused_unasked(alice.authenticate("alice", RIGHT, items=items), "PERM_DENIED")
 
 
+@pytest.mark.parametrize("items", [{"SERVICE": "ppp"}, {"SERVICE": "greetd", "TTY": None}], ids=str)
+def test_services_that_are_remote(alice, items):
+    """pppd names a terminal; and whoever isn't greetd may give its name to saslauthd."""
+    shutil.copy(alice.services / SERVICE, alice.services / items["SERVICE"])
+    assert refused_unasked(alice.authenticate("alice", RIGHT, items=items), "PERM_DENIED")
+
+
 LOCAL = [
-    {"RHOST": ""}, {"TTY": "/dev/tty1"}, {"TTY": ":0"}, {"TTY": "sshd"}, {"TTY": None, "XDISPLAY": ":0"},
+    {"RHOST": ""}, {"TTY": "/dev/tty1"}, {"TTY": ":0"}, {"TTY": "pts/ptmx"}, {"TTY": None, "XDISPLAY": ":0"},
     {"TTY": None, "RUSER": "alice"}, {"TTY": "", "RUSER": "root"},
-    *({"TTY": None, "SERVICE": name} for name in ("sddm", "greetd", "lxdm")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("items", LOCAL, ids=str)
 def test_local_callers_are_not_remote(alice, items):
-    shutil.copy(alice.services / SERVICE, alice.services / items.get("SERVICE", "copy"))
     assert alice.authenticate("alice", RIGHT, items=items).result == "SUCCESS"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import machine as machines
 from bed import MODULE, person, uid
+from dialogue import has_a_shell
 from process import wait_for
 from machine import RUN
 from scenario import PASSWORD, RIGHT, WRONG
@@ -205,16 +206,6 @@ def test_su_by_root_asks_the_passcode_where_pam_asks_at_all(own):
 
 
 # MARK: login
-
-
-def has_a_shell(child):
-    """What is typed while login hangs its terminal up is lost, so it is typed until the shell answers."""
-    for _ in range(30):
-        child.sendline("echo uid=$(id -u)")
-        if child.expect([r"uid=(\d+)", pexpect.TIMEOUT, pexpect.EOF], timeout=1) == 0:
-            return child.match[1]
-        time.sleep(0.1)
-    raise AssertionError(child.before)
 
 
 def log_in(*dialogue):

@@ -1,4 +1,4 @@
-"""Tests/outside itself: it tests no programs that are older than their sources."""
+"""The runners: Tests/outside tests no programs that are older than their sources, and Tests/all counts all tests."""
 
 import os
 import pathlib
@@ -76,3 +76,42 @@ def test_programs_of_another_folder_are_tested_as_they_are(tree):
     (tree / INPUTS[0]).touch()
     assert "pytest" in run(tree, PASSCODE_BUILD=str(tree / "mine")).stdout
     assert "older than" in run(tree, PASSCODE_BUILD=str(tree / ".build/ship/out")).stderr
+
+
+# MARK: Tests/all
+
+SWIFT = """✔ Test "one" passed after 0.1 seconds.
+✔ Test "two" with 3 test cases passed after 0.1 seconds.
+✔ Suite Ones passed after 0.1 seconds.
+"""
+
+
+def whole(tmp_path, unit, **setting):
+    """What Tests/all says last, and its exit status; each part is a stand-in for its command."""
+    parts = {
+        "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": "echo 4 passed in 1s",
+        "Tests/outside": "echo 8 passed in 1s", ".build/ship/out/passcode": "",
+        "bin/swift": f"if [ $1 = test ]; then cat <<'EOF'\n{unit}EOF\nfi",
+    }  # fmt: skip
+    for name, text in parts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    shutil.copy(TREE / "Tests/all", tmp_path / "Tests/all")
+    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"} | setting
+    done = subprocess.run([tmp_path / "Tests/all"], env=environment, capture_output=True)
+    return done.stdout.decode().splitlines()[-1], done.returncode
+
+
+@pytest.mark.parametrize("setting", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}], ids=str)
+def test_every_test_is_counted_in_any_locale(tmp_path, setting):
+    """Four commands, two unit tests, a fuzzer, 8 from outside twice, 4 of the package."""
+    unit = SWIFT + "✔ Test run with 2 tests in 1 suite passed after 1 seconds.\n"
+    assert whole(tmp_path, unit, **setting) == ("27 passed, 0 failed", 0)
+
+
+def test_a_failed_unit_test_is_counted_once(tmp_path):
+    unit = SWIFT + """✘ Test "three" failed after 0.1 seconds with 1 issue.
+✘ Test run with 3 tests in 1 suite failed after 1 seconds with 1 issue.
+"""
+    assert whole(tmp_path, unit) == ("27 passed, 1 failed", 1)

@@ -44,8 +44,8 @@ def test_dependencies_point_down_only():
             assert imported <= allowed, (room, name)
 
 
-def test_secrets_stay_in_their_arena_and_libraries_take_only_parts():
-    """The compiler lets nobody copy or move a part, but swap it with another arena's."""
+def test_secrets_stay_in_their_allocation_and_libraries_take_only_parts():
+    """The compiler lets nobody copy or move a part, but swap it with another allocation's."""
     for room in rooms():
         for name, text in code(room).items():
             assert not re.search(r"\b(swap|exchange)\(|\.move\(\)", text), (room, name)

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Sup
 
 import debian_machine as machines  # noqa: E402
 from package import build  # noqa: E402
+from process import heed_signals  # noqa: E402
 
 RELEASES = ("bookworm", "trixie")
 
@@ -21,6 +22,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "only(RELEASE): of the tests for each release, the one that has the program")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/package, which makes a mount namespace for them", 1)
+    heed_signals()
 
 
 def pytest_collection_modifyitems(items):

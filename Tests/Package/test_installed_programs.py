@@ -152,7 +152,7 @@ def test_a_locker(machine):
 def test_people_help_themselves(machine):
     machine.run("passcode", "change", "--stdin", user="alice", input=f"{RIGHT}\n{OTHER}\n")
     child = machine.terminal("passcode", "enroll", user="bob")
-    prompted(child, ("assword: ", PASSWORD), ("New passcode", OTHER), ("again", OTHER))
+    prompted(child, ("assword: ", PASSWORD), ("New passcode", OTHER), ("Repeat new passcode", OTHER))
     assert finished(child)[1] == 0
     child = machine.terminal("su", "bob", "-c", "id -un", user="bob")
     prompted(child, (f"^{ASKED}", OTHER))

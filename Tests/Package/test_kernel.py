@@ -47,13 +47,13 @@ def test_apparmor_is_in_force(guest, alice):
         (locker, [(ASKED, RIGHT)], success),
         (f"! {locker}", [(ASKED, WRONG[0])], "Wrong passcode, 2 attempts left."),
         ("passcode status", [], "failures since the last success: 1"),
-        ("passcode change", [("Old passcode: ", RIGHT), ("New .*: ", OTHER), ("again: ", OTHER)], "Passcode changed"),
+        ("passcode change", [("Old passcode: ", RIGHT), ("New .*: ", OTHER), ("Repeat .*: ", OTHER)], "Passcode changed"),
         *[(f"! {locker}", [(ASKED, code)], "Authentication failure") for code in WRONG[:3]],
         (locker, [("left to unlock.*Password: ", PASSWORD)], success),
         ("passcode unlock", [("Password: ", PASSWORD)], "Passcode unlocked"),
         (locker, [(ASKED, OTHER)], success),
         ("passcode remove", [("Passcode or password: ", OTHER)], "Passcode removed"),
-        ("passcode enroll", [("Password: ", PASSWORD), ("New .*: ", RIGHT), ("again: ", RIGHT)], "Passcode set"),
+        ("passcode enroll", [("Password: ", PASSWORD), ("New .*: ", RIGHT), ("Repeat .*: ", RIGHT)], "Passcode set"),
     ]  # fmt: skip
     for command, dialogue, expected in acts:
         text, status = alice.run(command, *dialogue)

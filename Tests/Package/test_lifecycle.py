@@ -138,6 +138,7 @@ def test_members_of_the_group_are_told_of(fresh, deb):
         fresh.run("usermod", "--append", "--groups", "_passcode", name)
     said = fresh.install(deb)
     assert "members of the group _passcode can read the machine key: alice,bob\n" in said
+    assert "gpasswd --delete USER _passcode" in said
 
 
 def test_the_runtime_directory_is_made_alike_at_boot_and_by_the_first_attempt(fresh, deb):
@@ -203,7 +204,7 @@ def test_in_a_chroot_without_proc(fresh, deb):
     """As image builders install it: the key and the store are made."""
     shutil.copy(deb, fresh.path / "tmp")
     fresh.run("umount", "--lazy", "/proc")
-    assert "/etc/passcode/key: made" in fresh.run("dpkg", "-i", f"/tmp/{deb.name}")
+    assert "/etc/passcode/key: created" in fresh.run("dpkg", "-i", f"/tmp/{deb.name}")
     fresh.enroll()
     fresh.enable()
     fresh.run("mount", "-t", "proc", "proc", "/proc")
@@ -275,7 +276,7 @@ def test_a_downgrade_tells_what_the_older_package_makes_of_the_records(fresh, de
     fresh.enroll()
     fresh.enable()
     said = fresh.install(other_version(version))
-    assert ("do not enroll them again" in said) == is_told
+    assert ("do not enrol them again" in said) == is_told
     fresh.install(deb)
     passcode_works(fresh)
 

@@ -2,7 +2,19 @@
 
 import os
 import pathlib
+import signal
 import time
+
+
+def heed_signals():
+    """They are ignored under nohup, or behind a shell's "&"; programs inherit that."""
+    for number, handler in (
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def wait_for(condition, seconds=20):

@@ -55,7 +55,7 @@ class Shell:
 
     def waits_hidden(self, *typed):
         """There is a prompt, with echo off."""
-        self.child.expect(r"\): $|again: $|[Pp]asscode: $")
+        self.child.expect(r"\): $|[Pp]asscode: $")
         assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
         for text in typed:
             self.child.send(text)

@@ -1,4 +1,4 @@
-/// The one answer to a question about a passcode. Every door renders it; none decides again.
+/// The one answer to a question about a passcode. Every program renders it; none decides again.
 public enum Verdict: Equatable, Sendable {
   /// A completed match of a charged attempt, and what failed before it. Made in exactly one line, in PasscodeVault.
   case granted(FailedAttempts = .none)

@@ -58,7 +58,7 @@ public final class Fault: Error, Sendable {
     /// `OptionRow.values` of the name says what it needs.
     case badValue = 15
     case badCode = 16
-    /// A program with raised privileges named another file than the usual one.
+    /// A program with raised privileges named another configuration file than the default one.
     case privilegedConfiguration = 17
     /// A module line says second_factor, and the configuration (path) doesn't.
     case secondFactorOff = 18

@@ -1,4 +1,4 @@
-// Faults and refusals on their way from the helper to its caller: as codes and parameters, in nobody's language.
+// Faults and refusals on their way from the helper to its caller: as codes and parameters, without words.
 //
 // The text of `unavailable`, which with anything else is no message:
 //

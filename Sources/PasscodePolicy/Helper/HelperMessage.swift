@@ -23,16 +23,20 @@
 ///
 /// No reply holds a sentence: codes, numbers, paths and names only, and its reader has the words.
 ///
-/// A module or a tool that was loaded before an upgrade may ask this helper. What it doesn't know it MUST refuse as no
-/// message, so nothing new may look like something old that it would believe:
+/// A module or a tool that was loaded before an upgrade may ask a newer helper. That reader takes what it doesn't know
+/// for no message, so a new reply MUST NOT look like an old one that it would believe:
 ///
 /// - What failed before a granted attempt is told only where the request names a service: a module of version 0.1 names
 ///   none, and knows no such reply.
-/// - `unavailable` is as it was, so it is understood as that: number 0 still says whether the configuration is at fault,
-///   and the text, which was a sentence, still is one printable line. The older reader logs it as the cause.
-/// - `refused` now has a number, where an older tool expects 0: to that it is no reply, and nothing was set.
+/// - `unavailable` has the form that it always had: number 0 still says whether the configuration is at fault,
+///   and the text, once a sentence, is still one line without control characters, which the older reader logs as the
+///   cause.
+/// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 ///                                                                                      HelperMessageTests
-/// - Both are parsed to their end; a byte too many or too few, an unknown value, or secrets that the
+///
+/// MUST, of requests and replies:
+///
+/// - They are parsed to their end; a byte too many or too few, an unknown value, or secrets that the
 ///   operation doesn't ask for are no message at all.
 /// - What decodes, encodes to the same bytes.                                HelperMessageTests, FuzzHelper
 /// - Secrets aren't part of the head: they go from guarded memory to guarded memory, and are in no Array.

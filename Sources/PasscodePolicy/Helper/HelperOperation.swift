@@ -2,8 +2,8 @@
 ///
 /// - A row MUST name every right that it gives; what no row gives, nobody has.          HelperOperationTests
 /// - Only an account's own person (by the helper's real uid) or root is answered.       test_helper_attacks.py
-/// - What sets, forgets or forgives a passcode is proven by a secret, each time: an unlocked
-///   session, or a program of the person's, has none of them.                           test_selfservice.py
+/// - Who sets, removes or unlocks a passcode proves it by a secret, each time: an unlocked
+///   session, or a program of the person's, has no such secret.                         test_selfservice.py
 public enum HelperOperation: UInt8, CaseIterable, Sendable {
   /// Is there anything that refuses a passcode before it is asked for?
   case look = 1

@@ -33,8 +33,9 @@ public struct Schedule: Equatable, Sendable {
   /// Seconds: 30 days.
   public static let longestDelay: UInt64 = 30 * 24 * 3_600
 
-  /// 3 failures, then 1 minute, and on like phones do: a flat minute alone would allow thousands of
-  /// guesses a day.
+  /// The default: 3 failures, then 1 minute, and longer delays after that, as on phones. A flat minute would allow
+  /// thousands of guesses a day. To change it, change `OptionTable`'s text, too, and the documents: OptionTests and
+  /// test_documents.py compare them.
   public static let standard = Schedule(steps: [
     Step(failures: 3, delay: .seconds(60)),
     Step(failures: 5, delay: .seconds(300)),

@@ -118,7 +118,7 @@ public struct OptionParser {
 
 /// A module line: what only a module line can say, and the options.
 ///
-///     conf=/path        the file to read instead of the usual one
+///     conf=/path        the file to read instead of the default one
 ///     second_factor     here the passcode is a second factor: refused unless the file has `second_factor`, too
 public struct ModuleLine: Equatable, Sendable {
   public private(set) var configuration: Bytes?

@@ -1,7 +1,7 @@
 /// The one table of options: what the parser accepts, what the manual pages and the sample file list.
 public struct OptionRow: Sendable {
   public enum Class: Equatable, Sendable {
-    /// In the file only: the same for every door and for the helper.
+    /// In the file only: the same for every service and for the helper.
     case policy
     /// In the file or, overriding it, in a module line.
     case door

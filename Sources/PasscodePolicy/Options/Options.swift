@@ -5,7 +5,7 @@ public struct Options: Equatable, Sendable {
 
   public init() {}
 
-  /// The same for every door and for the helper: set in the file only.
+  /// Policy: the same for every service and for the helper, so it is set in the file only.
   public struct Policy: Equatable, Sendable {
     public var store = Bytes(text: "/var/lib/passcode")
     public var keyFile = Bytes(text: "/etc/passcode/key")
@@ -25,14 +25,14 @@ public struct Options: Equatable, Sendable {
     public var secondFactor = false
   }
 
-  /// How one service uses it: in the file or, overriding it, in a module line.
+  /// A service's own options (a door: where people log in): in the file or, overriding it, in a module line.
   public struct Door: Equatable, Sendable {
     public var remote = Remote.deny
     /// Whether the passcode works before the account has logged in by other means since the machine started.
     public var firstLogin = FirstLogin.allow
-    /// Seconds that PAM waits after a wrong passcode: 0 to 60.
+    /// Seconds that PAM waits after a wrong passcode, or a refusal without a prompt: 0 to 60.
     public var failDelay: UInt64 = 2
-    /// Shown before the typing, with a space after it.
+    /// Shown while the person types, with a space after it.
     public var prompt = Bytes(text: Door.usualPrompt)
     public static var usualPrompt: String { "Passcode:" }
     /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
@@ -89,7 +89,7 @@ public struct Options: Equatable, Sendable {
     case deny, allow
   }
 
-  /// Whether people may set, forget and unlock their own passcode with their password.
+  /// Whether people may set, remove and unlock their own passcode with their password.
   public enum SelfEnroll: Equatable, Sendable {
     case password, no
   }

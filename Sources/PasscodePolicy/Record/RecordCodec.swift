@@ -42,7 +42,7 @@
 /// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.
 ///   No generation wraps.                                            RecordCodecTests, test_corruption.py
 /// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
-///   written over it.                                                RecordCodecTests, test_corruption.py
+///   written over it.                                            RecordCodecTests, test_record_version.py
 public struct RecordCodec: Sendable {
   public static let version: UInt64 = 2
   public static let copyLength = 4_096
@@ -57,7 +57,7 @@ public struct RecordCodec: Sendable {
 
   /// - Parameters:
   ///   - checksum: BLAKE2b with 32 bytes of output, of any number of bytes.
-  ///   - isZero: whether all these bytes are 0. libc's is fast, and most of a slot is padding.
+  ///   - isZero: whether all these bytes are 0. libc's is fast, and most of a copy is padding.
   public init(
     checksum: @escaping @Sendable (ArraySlice<UInt8>) -> Bytes,
     isZero: @escaping @Sendable (ArraySlice<UInt8>) -> Bool

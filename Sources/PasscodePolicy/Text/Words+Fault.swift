@@ -17,14 +17,15 @@ extension Words {
   private static func pattern(_ reason: Fault.Reason, isOne: Bool) -> String {
     switch reason {
     case .badCode: return "%1: \"%2\" needs 4 or 6 digits"
-    case .noPasswordService: return "%1: no such file: without it passwords can't be checked"
-    case .noWeakList: return "%1: no such file (weak_list)"
+    case .noPasswordService:
+      return "%1: no such file: without it passwords can't be checked; see passcode-helper(8)"
+    case .noWeakList: return "%1: no such file: create it, or change weak_list"
     case .numberLookup: return "uid %d can't be looked up: %3"
     case .nameTooLong: return "%2: the account name is too long, or has control characters"
     case .vanishedRecord: return "the record disappeared while it was being created: try again"
     case .changedMeanwhile:
       return "the passcode has been changed or removed in the meantime; nothing was changed"
-    case .noMemoryToHash: return "not enough memory to hash a passcode (memlimit is %d KiB)"
+    case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
     case .keyExists: return "%1: already exists; nothing was changed"
     case .keyNeeded where isOne:
       return
@@ -34,10 +35,10 @@ extension Words {
         "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first"
     case .keyOpensNone where isOne:
       return
-        "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enroll the user again"
+        "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enrol the user again"
     case .keyOpensNone:
       return
-        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enroll them again"
+        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol them again"
     case .keyNotReadable:
       return """
         %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
@@ -55,7 +56,7 @@ extension Words {
     case .notDirectory: "%1: must be a directory, not a link or a file"
     case .notRegularFile: "%1: must be a regular file"
     case .symbolicLink: "%1: must not be a symbolic link"
-    case .wrongOwner: "%1: must be owned by %2; run: chown %2:root %1"
+    case .wrongOwner: "%1: must be owned by %2; run: chown -h %2 %1"
     case .writableByOthers: "%1: must be writable by its owner only; run: chmod go-w %1"
     case .readableByAll: "%1: everyone can read it; run: chmod o-r %1"
     case .deniedToRoot:
@@ -88,23 +89,24 @@ extension Words {
     case .laterTerms: "%1: it expires or must be changed: this needs a later version of pam_passcode"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
-    case .notPlainRecord: "%1: must be a regular file with one name only"
+    case .notPlainRecord: "%1: must be a regular file, without further hard links"
 
     case .accountLookup: "the account can't be looked up: %3"
     case .lostAccount: "uid %d can't be looked up; to see why, run: getent passwd %d"
     case .noAccount: "uid %d has no account"
 
-    case .noHashingSlot: "too many passcodes are being hashed: no hashing slot became free for 2 minutes"
+    case .noHashingSlot:
+      "no hashing slot became free for 2 minutes: too many passcodes are being hashed; try again later"
     case .noMemoryToVerify: "not enough memory to verify a passcode (%d KiB): %3"
     case .hashingFailed: "hashing could not be completed (no memory); the attempt counts"
-    case .noMemory: "no memory for a passcode"
-    case .noBootID: "/proc/sys/kernel/random/boot_id can't be read: lockout times are unknown"
+    case .noMemory: "not enough memory for a passcode"
+    case .noBootID: "/proc/sys/kernel/random/boot_id can't be read, so lockout times are unknown: mount /proc"
     case .noBootClock: "the kernel has no CLOCK_BOOTTIME"
 
-    case .noReply: "%1: ended without a reply"
-    case .invalidReply: "%1: invalid reply"
+    case .noReply: "%1: ended without a reply; see passcode-helper(8)"
+    case .invalidReply: "%1: invalid reply; see passcode-helper(8)"
     case .helperMode: "%1: must be owned by _passcode:_passcode with mode 6755; see passcode-helper(8)"
-    case .noServiceAccount: "%1: there is no account _passcode"
+    case .noServiceAccount: "%1: there is no account _passcode: reinstall the package"
     case .helperPrivilege:
       "%1: can't become _passcode: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"

@@ -12,7 +12,7 @@ public enum Access: Equatable, Sendable {
   /// The helper itself, once it is `_passcode` and nothing else.
   case service
 
-  /// - Parameter ownConfiguration: another than the usual file was named.
+  /// - Parameter ownConfiguration: another file than the default one was named.
   public static func of(_ process: ProcessIdentity, ownConfiguration: Bool) throws(Fault) -> Access {
     if process.effective == 0 { return .root }
     guard ownConfiguration else { return .helper }

@@ -5,7 +5,7 @@ public import PasscodeSystem
 public final class Configuration: Sendable {
   public let options: Options
   public let access: Access
-  /// It came from the usual file, not from one that was named.
+  /// It came from the default file, not from one that was named.
   public let isUsual: Bool
   /// For this module line the passcode is a second factor: one that only an administrator had a hand in.
   public let isSecondFactor: Bool
@@ -49,8 +49,8 @@ public final class Configuration: Sendable {
 
   /// Sets what the options mean together.
   ///
-  /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the password
-  ///   could set the passcode, and have both.
+  /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the
+  ///   password could set the passcode, and have both.
   private static func makeConsistent(_ options: inout Options, _ isSecondFactor: Bool) throws(Fault) {
     if options.policy.secondFactor {
       options.policy.selfEnroll = .no
@@ -64,7 +64,7 @@ public final class Configuration: Sendable {
     Trust(access: access, subject: subject, known: folder)
   }
 
-  /// The usual file, for the helper: nothing that its caller says counts, but that it asks for more.
+  /// The default file, for the helper: its caller can only ask for more (a second factor).
   public static func loadForService(isSecondFactor: Bool) throws(Fault) -> Configuration {
     let line = ModuleLine(configuration: nil, isSecondFactor: isSecondFactor)
     return try load(line, access: .service)

@@ -55,28 +55,50 @@ public struct LoginOrigin: Sendable {
 public struct LoginItems: Sendable {
   /// PAM_SERVICE and PAM_RUSER.
   public var service: Bytes, requester: Bytes
-  /// PAM_RHOST, and PAM_TTY or else PAM_XDISPLAY.
-  public var remoteHost: Bytes, terminal: Bytes
+  /// PAM_RHOST, PAM_TTY and PAM_XDISPLAY.
+  public var remoteHost: Bytes, terminal: Bytes, display: Bytes
 
-  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes) {
+  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes, display: Bytes) {
     self.service = service
     self.requester = requester
     self.remoteHost = remoteHost
     self.terminal = terminal
+    self.display = display
   }
 
   /// sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY. Others say in PAM_TTY what they
-  /// are (dovecot, CUPS, xrdp), or nothing at all: saslauthd, for whom a passcode would be a password for mail.
-  func tellOfRemoteLogin(to process: ProcessIdentity) -> Bool {
+  /// are (dovecot, CUPS, xrdp), or nothing at all: saslauthd, for whom a passcode would be a password for mail. pppd
+  /// gives the line that its peer dials in by.
+  ///
+  /// - Parameter program: the path of the one that asks.
+  func tellOfRemoteLogin(
+    to process: ProcessIdentity, program: () -> Bytes = { programPath() ?? [] }
+  ) -> Bool {
     if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
-    if !terminal.isEmpty { return terminal == service }
-    return process.real == 0 && requester.isEmpty && !isAtTheMachine
+    if !terminal.isEmpty, terminal == service { return true }
+    guard process.real == 0 else { return false }
+    if service.spells("ppp") { return true }
+    if !terminal.isEmpty { return !isTerminal }
+    return display.isEmpty && requester.isEmpty && !isLoginScreen(program)
   }
 
-  /// Programs of root's that name no terminal while they authenticate: polkit's helper, and login screens that tell it
-  /// only when they open the session.
-  private var isAtTheMachine: Bool {
-    service.spells("polkit-1") || service.spells("sddm") || service.spells("greetd") || service.spells("lxdm")
+  /// A device's path, with or without /dev, or a display.
+  private var isTerminal: Bool {
+    if terminal[...].begins(with: "/dev/") || terminal[...].begins(with: "tty")
+      || terminal.contains(UInt8(ascii: ":"))
+    {
+      return true
+    }
+    return (try? FileStatus.of(Text("/dev/\(terminal)").bytes))?.kind == .characterDevice
+  }
+
+  /// Those that name their terminal only when they open the session. Each is known by its program as well: clients of
+  /// saslauthd choose the service.
+  private func isLoginScreen(_ program: () -> Bytes) -> Bool {
+    guard service.spells("sddm") || service.spells("greetd") || service.spells("lxdm") else { return false }
+    let program = program()
+    let slash = program.lastIndex(of: UInt8(ascii: "/")) ?? -1
+    return program[(slash + 1)...].prefix(service.count).elementsEqual(service)
   }
 }
 

@@ -1,8 +1,8 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// What changes a credential or its state. Whose right it is to ask is the door's question: each function
-// says who may. All write both copies, so that later damage can't bring back what was there before.
+// What changes a credential or its state. The program decides who has the right to ask: each function says
+// who may. All write both copies, so that later damage can't bring back what was there before.
 //
 // Each takes a function that it calls when the act is done, before any signal can end the process: for the line in
 // the system's log.                                                            test_administration.py
@@ -108,7 +108,7 @@ extension Vault {
     return try isSameAccount(record.current, account)
   }
 
-  /// Forgets the passcode. Needs no key. For root, or a person's own store.
+  /// Removes the passcode. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether there was one.
   public func remove(
@@ -117,7 +117,7 @@ extension Vault {
     try carryOut(.removal(by: authority), account, then: done) ?? false
   }
 
-  /// Removes the passcode of an account that is gone, and that it was disabled. Needs no key. For root.
+  /// Removes the passcode of a deleted account, and its disabled state. Needs no key. For root.
   ///
   /// - Parameter account: one of `deletedAccounts`.
   /// - Returns: whether there was anything to remove.
@@ -127,7 +127,7 @@ extension Vault {
 
   /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
   ///
-  /// - Returns: whether there were failures to forget; nil if not enrolled.
+  /// - Returns: whether there were failures to clear; nil if not enrolled.
   public func unlock(
     _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
@@ -249,7 +249,8 @@ extension Vault {
     let decision = try decide(act, account, &next)
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-      if decision == .write, let next {
+      if decision == .write {
+        guard let next else { return .notEnrolled }
         try record.replace(next)
       } else if !record.isCorrupt {
         try record.update { _ in }

@@ -2,7 +2,7 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Vault {
-  /// Whether the new passcode may be chosen: the one question wherever that is done.
+  /// Whether the new passcode may be chosen: asked here wherever one is chosen.
   ///
   /// `enroll` asks it, too; programs ask before, to tell a person at once.
   ///
@@ -19,7 +19,7 @@ extension Vault {
     return change.read { Weakness.of($0, replacing: $1, in: surroundings) }
   }
 
-  /// What codes are judged by: today, the administrator's list, and what is known about the account, if one is given.
+  /// What codes are judged by: the year, the administrator's list, and the account's own data, if one is given.
   public func surroundings(_ account: Account?) throws(Fault) -> Surroundings {
     let site = try weakList()
     guard let account else { return Surroundings(now: clock.wall(), site: site) }

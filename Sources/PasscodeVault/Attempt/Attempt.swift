@@ -7,7 +7,7 @@ public import PasscodeSystem
 //     unavailable and stays charged; only a completed mismatch is wrong.       test_module.py, test_crash.py
 //  1  Only for one's own account or by real root: `Gate`.                       test_module.py
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
-//  3  Lockout is decided under that lock, after the typing.                     test_parallel.py
+//  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
 //  4  The charge is durable before Argon2 starts.                               test_syscalls.py
 //  5  `granted` comes from one line.                                            AttemptTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
@@ -92,7 +92,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  /// Only where the usual configuration is in force: a store for trying leaves nothing in /run.
+  /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
   private func lastWrong(
     _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
   ) -> LastWrong? {

@@ -1,8 +1,8 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// Where the state of one boot is: /run/passcode, made by the first root caller where tmpfiles didn't;
-/// the service account's alone.
+/// The runtime directory, for what holds within one boot: /run/passcode, made by the first root caller where tmpfiles
+/// didn't; the service account's alone.
 enum RunFolder {
   static var path: Bytes { Bytes(text: "/run/passcode") }
 

@@ -3,8 +3,8 @@ internal import PasscodeSystem
 
 /// The right of a helper to go on, of which each caller has a limited number.
 ///
-/// A helper doesn't count towards its caller's RLIMIT_NPROC: it runs as `_passcode`. Without this limit one person could
-/// fill the memory with helpers that wait for a request, for an attempt, for a record.
+/// A helper doesn't count towards its caller's RLIMIT_NPROC: it runs as `_passcode`. Without this limit one person
+/// could fill the memory with helpers that wait for a request, for an attempt, for a record.
 ///
 ///     /run/passcode/waiting    empty, mode 0600; each slot is one byte that its helper locks
 ///         uid × 16 + i             waiting for the attempt after a look, i below 16

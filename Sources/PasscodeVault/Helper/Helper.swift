@@ -1,7 +1,8 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// How a process that isn't root asks: a helper for each question, or for a look and its attempt, which runs as `_passcode`.
+/// How a process that isn't root asks: it starts a helper, which runs as `_passcode`, for each question, or for a look
+/// and its attempt.
 ///
 /// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
 ///   started.                                                                          test_helper.py

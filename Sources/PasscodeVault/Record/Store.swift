@@ -97,7 +97,7 @@ final class Store {
     try directory.sync()
   }
 
-  /// A file that all doors share, beside the records; made, holding `content`, if there is none.
+  /// A file that all programs share, beside the records; made, holding `content`, if there is none.
   func openShared(_ name: Bytes, content: Bytes) throws(Fault) -> Descriptor {
     do throws(Errno) {
       return try openOrCreate(name, content: content)

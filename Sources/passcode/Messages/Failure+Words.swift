@@ -11,7 +11,7 @@ extension Failure {
     switch self {
     case .fault(let fault): fault.text
     case .held(let fault, let holder): holder.text(fault)
-    case .refused(.length): "the configuration (lengths) doesn't allow that length"
+    case .refused(.length): "the configuration (lengths) doesn't allow that length; see passcode.conf(5)"
     case .refused(.weak(let weakness)): "too easy to guess: \(weakness.text)"
     case .policyChanged: "no passcode was set: the configuration no longer allows it"
     case .badChoice(let problem): problem.text
@@ -24,7 +24,7 @@ extension Failure {
     case .passwordIsDigits:
       """
       your password is itself 4 or 6 digits: where one prompt takes both, it would count as a wrong passcode each \
-      time and never be tried as the password. Change your password first (root: passcode enroll --force USER)
+      time and never be tried as the password. Change your password first, or ask root to enrol you
       """
     case .notEnrolled(let name): "no passcode is set for \(printable(name))"
     case .noDeletedAccount(let name):
@@ -48,7 +48,7 @@ extension Failure {
     case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"
     case .unwritable: "can't write to standard output"
     case .unwritablePasscode:
-      "a passcode was set, but could not be written to standard output: enroll again"
+      "a passcode was set, but could not be written to standard output: enrol again"
     case .noTerminal: "there is no terminal to ask on: use --stdin"
     case .unreadable(let error): "standard input can't be read: \(error.text)"
     case .unknownOption(let text):

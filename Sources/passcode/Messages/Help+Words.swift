@@ -64,7 +64,7 @@ extension Command.Option {
     case .stdin: "read passcodes from standard input, one per line, without asking twice"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
-    case .force: "root: without the old passcode; whatever the password is"
+    case .force: "root: without the old passcode; even if the password is digits"
     case .demo: "run a scripted session, and check every step"
     }
   }

@@ -50,10 +50,10 @@ extension PAMUnread {
     return switch reason {
     case .failed(let error): "Not checked: \(path): \(Errno(error).text)\n"
     case .tooLarge: "Not checked: \(path): larger than 64 KiB\n"
-    case .tooManyFiles: "Not checked: \(path): there are too many files\n"
-    case .tooDeep: "Not checked: \(path): included in itself, or too deep for libpam\n"
+    case .tooManyFiles: "Not checked: \(path): too many files\n"
+    case .tooDeep: "Not checked: \(path): includes itself, or is nested too deeply for libpam\n"
     case .tooManyLines(let most):
-      "Not checked: \(path): more than \(most) lines with those that it includes\n"
+      "Not checked: \(path): more than \(most) lines, counting the files that it includes\n"
     }
   }
 }

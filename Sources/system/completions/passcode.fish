@@ -20,13 +20,13 @@ complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_comple
 complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status'
 
 complete -c passcode -l conf -r -F -d 'another configuration file'
-complete -c passcode -l json -d 'one JSON object a line'
-complete -c passcode -l quiet -d 'say nothing when it worked'
+complete -c passcode -l json -d 'one JSON object per line'
+complete -c passcode -l quiet -d 'print nothing on success'
 complete -c passcode -s h -l help -d help
 complete -c passcode -l version -d 'the version'
 complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x -a '4 6' -d 'how many digits'
 complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify' -l stdin -d 'read passcodes from standard input'
-complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'make one up and print it'
-complete -c passcode -n '__fish_seen_subcommand_from enroll' -l force -d 'root: whatever the password is'
+complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'choose a random one and print it'
+complete -c passcode -n '__fish_seen_subcommand_from enroll' -l force -d 'root: even if the password is digits'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old one'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'

@@ -92,27 +92,30 @@ struct GateTests {
     (items("xrdp-sesman", terminal: "xrdp-sesman"), 0, .remote),
     (items("dovecot", requester: "daemon", terminal: "dovecot"), 0, .remote),
     // Root's program says nothing.
-    (items("smtp"), 0, .remote), (items(""), 0, .remote),
-    (items("polkit-1"), 0, .here), (items("sddm"), 0, .here), (items("greetd"), 0, .here),
-    (items("lxdm"), 0, .here),
-    (items("sddm", host: "192.0.2.1"), 0, .remote),
+    (items("smtp"), 0, .remote), (items(""), 0, .remote), (items("sddm"), 0, .remote),
+    (items("polkit-1"), 0, .remote), (items("polkit-1"), 1000, .here),
+    // A name that isn't a terminal's.
+    (items("imap", requester: "daemon", terminal: "dovecot"), 0, .remote),
+    (items("ppp", terminal: "/dev/pts/3"), 0, .remote),
+    (items("login", terminal: "null"), 0, .here), (items("login", terminal: "no-such-device"), 0, .remote),
     // Somebody asks it: sudo where there is no terminal.
     (items("sudo", requester: "daemon"), 0, .here),
     // It has a terminal or a display.
     (items("login", terminal: "/dev/tty1"), 0, .here),
     (items("gdm-password", terminal: "/dev/tty1"), 0, .here),
     (items("lightdm", terminal: ":0"), 0, .here),
+    (items("xdm", display: ":0"), 0, .here),
     (items("su", requester: "daemon", terminal: "/dev/pts/0"), 1000, .here),
     // It runs as the person: a locker.
     (items("swaylock"), 1000, .here),
   ]
 
   private static func items(
-    _ service: String, requester: String = "", host: String = "", terminal: String = ""
+    _ service: String, requester: String = "", host: String = "", terminal: String = "", display: String = ""
   ) -> LoginItems {
     LoginItems(
       service: Bytes(text: service), requester: Bytes(text: requester), remoteHost: Bytes(text: host),
-      terminal: Bytes(text: terminal))
+      terminal: Bytes(text: terminal), display: Bytes(text: display))
   }
 
   @Test(arguments: programs)
@@ -121,6 +124,23 @@ struct GateTests {
   ) {
     let process = ProcessIdentity(real: real, effective: 0, saved: 0, isSecure: real != 0)
     #expect(items.tellOfRemoteLogin(to: process) == (seat == .remote))
+  }
+
+  private static let loginScreens: [(LoginItems, program: String, Seat)] = [
+    (items("sddm"), "/usr/libexec/sddm-helper", .here), (items("greetd"), "/usr/sbin/greetd", .here),
+    (items("lxdm"), "/usr/sbin/lxdm-binary", .here),
+    (items("sddm", host: "192.0.2.1"), "/usr/libexec/sddm-helper", .remote),
+    // Others may say that they are one.
+    (items("greetd"), "/usr/sbin/saslauthd", .remote), (items("greetd"), "", .remote),
+    (items("smtp"), "/usr/sbin/greetd", .remote), (items("polkit-1"), "/usr/sbin/polkit-1", .remote),
+  ]
+
+  @Test(arguments: loginScreens)
+  private func `a login screen is known by its service and its program`(
+    items: LoginItems, program: String, seat: Seat
+  ) {
+    let process = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
+    #expect(items.tellOfRemoteLogin(to: process) { Bytes(text: program) } == (seat == .remote))
   }
 
   /// Nobody called "daemon" has logged in to this machine.
