@@ -140,6 +140,10 @@ int cs_input_is_ready(int milliseconds) {
 #define PASSCODE_HELPER_PATH "/usr/libexec/passcode-helper"
 #endif
 
+#ifndef PASSCODE_FINGER_PATH
+#define PASSCODE_FINGER_PATH "/usr/libexec/passcode-finger"
+#endif
+
 #ifndef PASSCODE_MODULE_DIRECTORY
 #if defined __x86_64__
 #define PASSCODE_MODULE_DIRECTORY "/usr/lib/x86_64-linux-gnu/security"
@@ -152,6 +156,10 @@ int cs_input_is_ready(int milliseconds) {
 
 const char *cs_helper_path(void) {
   return PASSCODE_HELPER_PATH;
+}
+
+const char *cs_finger_path(void) {
+  return PASSCODE_FINGER_PATH;
 }
 
 const char *cs_module_directory(void) {

@@ -14,9 +14,10 @@ TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
 DEFAULTS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
+    "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
-OTHERS = {"PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security"}
+OTHERS = {"PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_FINGER_PATH": "/opt/a/finger", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security"}
 
 
 def package(scratch, **places):
@@ -61,6 +62,10 @@ def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
 @pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
 def test_what_was_built_looks_for_the_helper_there(program):
     assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_what_was_built_looks_for_the_reader_s_program_there():
+    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "pam_passcode.so").read_bytes()
 
 
 def test_no_swift_file_has_a_path_of_its_own():
