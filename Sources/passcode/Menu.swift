@@ -39,6 +39,8 @@ struct MenuChoice {
     case .ok: return [MenuChoice(command: "change", title: .change), off]
     case .locked, .exhausted: return isClosed ? [] : [MenuChoice(command: "unlock", title: .unlock), off]
     case .disabled, .corrupt: return isClosed ? [] : [off]
+    case .expired: return isClosed ? [] : [MenuChoice(command: "enroll", title: .enroll), off]
+    case .mustChange: return [MenuChoice(command: "change", title: .change)] + (isClosed ? [] : [off])
     }
   }
 }

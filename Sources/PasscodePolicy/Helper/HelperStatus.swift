@@ -1,11 +1,13 @@
 /// What the helper tells of one's own passcode: the numbers of a `status` reply.
 ///
-///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known)
+///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known); bit 7: it must be
+///                               changed (now, or after one login)
 ///     number 1    failures      in a row
 ///     number 2    milliseconds  left, where locked
 ///     number 3    when it was set,
 ///     number 4    when it was last used, and
 ///     number 5    when the last wrong one was typed: seconds since 1970, 0: never
+///     number 6    when it expires or expired: only in a `statusWithTerms`, which is sent for what a `status` can't say
 ///     text        the PAM service of the last wrong one (`Record.serviceName`)
 public struct HelperStatus: Equatable, Sendable {
   public enum State: UInt64, Sendable {
@@ -14,6 +16,8 @@ public struct HelperStatus: Equatable, Sendable {
     case exhausted = 2
     case disabled = 3
     case corrupt = 4
+    case expired = 5
+    case mustChange = 6
   }
 
   public var state: State
@@ -30,6 +34,9 @@ public struct HelperStatus: Equatable, Sendable {
   public var lastFailure: UInt64
   /// The last failure's.
   public var failureService: Bytes
+  public var mustChange: Bool
+  /// Wall clock, seconds since 1970; 0: never.
+  public var expiresAt: UInt64
 
   public init(
     _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
@@ -43,13 +50,18 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = 0
     lastFailure = 0
     failureService = []
+    mustChange = false
+    expiresAt = 0
   }
 
   /// As the helper sends it.
   public var reply: HelperReply {
-    let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4
+    let flags =
+      state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (mustChange ? 128 : 0)
+    let hasTerms = mustChange || expiresAt > 0 || state.rawValue > State.corrupt.rawValue
     return HelperReply(
-      .status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure],
+      hasTerms ? .statusWithTerms : .status,
+      [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure, expiresAt],
       text: failureService)
   }
 
@@ -57,7 +69,8 @@ public struct HelperStatus: Equatable, Sendable {
   public init?(_ reply: HelperReply) {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
-    guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
+    guard reply.kind == .status || reply.kind == .statusWithTerms, flags < 256,
+      let state = State(rawValue: flags & 7),
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
     else { return nil }
@@ -68,5 +81,8 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = reply.number(4)
     lastFailure = reply.number(5)
     failureService = reply.text
+    mustChange = flags & 128 != 0
+    if reply.kind == .statusWithTerms { expiresAt = reply.number(6) }
+    guard self.reply == reply else { return nil }
   }
 }

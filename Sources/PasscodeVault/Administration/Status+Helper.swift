@@ -15,6 +15,8 @@ extension HelperStatus {
     lastSuccess = status.lastSuccess ?? 0
     lastFailure = status.lastFailure ?? 0
     failureService = status.failureService
+    mustChange = status.mustChange
+    expiresAt = status.expiresAt ?? 0
   }
 }
 
@@ -26,6 +28,8 @@ extension HelperStatus.State {
     case .exhausted: self = .exhausted
     case .disabled: self = .disabled
     case .corrupt: self = .corrupt
+    case .expired: self = .expired
+    case .mustChange: self = .mustChange
     }
   }
 }
@@ -39,7 +43,8 @@ extension Status {
       failures: told.failures, lockedUntil: told.state == .locked ? until : nil,
       enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
       lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess,
-      lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService)
+      lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService,
+      mustChange: told.mustChange, expiresAt: told.expiresAt == 0 ? nil : told.expiresAt)
   }
 }
 
@@ -51,6 +56,8 @@ extension Status.State {
     case .exhausted: self = .exhausted
     case .disabled: self = .disabled
     case .corrupt: self = .corrupt
+    case .expired: self = .expired
+    case .mustChange: self = .mustChange
     }
   }
 }
