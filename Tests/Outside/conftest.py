@@ -53,6 +53,17 @@ def people(journal):
     return beds.PEOPLE
 
 
+@pytest.fixture(scope="session")
+def peers():
+    """Debian's own modules, for comparison; their versions. Needs the network where they were never fetched."""
+    from compare import peers
+
+    peers.fetch()
+    versions = peers.versions()
+    with peers.installed():
+        yield versions
+
+
 @pytest.fixture
 def make_bed(journal):
     """Makes beds, and takes them away after the test and after a look into the log."""

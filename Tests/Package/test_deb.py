@@ -297,5 +297,5 @@ def test_the_completion_for_zsh_has_every_option(content):
     text = FILES["zsh"].read_text()
     sh("zsh", "-n", FILES["zsh"])
     everything = set().union(*(options(content, command) for command in COMMANDS))
-    assert set(re.findall(r"--[a-z]+", text)) == everything
+    assert set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text)) == everything
     assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == set(COMMANDS)

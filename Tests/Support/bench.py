@@ -36,7 +36,11 @@ def seconds(work):
 def interleaved(rounds, *works):
     """The median seconds of each, taking turns."""
     taken = [[seconds(work) for work in works] for _ in range(rounds)]
-    return [statistics.median(column) for column in zip(*taken, strict=True)]
+    return medians(taken)
+
+
+def medians(rows):
+    return [statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def bare_hash(operations, memory):
@@ -209,7 +213,7 @@ def through_helper_against_direct(bed):
     """pam_authenticate in a process of alice's at the default cost: through the helper, and with effective uid 0."""
     bed.configure(opslimit=3, memlimit="64M")
     bed.enroll("alice", "0471")
-    direct, helped = both_ways(bed, rounds=31)
+    direct, helped = map(quartile, both_ways(bed, rounds=31))
     return helped, direct
 
 
@@ -221,15 +225,15 @@ def added_by_helper(bed):
     """
     bed.configure(opslimit=3, memlimit="64M")
     bed.enroll("alice", "0471")
-    direct, _ = both_ways(bed, rounds=9)
+    direct = quartile(both_ways(bed, rounds=9)[0])
     bed.configure(opslimit=1, memlimit="64K")
     bed.enroll("alice", "0471")
-    quick, helped_quick = both_ways(bed, rounds=101)
+    quick, helped_quick = map(quartile, both_ways(bed, rounds=101))
     return direct, helped_quick - quick
 
 
 def both_ways(bed, rounds):
-    """Each login in a process of its own, as logins are: a process that hashes again and again on one processor is
+    """What each of them took, directly and through the helper. Each login in a process of its own, as logins are: a process that hashes again and again on one processor is
     faster by more than the helper takes."""
     alice = uid("alice")
 
@@ -247,12 +251,16 @@ def both_ways(bed, rounds):
         # The first of a pair finds the processor in another state than the second.
         for effective, taken in [(0, direct), (alice, helped)][:: -1 if number % 2 else 1]:
             taken.append(once(effective))
-    return quartile(direct), quartile(helped)
+    return direct, helped
 
 
 def locked_helper_against_unix_chkpwd(bed, rounds=101):
-    """From the helper's start to the end of its reply for a locked account; and pam_unix's helper's run with the
-    cheapest hash that a password can have.
+    return medians(locked_helper_and_unix_chkpwd(bed, rounds))
+
+
+def locked_helper_and_unix_chkpwd(bed, rounds):
+    """In each round: from the helper's start to the end of its reply for a locked account; and pam_unix's helper's run
+    with the cheapest hash that a password can have.
     """
     machine.sh("chpasswd", "-c", "SHA256", "-s", "1000", input=f"alice:{PASSWORD}".encode())
     bed.enroll("alice", "0471")
@@ -285,7 +293,7 @@ def locked_helper_against_unix_chkpwd(bed, rounds=101):
 
     os.setresuid(uid("alice"), uid("alice"), 0)
     ours(), theirs()
-    return interleaved(rounds, ours, theirs)
+    return [(seconds(ours), seconds(theirs)) for _ in range(rounds)]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The login program in host.c, compiled here: for strace, for crowds, and for bare libsodium."""
+"""The login program in host.c, compiled here: for strace and for crowds; and the bare hashes in bare.c."""
 
 import dataclasses
 import functools
@@ -10,29 +10,22 @@ import tempfile
 import pam
 from bed import SERVICE
 
-SOURCE = pathlib.Path(__file__).with_name("host.c")
+HERE = pathlib.Path(__file__).parent
 
 
 @functools.cache
-def program():
-    """Its path; ordinary users can run it."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-host-", dir="/run"))
+def compiled(name):
+    """The path of a program in C beside this file, linked with libpam; ordinary users can run it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"passcode-{name}-", dir="/run"))
     folder.chmod(0o755)
-    command = [
-        "gcc",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-rdynamic",
-        "-o",
-        folder / "host",
-        SOURCE,
-        "-lpam",
-        "-pthread",
-    ]
-    subprocess.run(list(map(str, command)), check=True)
-    return str(folder / "host")
+    source, result = HERE / f"{name}.c", folder / name
+    options = ["-O2", "-Wall", "-Wextra", "-Werror", "-rdynamic"]
+    subprocess.run(["gcc", *options, "-o", result, source, "-lpam", "-pthread"], check=True)
+    return str(result)
+
+
+def program():
+    return compiled("host")
 
 
 def one(bed, *codes, user="alice", service=SERVICE):
@@ -100,5 +93,11 @@ def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE, mood
 
 def bare_hashing(count, processes, operations, memory):
     """Seconds that libsodium alone takes for so many hashes in so many processes."""
-    command = [program(), "bare", *map(str, (count, processes, operations, memory))]
-    return float(subprocess.run(command, check=True, capture_output=True, timeout=170).stdout)
+    return bare("argon2", count, processes, operations, memory)[0]
+
+
+def bare(kind, count, processes, *arguments):
+    """The same, and the processor time; `kind` as in bare.c."""
+    command = [compiled("bare"), kind, *map(str, (count, processes, *arguments))]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    return tuple(map(float, output.split()))

@@ -144,6 +144,7 @@ public struct Record: Equatable, Sendable {
   @inline(never)
   public static func serviceName(_ name: Bytes) -> Bytes {
     var kept = Bytes()
+    kept.reserveCapacity(longestService)
     for byte in name where isServiceByte(byte) && kept.count < longestService { kept.append(byte: byte) }
     return kept
   }

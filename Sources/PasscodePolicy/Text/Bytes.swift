@@ -59,9 +59,9 @@ public func bytes(hexadecimal text: ArraySlice<UInt8>) -> Bytes? {
   let digits = text.span
   var bytes = Bytes(repeating: 0, count: digits.count / 2)
   var written = bytes.mutableSpan
-  for index in digits.indices {
-    guard let value = nibble(digits[index]) else { return nil }
-    written[index / 2] = written[index / 2] << 4 | value
+  for index in written.indices {
+    guard let high = nibble(digits[index * 2]), let low = nibble(digits[index * 2 + 1]) else { return nil }
+    written[index] = high << 4 | low
   }
   return bytes
 }
@@ -80,6 +80,7 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 @inline(never)
 public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
   var bytes = Bytes()
+  bytes.reserveCapacity(count)
   for index in 0..<count { bytes.append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
   return bytes
 }

@@ -49,6 +49,7 @@ public func printable(_ value: Bytes) -> Bytes {
 @inline(never)
 private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
   var text = Bytes()
+  text.reserveCapacity(min(value.count, longestValue))
   for byte in value.prefix(longestValue) {
     if isPlain(byte, isSentence) {
       text.append(byte: byte)
