@@ -13,7 +13,7 @@ internal import CSystem
 ///   number to another file.                                                           test_helper_host.py
 public struct HelperProcess: ~Copyable {
   /// After the end of its stream a process needs a moment to be gone; one may have to free a device first.
-  private static let leave = 2_000
+  private static let leave = 1_000
 
   private let connection: Descriptor
   private let inode: UInt64

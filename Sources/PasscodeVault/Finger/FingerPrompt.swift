@@ -8,7 +8,7 @@ internal import PasscodeSystem
 /// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd.
 ///                                                                                 test_finger_figures.py
 /// - What isn't a valid transcript MUST be no match.                               test_finger_prompt.py
-/// - When this goes, the program is stopped and has freed the reader, or 2 s are over.  test_finger_prompt.py
+/// - When this goes, the program is stopped and has freed the reader, or 1 s is over.   test_finger_prompt.py
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
