@@ -160,8 +160,8 @@ public enum Gate {
 
   /// What to ask of `passcode-finger` at this prompt; nil: it is the passcode alone.
   ///
-  /// Lockers without root call PAM only after Enter. A finger is no second factor: whoever knows the password can enrol
-  /// one. A program that runs for somebody wants their session to be active, local and not locked: sudo's real uid is
+  /// Lockers without root call PAM only after Enter. A finger is no second factor: the password is enough to
+  /// enrol one. A program that runs for somebody wants their session to be active, local and not locked: sudo's real uid is
   /// root's, but it names who asks. login runs for nobody yet.
   public static func finger(
     _ permit: Permit, _ origin: LoginOrigin, _ configuration: Configuration
