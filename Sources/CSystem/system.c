@@ -193,6 +193,11 @@ int cs_set_lock(int file, short type, off_t start, off_t count) {
   return fcntl(file, F_OFD_SETLK, &range);
 }
 
+int cs_is_unlocked(int file, off_t start, off_t count) {
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+  return fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
+}
+
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {
   const struct passwd *entry = getpwuid(uid);
   snprintf((char *)gecos, room, "%s", entry && entry->pw_gecos ? entry->pw_gecos : "");

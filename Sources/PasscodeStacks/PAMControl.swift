@@ -10,8 +10,14 @@ public struct PAMControl: Equatable, Sendable {
 
   public let success: Action
   public let failure: Action
+  /// Of a result that isn't named: the passcode is refused without a prompt, say.
+  public let other: Action
+  /// Of PAM_IGNORE.
+  public let ignored: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool
+  /// libpam knows what it means.
+  public let isUnderstood: Bool
 
   /// - Parameter text: `required`, or what stands in brackets: `success=1 default=ignore`. What libpam doesn't
   ///   understand is bad for it, whatever the result.
@@ -26,19 +32,32 @@ public struct PAMControl: Equatable, Sendable {
     } else if word.spells("sufficient") {
       self.init(.done, .ignore)
     } else {
-      self = PAMControl(values: text) ?? PAMControl(.bad, .bad)
+      self = PAMControl(values: text) ?? PAMControl.notUnderstood
     }
   }
 
-  init(_ success: Action, _ failure: Action, diesOnFailure: Bool = false) {
+  /// - Parameter other: nil: as the failure.
+  init(
+    _ success: Action, _ failure: Action, other: Action? = nil, ignored: Action = .ignore,
+    diesOnFailure: Bool = false, isUnderstood: Bool = true
+  ) {
     self.success = success
     self.failure = failure
+    self.other = other ?? failure
+    self.ignored = ignored
     self.diesOnFailure = diesOnFailure
+    self.isUnderstood = isUnderstood
+  }
+
+  private static var notUnderstood: PAMControl {
+    PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)
   }
 
   private init?(values text: Bytes) {
     var success: Action?
     var failure: Action?
+    var ignored: Action?
+    var other: Action?
     var diesOnFailure = false
     var rest = text[...].trimmed()
     while !rest.isEmpty {
@@ -51,13 +70,19 @@ public struct PAMControl: Equatable, Sendable {
       } else if name.spells("auth_err") {
         failure = action
         diesOnFailure = action == .die
+      } else if name.spells("ignore") {
+        ignored = action
       } else if name.spells("default") {
         // For what wasn't named before it.
         success = success ?? action
         failure = failure ?? action
+        ignored = ignored ?? action
+        other = other ?? action
       }
     }
-    self.init(success ?? .bad, failure ?? .bad, diesOnFailure: diesOnFailure)
+    self.init(
+      success ?? .bad, failure ?? .bad, other: other ?? .bad, ignored: ignored ?? .bad,
+      diesOnFailure: diesOnFailure)
   }
 
   /// Takes what stands before a blank or `=`, and the blanks behind it.

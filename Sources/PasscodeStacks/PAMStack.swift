@@ -15,14 +15,37 @@ struct PAMStack: Sendable {
 
   final class Entry: Sendable {
     let role: Role
+    /// Its file; empty: it has none.
+    let module: Bytes
     let control: PAMControl
     let path: Bytes
     let line: Int
     /// How many substacks it lies in.
     let level: Int
 
-    init(role: Role, control: PAMControl, path: Bytes, line: Int, level: Int) {
+    /// One that lets anybody in, as a rule.
+    fileprivate var isHarmless: Bool {
+      isOne(
+        of: """
+          pam_env pam_cap pam_group pam_faildelay pam_nologin pam_mail pam_motd pam_limits pam_warn pam_echo pam_issue \
+          pam_gnome_keyring pam_kwallet5 pam_kwallet pam_faillock pam_securetty pam_shells pam_mount pam_fscrypt \
+          pam_ecryptfs
+          """)
+    }
+
+    /// - Parameter names: modules, without `.so`.
+    @inline(never)
+    func isOne(of names: String) -> Bool {
+      let name = fileName(module)
+      guard name.suffix(3).spells(".so") else { return false }
+      return isAmong(names, name.dropLast(3))
+    }
+
+    init(
+      role: Role, module: Bytes = [], control: PAMControl, path: Bytes, line: Int, level: Int
+    ) {
       self.role = role
+      self.module = module
       self.control = control
       self.path = path
       self.line = line
@@ -31,6 +54,8 @@ struct PAMStack: Sendable {
   }
 
   var entries: [Entry] = []
+  /// What libpam doesn't understand, or doesn't find.
+  var broken: [PAMRuleFinding] = []
   /// With those that include others.
   var linesRead = 0
 
@@ -39,14 +64,48 @@ struct PAMStack: Sendable {
     if name.spells("pam_passcode.so") { return .passcode(arguments) }
     if name.spells("pam_permit.so") { return .permit }
     if name.spells("pam_deny.so") { return .deny }
-    let ofPasswords = Bytes(text: "pam_unix.so pam_sss.so pam_ldap.so pam_krb5.so pam_winbind.so")
-    return ofPasswords[...].words().contains { $0.elementsEqual(name) } ? .password : .other
+    // It only counts what failed; and what lets root do without a secret isn't asked about.
+    if name.spells("pam_faillock.so"), arguments.contains(where: { $0.spells("authfail") }) { return .deny }
+    if name.spells("pam_rootok.so") { return .deny }
+    return isAmong("pam_unix.so pam_sss.so pam_ldap.so pam_krb5.so pam_winbind.so", name) ? .password : .other
+  }
+
+  /// What becomes of those who don't give the right passcode.
+  enum Refusal: CaseIterable {
+    /// It is wrong.
+    case wrong
+    /// It isn't asked for: no passcode is set, it is locked, the login is remote.
+    case unasked
+    /// None is set, where the line has `nullok`; as `unasked`, where it hasn't.
+    case ignored
   }
 
   /// Whether the password alone opens it no more than this passcode alone, and both together do.
   func needsBoth(passcodeAt index: Int) -> Bool {
     opens(password: true, passcodeAt: index) && !opens(password: true, passcodeAt: nil)
       && !opens(password: false, passcodeAt: index)
+  }
+
+  /// Whether it comes to a line once the passcode at another line is right.
+  func comes(to line: Int, passcodeAt index: Int) -> Bool {
+    var visited: [Int] = []
+    return run(false, index, .wrong, .absent, &visited) && visited.contains(line)
+  }
+
+  /// What is made of modules that ask for neither password nor passcode.
+  enum Others: CaseIterable {
+    /// They are taken as if they weren't there.
+    case absent
+    case succeed
+    case fail
+
+    fileprivate func action(_ entry: Entry) -> PAMControl.Action {
+      switch self {
+      case .absent: .ignore
+      case .succeed: entry.control.success
+      case .fail: entry.isHarmless ? .ignore : entry.control.failure
+      }
+    }
   }
 
   private enum Impression: Equatable {
@@ -58,8 +117,20 @@ struct PAMStack: Sendable {
   /// - Parameters:
   ///   - password: whether the password is right.
   ///   - index: the line at which the passcode is right; at all others it isn't.
+  ///   - refusal: what these answer.
+  ///   - others: what modules do that are neither.
   @inline(never)
-  func opens(password: Bool, passcodeAt index: Int?) -> Bool {
+  func opens(
+    password: Bool, passcodeAt index: Int?, refusal: Refusal = .wrong, others: Others = .absent
+  ) -> Bool {
+    var visited: [Int] = []
+    return run(password, index, refusal, others, &visited)
+  }
+
+  /// - Parameter visited: the lines that it came to.
+  private func run(
+    _ password: Bool, _ index: Int?, _ refusal: Refusal, _ others: Others, _ visited: inout [Int]
+  ) -> Bool {
     var impression = Impression.none
     // At most 16 substacks deep (PAMStacks.deepest).
     var before = InlineArray<17, Impression>(repeating: .none)
@@ -71,7 +142,17 @@ struct PAMStack: Sendable {
       if level < entry.level { before[entry.level] = impression }
       level = entry.level
       next += 1
-      switch action(entry, password: password, passcode: current == index) {
+      visited.append(current)
+      let action: PAMControl.Action =
+        switch entry.role {
+        case .other: others.action(entry)
+        case .permit: entry.control.success
+        case .deny: entry.control.failure
+        case .password: password ? entry.control.success : entry.control.failure
+        case .passcode(let arguments):
+          current == index ? entry.control.success : entry.control.action(refusal, arguments)
+        }
+      switch action {
       case .ignore: break
       case .reset: impression = before[level]
       case .ok: if impression == .none { impression = .positive }
@@ -90,16 +171,6 @@ struct PAMStack: Sendable {
     return impression == .positive
   }
 
-  private func action(_ entry: Entry, password: Bool, passcode: Bool) -> PAMControl.Action {
-    switch entry.role {
-    case .other: .ignore
-    case .permit: entry.control.success
-    case .deny: entry.control.failure
-    case .password: password ? entry.control.success : entry.control.failure
-    case .passcode: passcode ? entry.control.success : entry.control.failure
-    }
-  }
-
   /// Behind the substack that this line is in; behind all, if it is in none.
   private func end(after index: Int) -> Int {
     var next = index + 1
@@ -108,7 +179,7 @@ struct PAMStack: Sendable {
   }
 
   /// A whole substack counts as one line. nil: there aren't so many, which libpam doesn't forgive.
-  private func jump(_ lines: Int, from index: Int) -> Int? {
+  func jump(_ lines: Int, from index: Int) -> Int? {
     let level = entries[index].level
     var next = index + 1
     for _ in 0..<lines {
@@ -119,7 +190,29 @@ struct PAMStack: Sendable {
   }
 }
 
+extension PAMControl {
+  fileprivate func action(_ refusal: PAMStack.Refusal, _ arguments: [Bytes]) -> Action {
+    switch refusal {
+    case .wrong: failure
+    case .unasked: other
+    case .ignored: takesNullok(arguments) ? ignored : other
+    }
+  }
+}
+
+func takesNullok(_ arguments: [Bytes]) -> Bool {
+  arguments.contains { $0.spells("nullok") || $0.spells("nullok=yes") }
+}
+
+/// - Parameter words: separated by blanks.
+@inline(never)
+func isAmong(_ words: String, _ word: ArraySlice<UInt8>) -> Bool {
+  for other in Bytes(text: words)[...].words() where other.elementsEqual(word) { return true }
+  return false
+}
+
 /// What follows the last slash.
+@inline(never)
 func fileName(_ path: Bytes) -> ArraySlice<UInt8> {
   path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...]
 }

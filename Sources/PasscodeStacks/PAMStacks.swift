@@ -19,7 +19,7 @@ public struct PAMStacks: Sendable {
     case unreadable(PAMUnread.Reason)
   }
 
-  private var files: [(path: Bytes, content: Content)] = []
+  var files: [(path: Bytes, content: Content)] = []
 
   public init() {}
 
@@ -46,13 +46,13 @@ public struct PAMStacks: Sendable {
 
   /// Where libpam looks for a name.
   @inline(never)
-  private static func paths(_ name: Bytes) -> [Bytes] {
+  static func paths(_ name: Bytes) -> [Bytes] {
     if name.first == UInt8(ascii: "/") { return [name] }
     return folders.map { Text("\($0)/\(name)").bytes }
   }
 
   @inline(never)
-  private func content(_ path: Bytes) -> Content? {
+  func content(_ path: Bytes) -> Content? {
     files.first { $0.path == path }?.content
   }
 
@@ -64,7 +64,7 @@ public struct PAMStacks: Sendable {
   // MARK: - The stack of a service
 
   @inline(never)
-  private func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
+  func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
     var stack = PAMStack()
     _ = try addLines(of: service, to: &stack, level: 0, depth: 0)
     return stack
@@ -99,20 +99,27 @@ public struct PAMStacks: Sendable {
       throw PAMUnread(path: path, reason: .tooManyLines(PAMStacks.most))
     }
     // Of what libpam doesn't understand, or doesn't find.
-    var entry = PAMStack.Entry(
+    let entry = PAMStack.Entry(
       role: .deny, control: PAMControl(.bad, .bad), path: path, line: line.number, level: level)
+    var broken = PAMRule.badLine
     switch line.rule {
     case .broken: break
     case .module(let module, let control, let arguments):
-      entry = PAMStack.Entry(
-        role: PAMStack.role(module, arguments), control: control, path: path, line: line.number, level: level)
+      if !control.isUnderstood { stack.broken.append(PAMRuleFinding(path, line.number, .badControl)) }
+      stack.entries.append(
+        PAMStack.Entry(
+          role: PAMStack.role(module, arguments), module: module, control: control, path: path,
+          line: line.number, level: level))
+      return
     case .include(let name, let isSubstack):
       if isSubstack {
         stack.entries.append(
           PAMStack.Entry(role: .other, control: entry.control, path: path, line: line.number, level: level))
       }
       if try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) { return }
+      broken = .missingFile(name)
     }
+    stack.broken.append(PAMRuleFinding(path, line.number, broken))
     stack.entries.append(entry)
   }
 }
@@ -156,7 +163,7 @@ extension PAMStacks {
   /// The names of both folders, in ascending order, but for copies that editors and dpkg leave, and for what is
   /// there to be included only.
   @inline(never)
-  private func services() -> [Bytes] {
+  func services() -> [Bytes] {
     var names: [Bytes] = []
     for file in files {
       let name = Bytes(fileName(file.path))
@@ -167,7 +174,7 @@ extension PAMStacks {
     return names
   }
 
-  private static func isService(_ name: Bytes) -> Bool {
+  static func isService(_ name: Bytes) -> Bool {
     if name.isEmpty || name[...].begins(with: ".") || name[...].begins(with: "common-") { return false }
     var rest = name[...]
     while !rest.isEmpty, !rest.begins(with: ".dpkg-") { rest = rest.dropFirst() }

@@ -140,6 +140,13 @@ public struct Descriptor: ~Copyable {
 
   /// The names in this directory, without `.` and `..`. The corresponding C functions are `fdopendir` and `readdir`.
   public func names() throws(Errno) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    try forEachName { names.append($0) }
+    return names
+  }
+
+  /// Lends each of them: there may be more than should be in memory at once.
+  public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
     let copy = try Descriptor.openat(raw, literal("."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }
     guard let stream = unsafe fdopendir(number) else {
@@ -148,13 +155,11 @@ public struct Descriptor: ~Copyable {
       throw error
     }
     defer { unsafe closedir(stream) }
-    var names: [[UInt8]] = []
     // SAFETY: an entry is valid until the next readdir; its name is copied before.
     while let entry = unsafe cs_next_name(stream) {
       let name = unsafe bytes(entry)
-      if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { names.append(name) }
+      if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { body(name) }
     }
-    return names
   }
 
   /// The corresponding C function is `fchown`.

@@ -58,4 +58,14 @@ public struct RangeLock: ~Copyable {
   public static func tryLock(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
     cs_set_lock(file.raw, Int16(F_WRLCK), start, count) == 0
   }
+
+  /// Unlocks what `tryLock` locked.
+  public static func unlock(_ file: borrowing Descriptor, at start: Int, count: Int) {
+    cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
+  }
+
+  /// Whether nobody else has any of them locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
+  public static func isFree(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
+    cs_is_unlocked(file.raw, start, count) != 0
+  }
 }

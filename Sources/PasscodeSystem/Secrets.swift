@@ -53,6 +53,12 @@ public struct Sodium: Sendable {
     password = unsafe Password(start + 784)
   }
 
+  /// Locks it in the memory of a copy of the process, too: that isn't inherited. The corresponding C function is
+  /// `mlock`.
+  func lockAgain() {
+    unsafe _ = mlock(base, Secrets.total)
+  }
+
   @inline(never)
   deinit {
     // SAFETY: base came from sodium_malloc, and has one owner: this, who keeps it, or nobody after it is freed.

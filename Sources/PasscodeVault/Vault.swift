@@ -10,15 +10,20 @@ public final class Vault {
   let clock: Clock
   /// Takes what isn't part of any answer.
   let log: (Fault) -> Void
+  /// For a batch: it takes a hashing slot only while another one stays free, never hashes without one, and waits as
+  /// long as that takes. Called while it waits, and under the record's lock before it writes; may end the process.
+  let background: (() -> Void)?
 
   /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.
   public init(
-    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, log: @escaping (Fault) -> Void
+    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, background: (() -> Void)? = nil,
+    log: @escaping (Fault) -> Void
   ) {
     self.configuration = configuration
     self.sodium = sodium
     self.clock = clock
     self.log = log
+    self.background = background
   }
 
   var policy: Options.Policy { configuration.options.policy }

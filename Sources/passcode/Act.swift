@@ -4,7 +4,7 @@ internal import PasscodeVault
 
 /// What was done with somebody's passcode.
 enum Act {
-  case enrolled, changed, removed, unlocked, disabled, enabled
+  case enrolled, changed, removed, unlocked, disabled, enabled, renamed
 
   /// As the log has it.
   var event: Text {
@@ -15,6 +15,7 @@ enum Act {
     case .unlocked: "passcode unlocked"
     case .disabled: "passcode disabled"
     case .enabled: "passcode enabled"
+    case .renamed: "passcode renamed"
     }
   }
 }

@@ -28,8 +28,10 @@ private func reason(_ line: Bytes, _ surroundings: Surroundings) -> Text? {
 }
 
 private func json(_ line: Bytes, _ reason: Text?) -> Text {
-  guard let reason else { return "{\"passcode\":\"\(jsonEscaped(line))\",\"weak\":false,\"reason\":null}\n" }
-  return "{\"passcode\":\"\(jsonEscaped(line))\",\"weak\":true,\"reason\":\"\(reason)\"}\n"
+  guard let reason else {
+    return "{\"version\":1,\"passcode\":\"\(jsonEscaped(line))\",\"weak\":false,\"reason\":null}\n"
+  }
+  return "{\"version\":1,\"passcode\":\"\(jsonEscaped(line))\",\"weak\":true,\"reason\":\"\(reason)\"}\n"
 }
 
 private func words(_ line: Bytes, _ reason: Text?) -> Text {

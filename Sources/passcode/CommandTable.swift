@@ -11,6 +11,8 @@ struct Command {
     case otherUser
     /// `init|status`
     case keyAction
+    /// `OLD NEW`
+    case names
   }
 
   let name: Text
@@ -20,37 +22,45 @@ struct Command {
   let run: (Session) throws(Failure) -> ExitStatus
   /// For oneself without root: by the helper. nil: nobody has it for themselves.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
+  /// What `--batch` does to each user of a list.
+  var batch: Act?
 
   /// All of them, in the order of `--help`.
   static func table() -> [Command] {
     [
       Command(
-        name: "enroll", operand: .user, options: [.length, .stdin, .generate, .force] + Option.terms,
+        name: "enroll", operand: .user,
+        options: [.length, .stdin, .generate, .force] + Option.terms
+          + [.batch, .output, .show, .skipEnrolled],
         summary: CommandHelp.enroll, run: runEnroll,
-        runOwn: SelfService.enroll),
+        runOwn: SelfService.enroll, batch: .enrolled),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
         summary: CommandHelp.change, run: runChange,
         runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin], summary: CommandHelp.remove, run: runRemove,
-        runOwn: SelfService.remove),
+        name: "remove", operand: .user, options: [.stdin, .batch], summary: CommandHelp.remove,
+        run: runRemove,
+        runOwn: SelfService.remove, batch: .removed),
       Command(
-        name: "unlock", operand: .user, options: [.stdin], summary: CommandHelp.unlock,
-        run: runUnlock, runOwn: SelfService.unlock),
+        name: "unlock", operand: .user, options: [.stdin, .batch],
+        summary: CommandHelp.unlock,
+        run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
-        name: "disable", operand: .otherUser, options: [],
+        name: "disable", operand: .otherUser, options: [.batch],
         summary: CommandHelp.disable,
-        run: runDisable),
+        run: runDisable, batch: .disabled),
       Command(
-        name: "enable", operand: .otherUser, options: [], summary: CommandHelp.enable,
-        run: runEnable),
+        name: "enable", operand: .otherUser, options: [.batch], summary: CommandHelp.enable,
+        run: runEnable, batch: .enabled),
+      Command(
+        name: "rename", operand: .names, options: [], summary: CommandHelp.rename, run: runRename),
       Command(
         name: "status", operand: .user, options: [],
         summary: CommandHelp.status,
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [], summary: CommandHelp.list,
+        name: "list", operand: .none, options: [.state, .since], summary: CommandHelp.list,
         run: runList),
       Command(
         name: "verify", operand: .user, options: [.stdin], summary: CommandHelp.verify,
@@ -58,9 +68,13 @@ struct Command {
       Command(
         name: "key", operand: .keyAction, options: [], summary: CommandHelp.key,
         run: runKey),
+      Command(name: "check", operand: .none, options: [], summary: CommandHelp.check, run: runCheck),
       Command(
         name: "check-weak", operand: .none, options: [],
         summary: CommandHelp.checkWeak, run: runCheckWeak),
+      Command(
+        name: "calibrate", operand: .none, options: [.target, .write],
+        summary: CommandHelp.calibrate, run: runCalibrate),
       Command(
         name: "try", operand: .none, options: [.demo],
         summary: CommandHelp.tryOut, run: runTry),
@@ -69,7 +83,8 @@ struct Command {
 
   /// An option of the tool.
   enum Option: CaseIterable {
-    case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo
+    case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
+      output, show, skipEnrolled, target, write, state, since
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
     /// For passcodes that an administrator gives out.
@@ -89,6 +104,14 @@ struct Command {
       case .expires: Arguments.Option("expires", takesValue: true)
       case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
+      case .batch: Arguments.Option("batch", takesValue: true)
+      case .output: Arguments.Option("output", takesValue: true)
+      case .show: Arguments.Option("show")
+      case .skipEnrolled: Arguments.Option("skip-enrolled")
+      case .target: Arguments.Option("target", takesValue: true)
+      case .write: Arguments.Option("write")
+      case .state: Arguments.Option("state", takesValue: true)
+      case .since: Arguments.Option("since", takesValue: true)
       }
     }
   }

@@ -32,6 +32,7 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
   if !session.wantsJSON { table += Status.heading }
   var everybody = try reporting { () throws(Fault) in try vault.list() }
   while let status = try reporting({ () throws(Fault) in try everybody.next() }) {
+    guard status.isAsked(session) else { continue }
     table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
     if table.bytes.count > 1 << 16 {
       isWritten = isWritten && Stream.output.write(table)

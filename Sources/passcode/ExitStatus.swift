@@ -14,6 +14,8 @@ enum ExitStatus: Int32 {
   /// Store, key or configuration unusable.
   case unusable = 7
   case cancelled = 8
+  /// A batch was done, but not for every user.
+  case someFailed = 9
 }
 
 extension ExitStatus {

@@ -21,6 +21,8 @@ enum Failure: Error {
   case notEnrolled(Bytes)
   case noDeletedAccount(Bytes)
   case noAccount(Bytes)
+  /// What was to be renamed wasn't.
+  case stillThere(Bytes)
   case disabled
   /// By one who could do nothing but look.
   case onlyStatus
@@ -50,6 +52,7 @@ enum Failure: Error {
   case optionNeedsCommand(Bytes)
   case notItsOption(Text, Bytes)
   case operands(Text, Command.Operand)
+  case batch(BatchFailure)
   case confPath
   case lengthValue
   case expiresValue
@@ -79,11 +82,13 @@ enum Failure: Error {
       .refused
     case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
       .notPermitted
-    case .fault, .held, .noAccount, .noModule, .noTemporaryDirectory, .noLibrary, .noRandomPasscode,
+    case .fault, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
+      .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:
       .unusable
     case .cancelled, .trialEnded, .loginEnded: .cancelled
+    case .batch(let failure): failure.status
     }
   }
 }

@@ -42,7 +42,7 @@ enum Invocation {
     if session.wantsVersion { return .text("passcode \(version)\n") }
     if session.wantsHelp { return .text(command?.help() ?? Command.overview()) }
     guard let command else { return .menu(session) }
-    try command.check(session.operands)
+    try command.check(session)
     return .command(command, session)
   }
 
@@ -55,8 +55,8 @@ enum Invocation {
   }
 }
 
-/// The package's version; debian/changelog has the same (a test compares them).
-var version: Text { "0.2.0" }
+/// The package's version.
+var version: Text { Text(ProgramVersion().text) }
 
 extension Command {
   static func named(_ word: Bytes) throws(Failure) -> Command {
@@ -68,6 +68,7 @@ extension Command {
 
   /// By the helper, where it is one's own and the caller isn't root; else directly.
   func run(as session: Session) throws(Failure) -> ExitStatus {
+    if let batch, let source = session.batchPath { return try Batch(session, batch, source).run() }
     guard let runOwn, let own = try SelfService(session) else { return try run(session) }
     return try own.run(runOwn)
   }
@@ -78,14 +79,17 @@ extension Command {
     }
   }
 
-  fileprivate func check(_ operands: [Bytes]) throws(Failure) {
+  fileprivate func check(_ session: Session) throws(Failure) {
+    if session.batchPath != nil { return try session.checkBatch() }
+    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .batch(.needsBatch) }
     let allowed: ClosedRange<Int>
     switch operand {
     case .none: allowed = 0...0
     case .user: allowed = 0...1
     case .otherUser, .keyAction: allowed = 1...1
+    case .names: allowed = 2...2
     }
-    guard allowed.contains(operands.count) else {
+    guard allowed.contains(session.operands.count) else {
       throw .operands(name, operand)
     }
   }

@@ -18,6 +18,17 @@ final class Session {
   var terms = NewTerms()
   var isForced = false
   var isDemo = false
+  /// A list of users; "-": standard input.
+  var batchPath: Bytes?
+  var outputPath: Bytes?
+  var shows = false
+  var skipsEnrolled = false
+  /// Milliseconds that a hash may take.
+  var target: UInt64 = 250
+  var writes = false
+  /// Only records in this state (`Status.stateName`), and only those to which something happened in the last seconds.
+  var state: Bytes?
+  var since: UInt64?
   /// Part of `try`: nothing of it belongs in the system's log.
   var isTrial = false
   let process = ProcessIdentity.current()
@@ -44,8 +55,31 @@ final class Session {
       terms.seconds = seconds
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
+    case .batch: batchPath = value
+    case .output: outputPath = value
+    case .show: shows = true
+    case .skipEnrolled: skipsEnrolled = true
+    case .target:
+      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .batch(.targetValue) }
+      target = milliseconds
+    case .write: writes = true
+    case .state:
+      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .batch(.stateValue) }
+      state = value
+    case .since:
+      guard let seconds = duration(value[...]) else { throw .batch(.sinceValue) }
+      since = seconds
     case .help: wantsHelp = true
     case .version: wantsVersion = true
+    }
+  }
+
+  /// What goes with `--batch`.
+  func checkBatch() throws(Failure) {
+    if case .input = asker { throw .batch(.notWithBatch) }
+    guard operands.isEmpty, !isForced else { throw .batch(.notWithBatch) }
+    guard generates || outputPath == nil && !shows && length == nil else {
+      throw .batch(.outputNeedsGenerate)
     }
   }
 
@@ -76,12 +110,14 @@ final class Session {
   }
 
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
-  func vault() throws(Failure) -> Vault {
+  ///
+  /// - Parameter background: `Vault.background`.
+  func vault(background: (() -> Void)? = nil) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw .onlyRoot
     }
-    return try vault(configuration)
+    return try vault(configuration, background)
   }
 
   /// A vault for questions about the configuration only, which anybody may ask.
@@ -89,8 +125,10 @@ final class Session {
     try vault(configuration())
   }
 
-  private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium()) { complain($0.noteText) }
+  private func vault(
+    _ configuration: Configuration, _ background: (() -> Void)? = nil
+  ) throws(Failure) -> Vault {
+    Vault(configuration, try startSodium(), background: background) { complain($0.noteText) }
   }
 
   /// Root learns who is in the way.

@@ -63,7 +63,7 @@ private func wrapped(_ text: Text) -> Text {
 
 // MARK: - Reading
 
-private func readStacks() -> PAMStacks {
+func readStacks() -> PAMStacks {
   var stacks = PAMStacks()
   for folder in PAMStacks.folders { read(folder, into: &stacks) }
   while let path = stacks.wanted() { stacks.add(path, read(path) ?? .missing) }

@@ -15,7 +15,7 @@ func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) 
 extension Status {
   var json: Text {
     """
-    {"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
+    {"version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
     "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
     "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
@@ -39,6 +39,18 @@ extension Status {
     case .expired: "expired"
     case .mustChange: "must_change"
     }
+  }
+
+  static var stateNames: [Text] {
+    ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "corrupt"]
+  }
+
+  /// Whether `--state` and `--since` mean it.
+  func isAsked(_ session: Session) -> Bool {
+    if let state = session.state, state != stateName.bytes { return false }
+    guard let since = session.since else { return true }
+    let last = max(enrolledAt ?? 0, lastSuccess ?? 0, lastFailure ?? 0)
+    return last >= SystemClock.wallSeconds() - min(since, SystemClock.wallSeconds())
   }
 
   private var secondsLeft: UInt64 {

@@ -22,6 +22,13 @@ public func fuzzStacks(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let text = Words.fault(fault, error: []).bytes
     precondition(text.allSatisfy { (0x20...0x7e).contains($0) } && text.count < 1_024)
   }
+  for finding in stacks.check(Options(), PAMSurroundings()) {
+    precondition(finding.line >= 0 && !finding.path.isEmpty, "a finding without a place")
+  }
+  let halves = input[...].parts(between: 0)
+  if let first = halves.first, let last = halves.last {
+    precondition(editedLine(Bytes(first), saved: Bytes(last)).map { $0 > 0 } ?? true)
+  }
   precondition(report.unknown.allSatisfy { !$0.path.isEmpty })
   for group in report.groups { precondition(!group.services.isEmpty && !group.path.isEmpty) }
   return 0

@@ -133,11 +133,19 @@ def test_every_exit_status_is_documented():
 
 
 def test_every_name_in_json_is_documented(alice):
-    of_status, of_check = section(TOOL_PAGE, "JSON").split(".B check-weak")
-    assert list(items(of_status)) == list(alice.status("alice"))
+    of_status, of_codes, of_line, of_all, of_check = re.split(
+        r"^\.B check-weak\nprints|^\.B --batch|^The summary:|^\.B check\nprints", section(TOOL_PAGE, "JSON"),
+        flags=re.MULTILINE,
+    )  # fmt: skip
+    assert ["version", *items(of_status)] == list(alice.status("alice"))
     answer = alice.tool("check-weak", "--json", stdin="1234\n8305\n", check=DONE)
     names = {name for line in answer.output.splitlines() for name in json.loads(line)}
-    assert set(items(of_check)) == names
+    assert {"version", *items(of_codes)} == names
+    answer = alice.tool("remove", "--batch", "-", "--json", stdin="alice\n", check=DONE)
+    for text, line in zip((of_line, of_all), answer.output.splitlines(), strict=True):
+        tags = re.findall(r"^\.TP\n\.BR? (.*)$", text, re.MULTILINE)
+        assert re.findall(r"\w+", " ".join(tags)) == [name for name in json.loads(line) if name != "version"]
+    assert list(items(of_check)) == list(json.loads(alice.tool("check", "--json").output.splitlines()[0]))
 
 
 # MARK: PAM and the log

@@ -84,6 +84,12 @@ def test_a_locked_answer_of_the_helper_costs_what_unix_chkpwd_costs(machine, cap
     assert ratio(capsys, name, 1.5, lambda: in_child(lambda: bench.locked_helper_against_unix_chkpwd(machine))) <= 1.5
 
 
+def test_a_batch_is_as_fast_as_its_hashes(bed, capsys):
+    """At least 0.95 of the bare hashes' throughput."""
+    ours, other = bench.batch_against_hash(bed)
+    assert show(capsys, "enroll --batch / crypto_pwhash in as many processes", ours, other, 1 / 0.95) <= 1 / 0.95
+
+
 @pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["table", "json"])
 def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, arguments):
     with bench.crowd(bed, bench.CROWD) as others:
@@ -91,6 +97,7 @@ def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, argum
             with bench.accounts(others[::known] if known else []):
                 taken, text = bench.listing(bed, *arguments)
             assert text.count("\n") == bench.CROWD + 1 + (not arguments)
+            assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
             assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
             name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
             assert show_seconds(capsys, name, taken, 2) < 2

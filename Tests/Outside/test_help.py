@@ -23,21 +23,30 @@ from tool import (
 EVERYWHERE = {"--conf", "--json", "--quiet", "--help", "--version"}
 # Each command with its operand, and the options of its own.
 COMMANDS = {
-    "enroll [USER]": {"--length", "--stdin", "--generate", "--force", "--expires", "--must-change"},
+    "enroll [USER]": {
+        "--length", "--stdin", "--generate", "--force", "--expires", "--must-change",
+        "--batch", "--output", "--show", "--skip-enrolled",
+    },
     "change [USER]": {"--length", "--stdin", "--force"},
-    "remove [USER]": {"--stdin"},
-    "unlock [USER]": {"--stdin"},
-    "disable USER": set(),
-    "enable USER": set(),
+    "remove [USER]": {"--stdin", "--batch"},
+    "unlock [USER]": {"--stdin", "--batch"},
+    "disable USER": {"--batch"},
+    "enable USER": {"--batch"},
+    "rename OLD NEW": set(),
     "status [USER]": set(),
-    "list": set(),
+    "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
     "key init|status": set(),
+    "check": set(),
     "check-weak": set(),
+    "calibrate": {"--target", "--write"},
     "try": {"--demo"},
-}
+}  # fmt: skip
 ALL = EVERYWHERE.union(*COMMANDS.values())
-VALUES = {"--conf": ["/nonexistent"], "--length": ["4"], "--expires": ["7d"]}
+VALUES = {
+    "--conf": ["/nonexistent"], "--length": ["4"], "--expires": ["7d"], "--batch": ["-"], "--output": ["x"],
+    "--target": ["1s"], "--state": ["ok"], "--since": ["1h"],
+}  # fmt: skip
 
 
 def options(text):
@@ -56,9 +65,9 @@ def test_help_names_every_command_and_every_option(word):
     status, text, errors = run(word)
     assert (status, errors) == (DONE, "") and options(text) == ALL
     assert re.findall(
-        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status)?) +\S.{3,}$", text, re.MULTILINE
+        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status| OLD NEW)?) +\S.{3,}$", text, re.MULTILINE
     ) == list(COMMANDS)
-    for later in ["--batch", "export", "calibrate", "rotate"]:
+    for later in ["export", "rotate"]:
         assert later not in text, later
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -156,3 +157,42 @@ def test_between_look_and_attempt_the_helper_has_neither_key_nor_credential(mach
     assert not found(helper.pid, *sealed_secrets(machine))
     ours.close()
     assert helper.wait(5) == 0
+
+
+def test_of_a_list_only_lines_that_are_not_done_are_in_memory(keyed):
+    """The tool while it waits for the next line."""
+    codes = {"alice": "739158", "bob": "840269", "carol": "951370"}
+    keyed.typed |= set(codes.values())
+    command = [*keyed.tool_words(), "enroll", "--batch", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/") as run:
+        for user, code in codes.items():
+            run.stdin.write(f"{user}:{code}\n".encode())
+            run.stdin.flush()
+            assert b"passcode enrolled" in run.stdout.readline()
+        assert not found(run.pid, *[code.encode() for code in codes.values()])
+        run.stdin.close()
+        assert run.wait() == 0
+
+
+def test_a_worker_has_the_passcode_of_its_line_only_and_made_up_ones_are_nowhere_else(keyed):
+    keyed.configure(opslimit=4, memlimit="64M", max_parallel=3)
+    path = keyed.folder / "codes"
+    command = [*keyed.tool_words(), "enroll", "--batch", "-", "--generate", "--output", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/") as run:
+        run.stdin.write(b"alice\nbob\ncarol\n")
+        run.stdin.flush()
+        wait_for(lambda: path.exists() and path.read_text().count("\n") == 3)
+        # The last line is begun: its worker has it, too.
+        wait_for(lambda: "poll" in pathlib.Path(f"/proc/{run.pid}/wchan").read_text())
+        os.kill(run.pid, signal.SIGSTOP)
+        for pid in children(run.pid):
+            os.kill(pid, signal.SIGSTOP)
+        codes = [line.split(b":")[1] for line in path.read_bytes().splitlines()]
+        alive = children(run.pid)
+        in_tool = found(run.pid, *codes)
+        in_workers = [{code for _, code in found(pid, *codes)} for pid in alive]
+        for pid in [*alive, run.pid]:
+            os.kill(pid, signal.SIGCONT)
+        run.stdin.close()
+        assert run.wait() == 0
+    assert not in_tool and in_workers and all(len(found) <= 1 for found in in_workers), (in_tool, in_workers)

@@ -148,11 +148,11 @@ def test_check_weak_judges_every_line(bed):
     lines = ["1234", "8305", "abc", "", "12345", 'a"b\\', "x" * 5000, "830562"]
     answer = bed.tool("check-weak", "--json", stdin="\n".join(lines), check=DONE)
     judged = [json.loads(line) for line in answer.output.splitlines()]
-    assert [set(each) for each in judged] == [{"passcode", "weak", "reason"}] * len(judged)
+    assert [set(each) for each in judged] == [{"version", "passcode", "weak", "reason"}] * len(judged)
     assert [each["passcode"] for each in judged[:6]] == lines[:6]
     assert [each["weak"] for each in judged[:6]] == [True, False, True, True, True, True]
     assert judged[0]["reason"] == "these digits follow one another" and judged[1]["reason"] is None
-    assert judged[-1] == {"passcode": "830562", "weak": False, "reason": None}
+    assert judged[-1] == {"version": 1, "passcode": "830562", "weak": False, "reason": None}
     assert bed.tool("check-weak", stdin="8305\n", check=DONE).output == "8305: not weak\n"
 
 

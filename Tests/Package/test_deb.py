@@ -251,7 +251,7 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
 
 # MARK: Completions
 
-COMMANDS = "enroll change remove unlock disable enable status list verify key check-weak try".split()
+COMMANDS = "enroll change remove unlock disable enable rename status list verify key check-weak calibrate try".split()
 FILES = {shell: TREE / "Sources/system/completions" / name
          for shell, name in (("bash", "passcode"), ("zsh", "_passcode"), ("fish", "passcode.fish"))}  # fmt: skip
 

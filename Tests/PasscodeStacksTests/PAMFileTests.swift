@@ -94,6 +94,25 @@ struct PAMFileTests {
     ("default=ok success=99999999999999999999", PAMControl(.bad, .bad)),
   ])
   func `a control says what success and failure lead to`(control: String, expected: PAMControl) {
+    let read = PAMControl(Bytes(text: control))
+    #expect(read.success == expected.success && read.failure == expected.failure)
+    #expect(read.diesOnFailure == expected.diesOnFailure)
+  }
+
+  @Test(arguments: [
+    ("required", PAMControl(.ok, .bad)), ("sufficient", PAMControl(.done, .ignore)),
+    ("default=die", PAMControl(.die, .die, ignored: .die)),
+    ("success=ok", PAMControl(.ok, .bad, ignored: .bad)),
+    ("success=ok ignore=ignore default=bad", PAMControl(.ok, .bad, ignored: .ignore)),
+    (
+      "success=done auth_err=die default=ignore",
+      PAMControl(.done, .die, other: .ignore, ignored: .ignore, diesOnFailure: true)
+    ),
+    ("ignore=ok success=2 auth_err=bad", PAMControl(.jump(2), .bad, other: .bad, ignored: .ok)),
+    ("mandatory", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
+    ("success=end default=ignore", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
+  ])
+  func `a control says what every other result leads to`(control: String, expected: PAMControl) {
     #expect(PAMControl(Bytes(text: control)) == expected)
   }
 }

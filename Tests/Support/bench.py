@@ -18,6 +18,7 @@ import time
 import _ctypes
 
 import helper
+import lists
 import machine
 import pam
 from bed import MODULE, SERVICE, uid
@@ -204,6 +205,61 @@ def status_among(many, few, rounds=101):
         work()
     taken = [[seconds(work) for work in works] for _ in range(rounds)]
     return [quartile(column) for column in zip(*taken, strict=True)]
+
+
+def attempt_among(many, few, rounds=301):
+    """A login of alice's in two stores."""
+    works = [login(bed, "alice", "0471", "SUCCESS") for bed in (many, few)]
+    for work in works:
+        work()
+        work.inner.clear()
+    interleaved(rounds, *works)
+    return [quartile(work.inner) for work in works]
+
+
+def peak_memory(bed, *arguments):
+    """Bytes that a run of the tool has at most. (A child's ru_maxrss has its parent's memory in it.)"""
+    peak = 0
+    with subprocess.Popen([*bed.tool_words(), *arguments], stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None:
+            status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
+            peak = max([peak, *(int(line.split()[1]) << 10 for line in status.splitlines() if "VmHWM" in line)])
+            time.sleep(0.005)
+    assert run.returncode == 0
+    return peak
+
+
+# MARK: A batch
+
+
+def batch_against_hash(bed, users=24, rounds=5):
+    """`enroll --batch` on every processor at the default cost, and bare hashes in as many processes."""
+    processes = os.cpu_count()
+    bed.configure(opslimit=3, memlimit="64M", max_parallel=processes + 1)
+    bed.tool("key", "init", check=0)
+    others = lists.people(users)
+    path = bed.folder / "list"
+    path.write_text(lists.lines(others))
+    work = bare_hash(3, 64 << 20)
+    work()
+
+    def hash_all():
+        children = []
+        for _ in range(processes):
+            children.append(os.fork())
+            if children[-1] == 0:
+                for _ in range(users // processes):
+                    work()
+                os._exit(0)
+        for child in children:
+            assert os.waitpid(child, 0)[1] == 0
+
+    with accounts(others):
+        taken = [
+            [seconds(each) for each in (tool(bed, "enroll", "--batch", str(path), "--quiet"), hash_all)]
+            for _ in range(rounds)
+        ]
+    return [min(column) for column in zip(*taken, strict=True)]
 
 
 # MARK: Through the helper

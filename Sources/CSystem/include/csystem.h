@@ -2,6 +2,7 @@
    As little as each needs; no policy here. */
 #pragma once
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -84,6 +86,8 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks them
    (F_UNLCK): F_OFD_SETLK. */
 int cs_set_lock(int file, short type, off_t start, off_t count);
+/* Whether nobody else has any of them locked: F_OFD_GETLK. */
+int cs_is_unlocked(int file, off_t start, off_t count);
 /* kept.c. The memory: as sodium_malloc gave it. cs_keep_memory: 0, there is some already; the caller frees it.
    A boot's id has 36 bytes; cs_kept_boot_id: 0, not known yet. The service account's uid: -1, not known yet. */
 void *cs_take_kept_memory(void);
@@ -116,6 +120,9 @@ int cs_input_is_ready(int milliseconds);
 const char *cs_helper_path(void);
 const char *cs_finger_path(void);
 const char *cs_module_directory(void);
+
+/* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */
+const uint8_t *cs_version_note(size_t *size, size_t *start);
 
 /* arguments.c: the program's arguments. */
 int cs_argument_count(void);
@@ -156,3 +163,10 @@ int cs_lay_down_inheritance(unsigned seconds);
 /* Becomes this user and group, real, effective and saved, in a session of its own, untraceable; and takes the share of
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
+
+/* batch.c: a copy of this process, and a pipe from it to this one; each gets its own end. Returns as fork does. */
+pid_t cs_fork_worker(int *result);
+/* What asks a program to stop (Ctrl-C, a closed window, a shutdown) waits from here on, unless it is ignored; whether
+   anything did. */
+void cs_hold_stops(void);
+int cs_stop_is_held(void);

@@ -151,7 +151,7 @@ extension Fault.Reason {
   }
 
   /// Whether its place is a line.
-  var isOption: Bool {
+  public var isOption: Bool {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.badCode.rawValue).contains(rawValue)
   }
 

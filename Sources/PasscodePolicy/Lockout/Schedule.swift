@@ -112,7 +112,7 @@ public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
 }
 
 /// Seconds in a text like `90`, `90s`, `2m`, `1h` or `1d`; nil for anything else and beyond 365 days.
-func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
+public func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
   guard let last = text.last else { return nil }
   let scale: UInt64
   switch last {

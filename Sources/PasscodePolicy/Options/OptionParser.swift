@@ -26,8 +26,30 @@ public struct OptionParser {
   ///
   /// - Parameter path: for errors only.
   public mutating func take(file: ArraySlice<UInt8>, path: Bytes) throws(Fault) {
+    var first: Fault?
+    take(file: file, path: path) { fault in
+      first = fault
+      return false
+    }
+    if let first { throw first }
+  }
+
+  /// All that is wrong with a configuration file, in its order.
+  public static func faults(_ file: ArraySlice<UInt8>, path: Bytes) -> [Fault] {
+    var faults: [Fault] = []
+    var parser = OptionParser()
+    parser.take(file: file, path: path) { fault in
+      faults.append(fault)
+      return true
+    }
+    return faults
+  }
+
+  /// - Parameter goesOn: is told each fault; whether to read on.
+  private mutating func take(file: ArraySlice<UInt8>, path: Bytes, _ goesOn: (Fault) -> Bool) {
     guard file.count <= OptionParser.largestFile else {
-      throw Fault(.fileTooLarge, path: path, number: 1)
+      _ = goesOn(Fault(.fileTooLarge, path: path, number: 1))
+      return
     }
     var seen: UInt64 = 0
     var place = Place(path: path, line: 0)
@@ -35,7 +57,7 @@ public struct OptionParser {
       place.line += 1
       let option = text.trimmed()
       if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
-      try take(option, at: place, &seen)
+      do throws(Fault) { try take(option, at: place, &seen) } catch { if !goesOn(error) { return } }
     }
   }
 

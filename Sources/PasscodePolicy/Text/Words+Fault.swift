@@ -142,7 +142,7 @@ extension Words {
 
   /// A sentence with its parameters: `%d` stands for the number, `%1`, `%2` and `%3` for texts.
   @inline(never)
-  static func fill(
+  public static func fill(
     _ pattern: String, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [], _ third: Bytes = []
   ) -> Text {
     let pattern = pattern.utf8.span

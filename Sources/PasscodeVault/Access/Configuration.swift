@@ -47,6 +47,18 @@ public final class Configuration: Sendable {
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
+  /// All that is wrong with the file, of which `load` throws the first.
+  public static func faults(_ line: ModuleLine, _ process: ProcessIdentity) -> [Fault] {
+    do throws(Fault) {
+      let access = try Access.of(process, ownConfiguration: line.configuration != nil)
+      let source = line.configuration ?? usualPath
+      let file = try read(source, mustExist: line.configuration != nil, access)
+      return OptionParser.faults(file[...], path: source)
+    } catch {
+      return [error]
+    }
+  }
+
   /// Sets what the options mean together.
   ///
   /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the

@@ -48,18 +48,33 @@ extension Vault {
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
+    var turn = BackgroundTurn(self)
+    while try !write(enrolment, new, &unsealed, store) { turn.wait() }
+  }
+
+  /// - Returns: false if this is for a batch, and it is not its turn to hash.
+  private func write(
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ store: Store
+  ) throws(Fault) -> Bool {
+    let account = enrolment.account
     switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
       try check(enrolment.authority, record.current)
-      let slot = try takeHashingSlot(store, account)
+      guard let slot = try takeEnrolmentSlot(store, account) else { return false }
       // Waiting can be interrupted; what follows can't.
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try enroll(enrolment, new, &record, &unsealed)
-      withExtendedLifetime(slot) {}
+      guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
+        throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
+      }
+      // Somebody else may hash while this is being written.
+      _ = consume slot
+      background?()
+      try enroll(enrolment, &record, unsealed)
       enrolment.done?()
+      return true
     }
   }
 
@@ -88,13 +103,9 @@ extension Vault {
   }
 
   private func enroll(
-    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ record: inout LockedRecord,
-    _ unsealed: inout Unsealed
+    _ enrolment: Enrolment, _ record: inout LockedRecord, _ unsealed: borrowing Unsealed
   ) throws(Fault) {
     let (account, authority) = (enrolment.account, enrolment.authority)
-    guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
-      throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
-    }
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(unsealed, enrolled, sodium))
     enrolled.disabled = try isDisabled(record, account)
@@ -255,6 +266,7 @@ extension Vault {
     let decision = try decide(act, account, &next)
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
+      background?()
       if decision == .write {
         guard let next else { return .notEnrolled }
         try record.replace(next)

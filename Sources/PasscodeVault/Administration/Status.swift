@@ -120,7 +120,7 @@ extension Vault {
   }
 
   func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
-    guard let file = try store.open(uid) else { return nil }
+    guard let file = try store.open(uid, .read) else { return nil }
     let size = try store.check(file, uid)
     let content: Bytes
     do throws(Errno) {
@@ -139,26 +139,35 @@ public struct StatusList: ~Copyable {
   private let vault: Vault
   private let store: Store
   private let uids: [UInt32]
-  private let accounts: [Account?]
+  /// Of the uids from `first` on; all at once would take as much memory as there are users.
+  private var accounts: [Account?] = []
+  private var first = 0
+  private static let most = 1 << 17
   private var lengths: LengthReader
   private var place = 0
 
   fileprivate init(_ vault: Vault) throws(Fault) {
     let store = try Store.open(vault.configuration)
     uids = try store.uids()
-    accounts = Account.numbered(uids) {
-      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
-    }
     lengths = LengthReader(vault)
     self.vault = vault
     self.store = store
+  }
+
+  private mutating func findAccounts() {
+    first = place
+    accounts = []
+    accounts = Account.numbered([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
+      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
+    }
   }
 
   /// nil: that was all.
   public mutating func next() throws(Fault) -> Status? {
     while place < uids.count {
       let uid = uids[place]
-      let known = accounts[place]
+      if place == first + accounts.count { findAccounts() }
+      let known = accounts[place - first]
       place += 1
       let record: Record?
       do throws(Fault) {

@@ -1,4 +1,4 @@
-internal import PasscodePolicy
+public import PasscodePolicy
 internal import PasscodeSystem
 
 /// The right to run one Argon2 now, for logins, enrolments and changes alike: 500 logins at once don't take
@@ -26,7 +26,7 @@ enum HashingSlots {
   static let overflowAfter: UInt64 = 2_000
   private static let firstOverflow = Options.Policy.mostParallel
 
-  private static var name: Bytes { Bytes(text: "places") }
+  static var name: Bytes { Bytes(text: "places") }
 
   private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
 
@@ -54,7 +54,7 @@ enum HashingSlots {
     decimalDigits((try? file.status().modified) ?? 0)
   }
 
-  /// Waits for one of `count` slots, or of as many overflow slots.
+  /// Waits for one of so many slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
   /// - Parameter note: is told when there is none, and hashing goes on without.
@@ -101,6 +101,27 @@ enum HashingSlots {
     }
     return nil
   }
+
+  /// One of so many slots while another one stays free for logins, unless there is only one; nil: not now. It touches
+  /// nothing: those who wait behind stuck holders would take it for movement.
+  ///
+  /// - Throws: a fault if the slots can't be opened.
+  static func takeInBackground(_ store: Store, _ count: Int) throws(Fault) -> Held? {
+    let file = try store.openShared(name, content: nothing)
+    for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) {
+      guard count == 1 || hasFree(file, count, besides: slot) else {
+        RangeLock.unlock(file, at: slot, count: 1)
+        return nil
+      }
+      return Held(RangeLock(file, at: slot, count: 1))
+    }
+    return nil
+  }
+
+  private static func hasFree(_ file: borrowing Descriptor, _ count: Int, besides slot: Int) -> Bool {
+    for other in 0..<count where other != slot && RangeLock.isFree(file, at: other, count: 1) { return true }
+    return false
+  }
 }
 
 extension Vault {
@@ -112,11 +133,21 @@ extension Vault {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }
+
+  /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
+  public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
 }
 
 extension Options.Policy {
+  /// Bytes that a hash may need, if `max_parallel` of them, or one for each processor, are to fit into a quarter of the
+  /// machine's memory.
+  public var largestMemory: UInt64 {
+    let slots = maxParallel > 0 ? maxParallel : UInt64(max(2, Machine.processors))
+    return Machine.memory / 4 / slots
+  }
+
   /// How many may hash at once; as many again when those who wait have waited for 2 s.
-  var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
+  public var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
 
   /// As configured; or one for each processor, at least 2, and no more than a quarter of the memory holds.
   ///

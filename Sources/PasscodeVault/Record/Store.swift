@@ -57,9 +57,9 @@ final class Store {
   }
 
   /// The file of a uid, opened and not yet locked; nil if there is none.
-  func open(_ uid: UInt32) throws(Fault) -> Descriptor? {
+  func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
     do throws(Errno) {
-      return try directory.open(name(uid), .readWrite)
+      return try directory.open(name(uid), access)
     } catch {
       if error == .noEntry { return nil }
       throw fault(uid, reason(error), error: error.code)
@@ -120,6 +120,23 @@ final class Store {
     try directory.open(name, .readWrite)
   }
 
+  /// For reading only, and without a lock: what is only looked at.
+  func look(at uid: UInt32) throws(Fault) -> Descriptor? {
+    do throws(Errno) {
+      return try directory.open(name(uid), .read)
+    } catch {
+      if error == .noEntry { return nil }
+      throw fault(uid, reason(error), error: error.code)
+    }
+  }
+
+  /// Everything that lies there.
+  func names() throws(Fault) -> [Bytes] {
+    do throws(Errno) { return try directory.names() } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+  }
+
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.
@@ -139,13 +156,13 @@ final class Store {
 
   /// The uids that have a record file, in ascending order.
   func uids() throws(Fault) -> [UInt32] {
-    let names: [Bytes]
-    do throws(Errno) { names = try directory.names() } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
     var uids: [UInt32] = []
-    for name in names {
-      if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+    do throws(Errno) {
+      try directory.forEachName { name in
+        if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
+      }
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
     }
     return ascending(uids)
   }

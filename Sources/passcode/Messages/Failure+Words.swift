@@ -30,6 +30,8 @@ extension Failure {
     case .noDeletedAccount(let name):
       "no account \(printable(name)), and no passcode of a deleted one"
     case .noAccount(let name): "no account \(printable(name))"
+    case .stillThere(let name):
+      "there is still an account \(printable(name)): rename it first, with usermod -l"
     case .disabled: "disabled by the administrator"
     case .onlyStatus: "disabled by the administrator; you can only see its status"
     case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
@@ -59,6 +61,7 @@ extension Failure {
       "\(command) has no option --\(option): see passcode \(command) --help"
     case .operands(let command, let operand):
       "usage: passcode \(command)\(operand.text); see passcode \(command) --help"
+    case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
     case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to ten years"

@@ -10,11 +10,14 @@ enum CommandHelp {
   static var unlock: Text { "end a lock after too many failures" }
   static var disable: Text { "disable a passcode without removing it" }
   static var enable: Text { "enable a disabled passcode again" }
+  static var rename: Text { "keep the passcode of an account that was renamed" }
   static var status: Text { "say whether a passcode is set, and its state" }
   static var list: Text { "the state of every enrolled user" }
   static var verify: Text { "one attempt, counted like any other" }
   static var key: Text { "make the machine key, or check it" }
+  static var check: Text { "say what is wrong with the installation, and what to do" }
   static var checkWeak: Text { "read codes, one per line, and say which are weak and why" }
+  static var calibrate: Text { "measure which cost of hashing suits this machine" }
   static var tryOut: Text { "try everything in a temporary store; nothing on the system changes" }
 
   static var usage: Text { "Usage: passcode COMMAND [USER] [OPTIONS]\n\n" }
@@ -33,6 +36,7 @@ extension Command.Operand {
     case .user: " [USER]"
     case .otherUser: " USER"
     case .keyAction: " init|status"
+    case .names: " OLD NEW"
     }
   }
 }
@@ -53,6 +57,14 @@ extension Command.Option {
     case .expires: "--expires TIME  "
     case .mustChange: "--must-change   "
     case .demo: "--demo          "
+    case .batch: "--batch FILE|-  "
+    case .output: "--output FILE   "
+    case .show: "--show          "
+    case .skipEnrolled: "--skip-enrolled "
+    case .target: "--target TIME   "
+    case .write: "--write         "
+    case .state: "--state STATE   "
+    case .since: "--since TIME    "
     }
   }
 
@@ -62,7 +74,7 @@ extension Command.Option {
     case .quiet: "print nothing on success"
     case .help: "this text"
     case .version: "the version"
-    case .json: "status, list, check-weak: one JSON object per line, for programs"
+    case .json: "status, list, check, check-weak, --batch: one JSON object per line, for programs"
     case .stdin: "read passcodes from standard input, one per line, without asking twice"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
@@ -70,6 +82,14 @@ extension Command.Option {
     case .expires: "root: after that time, such as 12h, 7d or 2w, the passcode opens nothing"
     case .mustChange: "root: the passcode opens one login, and then only \"passcode change\""
     case .demo: "run a scripted session, and check every step"
+    case .batch: "root: for each line of a list, USER or USER:PASSCODE"
+    case .output: "with --batch and --generate: append USER:PASSCODE to this file"
+    case .show: "with --batch and --generate: show passcodes on a terminal"
+    case .skipEnrolled: "with --batch: leave out who has a passcode already"
+    case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
+    case .write: "root: put the result into the configuration file"
+    case .state: "only these: ok, locked, exhausted, disabled or corrupt"
+    case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
     }
   }
 }

@@ -14,6 +14,7 @@ enum Message {
   case keyWorks(Bytes)
   case sharedFolder(Bytes)
   case easyPasscode(Weakness)
+  case measured(Options.Cost, milliseconds: UInt64)
 }
 
 extension Message {
@@ -30,6 +31,9 @@ extension Message {
     case .keyWorks(let path): "\(printable(path)): OK."
     case .sharedFolder(let path):
       "warning: \(printable(path)): the group root can write there; run: chmod -R go=,g-s \(printable(path))"
+    case .measured(let cost, let milliseconds):
+      // A comment of the configuration file, too.
+      "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
     case .easyPasscode(let weakness): "Easy to guess: \(weakness.text)."
     }
   }
@@ -44,12 +48,13 @@ extension Act {
     case .unlocked: "Passcode unlocked for \(name)."
     case .disabled: "Passcode disabled for \(name)."
     case .enabled: "Passcode enabled for \(name)."
+    case .renamed: "Passcode renamed for \(name)."
     }
   }
 
   fileprivate func already(_ name: Bytes) -> Text {
     switch self {
-    case .enrolled, .changed, .removed, .unlocked: done(name)
+    case .enrolled, .changed, .removed, .unlocked, .renamed: done(name)
     case .disabled: "Passcode already disabled for \(name)."
     case .enabled: "Passcode already enabled for \(name)."
     }

@@ -45,15 +45,17 @@ extension PAMFinding {
 }
 
 extension PAMUnread {
-  var text: Text {
+  var text: Text { "\(sentence)\n" }
+
+  var sentence: Text {
     let path = printable(path)
     return switch reason {
-    case .failed(let error): "Not checked: \(path): \(Errno(error).text)\n"
-    case .tooLarge: "Not checked: \(path): larger than 64 KiB\n"
-    case .tooManyFiles: "Not checked: \(path): too many files\n"
-    case .tooDeep: "Not checked: \(path): includes itself, or is nested too deeply for libpam\n"
+    case .failed(let error): "Not checked: \(path): \(Errno(error).text)"
+    case .tooLarge: "Not checked: \(path): larger than 64 KiB"
+    case .tooManyFiles: "Not checked: \(path): too many files"
+    case .tooDeep: "Not checked: \(path): includes itself, or is nested too deeply for libpam"
     case .tooManyLines(let most):
-      "Not checked: \(path): more than \(most) lines, counting the files that it includes\n"
+      "Not checked: \(path): more than \(most) lines, counting the files that it includes"
     }
   }
 }

@@ -252,4 +252,16 @@ struct ModuleLineTests {
     let error = #expect(throws: Fault.self) { try line("conf=/a", "conf=/a") }
     #expect(error.map { sentence($0) } == "module line: \"conf\" is given twice")
   }
+
+  @Test func `every fault of a file is named, and the first one is thrown`() {
+    let file = Bytes(text: "frob=1\nweak=warn\n# x=\nopslimit=0\nweak=allow\nprompt\n")
+    let faults = OptionParser.faults(file[...], path: Bytes(text: "/c"))
+    #expect(faults.map(\.number) == [1, 4, 5, 6])
+    #expect(faults.map(\.reason) == [.unknownOption, .badValue, .optionTwice, .badValue])
+    var parser = OptionParser()
+    #expect(throws: faults[0]) { try parser.take(file: file[...], path: Bytes(text: "/c")) }
+    #expect(OptionParser.faults(Bytes(text: "weak=warn\n")[...], path: []) == [])
+    let large = Bytes(repeating: 0x23, count: OptionParser.largestFile + 1)
+    #expect(OptionParser.faults(large[...], path: []).map(\.reason) == [.fileTooLarge])
+  }
 }

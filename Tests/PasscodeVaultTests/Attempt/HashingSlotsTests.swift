@@ -141,7 +141,8 @@ private final class Slots {
     let (vault, start) = (bed.vault, bed.now)
     let store = try Store.open(vault.configuration)
     last = Link(
-      try HashingSlots.take(store, count, vault.clock) { vault.log($0) }, before: last)
+      try HashingSlots.take(store, count, vault.clock) { vault.log($0) },
+      before: last)
     return bed.now - start
   }
 

@@ -1,0 +1,124 @@
+public import PasscodePolicy
+
+extension PAMStacks {
+  /// The rules of `PAMRule`, for every service that asks for the passcode.
+  ///
+  /// - Parameter options: as in `report`.
+  /// - Returns: each finding once.
+  public func check(_ options: Options, _ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
+    var (findings, surroundings) = (wrongTypes(), surroundings)
+    surroundings.hasSessionLine = passcodeLines().contains { $0.1.kind == .session }
+    for service in services() {
+      guard let stack = try? stack(of: service) else { continue }
+      var found: [PAMRuleFinding] = []
+      if service.spells("passcode") {
+        found = passwordService(stack)
+      } else if !stack.broken.isEmpty {
+        // What else there is to say may come of that.
+        found = stack.firstPasscode == nil ? [] : stack.broken
+      } else {
+        for index in stack.entries.indices {
+          guard case .passcode(let arguments) = stack.entries[index].role else { continue }
+          let line = PAMRuleContext(
+            service, stack, index, arguments, options.policy, door(arguments, options), surroundings)
+          for case let rule? in line.findings() {
+            found.append(PAMRuleFinding(line.entry.path, line.entry.line, rule))
+          }
+        }
+      }
+      add(found, to: &findings)
+    }
+    if let finding = rootsWay(surroundings) { findings.append(finding) }
+    return findings
+  }
+
+  @inline(never)
+  private func add(_ found: [PAMRuleFinding], to findings: inout [PAMRuleFinding]) {
+    for finding in found where !findings.contains(finding) { findings.append(finding) }
+  }
+
+  /// The absolute paths by which lines name the module.
+  public func modulePaths() -> [PAMRuleFinding] {
+    var paths: [PAMRuleFinding] = []
+    for (path, line) in passcodeLines() {
+      guard case .module(let module, _, _) = line.rule, module.first == UInt8(ascii: "/") else { continue }
+      paths.append(PAMRuleFinding(path, line.number, .missingFile(module)))
+    }
+    return paths
+  }
+
+  /// What holds for a line; nil: it names another configuration, or has a bad option.
+  private func door(_ arguments: [Bytes], _ options: Options) -> Options.Door? {
+    do throws(Fault) {
+      let line = try ModuleLine(arguments)
+      var parser = OptionParser(options)
+      try parser.take(arguments: line.options)
+      return line.configuration == nil ? parser.options.door : nil
+    } catch {
+      return nil
+    }
+  }
+
+  /// Every line that names the module, in every file that may count.
+  @inline(never)
+  private func passcodeLines() -> [(Bytes, PAMLine)] {
+    var lines: [(Bytes, PAMLine)] = []
+    for file in files {
+      guard case .found(let found) = file.content else { continue }
+      let name = Bytes(fileName(file.path))
+      let isCopy = PAMStacks.paths(name).contains(file.path) && !PAMStacks.isService(name)
+      if isCopy && !name[...].begins(with: "common-") { continue }
+      for line in found.lines {
+        guard case .module(let module, _, _) = line.rule, fileName(module).spells("pam_passcode.so") else {
+          continue
+        }
+        lines.append((file.path, line))
+      }
+    }
+    return lines
+  }
+
+  private func wrongTypes() -> [PAMRuleFinding] {
+    var findings: [PAMRuleFinding] = []
+    for (path, line) in passcodeLines() where line.kind == .account || line.kind == .password {
+      findings.append(PAMRuleFinding(path, line.number, .wrongType))
+    }
+    return findings
+  }
+
+  private func passwordService(_ stack: PAMStack) -> [PAMRuleFinding] {
+    if let entry = stack.firstPasscode {
+      return [PAMRuleFinding(entry.path, entry.line, .asksInPasswordService)]
+    }
+    let isOpen = PAMStack.Others.allCases.allSatisfy {
+      stack.opens(password: false, passcodeAt: nil, others: $0)
+    }
+    guard isOpen, let entry = stack.entries.first else { return [] }
+    return [PAMRuleFinding(entry.path, 0, .passwordServiceOpen)]
+  }
+
+  /// Whether root has a way in by the password alone: root may have no passcode, or one that is locked out.
+  private func rootsWay(_ surroundings: PAMSurroundings) -> PAMRuleFinding? {
+    let ways = Bytes(text: "login su sudo sshd gdm-password lightdm sddm greetd")
+    var first: PAMStack.Entry?
+    for way in ways[...].words() {
+      guard services().contains(where: { $0.elementsEqual(way) }) else { continue }
+      // One that can't be read may be a way.
+      guard let stack = try? stack(of: Bytes(way)), stack.broken.isEmpty else { return nil }
+      let refusal: PAMStack.Refusal = surroundings.rootHasPasscode == true ? .unasked : .ignored
+      for others in PAMStack.Others.allCases {
+        if stack.opens(password: true, passcodeAt: nil, refusal: refusal, others: others) { return nil }
+      }
+      first = first ?? stack.firstPasscode
+    }
+    return first.map {
+      PAMRuleFinding($0.path, $0.line, .rootNeedsPasscode(surroundings.rootHasPasscode))
+    }
+  }
+}
+
+extension PAMStack {
+  fileprivate var firstPasscode: Entry? {
+    entries.first { if case .passcode = $0.role { true } else { false } }
+  }
+}

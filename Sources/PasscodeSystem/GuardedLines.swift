@@ -1,0 +1,128 @@
+internal import CSodium
+internal import CSystem
+
+/// The lines of a file or of standard input, for lists with passcodes: they are in guarded, locked memory, in pieces of
+/// 4 KiB, and wiped as soon as the next line is asked for.                                       GuardedLinesTests
+@safe public struct GuardedLines: ~Copyable {
+  /// Bytes that a line may have.
+  public static let longest = 511
+  private static let capacity = 4_096
+
+  public enum Next: Equatable, Sendable {
+    case line, tooLong
+    /// It isn't there yet: `fill`.
+    case notYet
+    case end
+  }
+
+  let file: Descriptor
+  private let base: UnsafeMutablePointer<UInt8>
+  /// What was read and not used yet.
+  private var rest = 0..<0
+  private var line = 0..<0
+  private var isAtEnd = false
+  /// In a line that is too long.
+  private var isSkipping = false
+  /// Bytes of all lines up to this one.
+  public private(set) var position = 0
+
+  /// nil: no memory.
+  ///
+  /// - Parameter path: nil: standard input.
+  public init?(_ path: [UInt8]?, _ sodium: Sodium) throws(Errno) {
+    file =
+      if let path { try Descriptor.open(path, .readLinked) } else {
+        Descriptor(adopting: try retrying { cs_duplicate(0) })
+      }
+    guard let memory = unsafe sodium_malloc(GuardedLines.capacity) else { return nil }
+    unsafe base = memory.assumingMemoryBound(to: UInt8.self)
+  }
+
+  deinit {
+    unsafe sodium_free(base)
+  }
+
+  /// Bytes in all; nil: not known before the end.
+  public var size: Int? {
+    guard let status = try? file.status(), status.kind == .file else { return nil }
+    return status.size
+  }
+
+  /// It would be seen while it is typed.
+  public var isTerminal: Bool { isatty(file.raw) == 1 }
+
+  // SAFETY (of all below): `line` and `rest` lie within the capacity.
+
+  /// Forgets the line before, and finds the next one.
+  public mutating func next() -> Next {
+    wipe(line)
+    line = 0..<0
+    for index in rest where unsafe base[index] == UInt8(ascii: "\n") {
+      return take(rest.lowerBound..<index, separator: 1)
+    }
+    if isAtEnd { return rest.isEmpty && !isSkipping ? .end : take(rest, separator: 0) }
+    if rest.count > GuardedLines.longest {
+      position += rest.count
+      wipe(rest)
+      rest = 0..<0
+      isSkipping = true
+    }
+    return .notYet
+  }
+
+  private mutating func take(_ found: Range<Int>, separator: Int) -> Next {
+    defer { isSkipping = false }
+    position += found.count + separator
+    rest = found.upperBound + separator..<rest.upperBound
+    if isSkipping || found.count > GuardedLines.longest {
+      wipe(found)
+      return .tooLong
+    }
+    line = found
+    return .line
+  }
+
+  /// Reads on; waits where there is nothing yet, but not for a whole line. The corresponding C function is `read`.
+  public mutating func fill() throws(Errno) {
+    unsafe memmove(base, base + rest.lowerBound, rest.count)
+    let count = rest.count
+    wipe(count..<max(count, rest.upperBound))
+    rest = 0..<count
+    let got: Int
+    do throws(Errno) {
+      got = try retrying {
+        unsafe CSystem.read(file.raw, base + count, GuardedLines.capacity - count)
+      }
+    } catch {
+      if error == .wouldBlock { return }
+      throw error
+    }
+    isAtEnd = got == 0
+    rest = 0..<count + got
+  }
+
+  /// Lends the line.
+  public func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    unsafe body(Span(_unsafeStart: base + line.lowerBound, count: line.count))
+  }
+
+  /// Copies the line from `offset` on.
+  public func copy(from offset: Int, to target: inout TypedLine) {
+    target.wipe()
+    guard 0...line.count ~= offset else { return }
+    // SAFETY: a TypedLine has room for 512 bytes, which is more than `longest`.
+    unsafe cs_copy(target.start, base + line.lowerBound + offset, line.count - offset)
+    target.count = line.count - offset
+  }
+
+  /// Wipes everything that was read: for a copy of the process that has no business with it.
+  public mutating func wipe() {
+    wipe(0..<GuardedLines.capacity)
+    rest = 0..<0
+    line = 0..<0
+  }
+
+  private func wipe(_ range: Range<Int>) {
+    unsafe sodium_memzero(base + range.lowerBound, range.count)
+  }
+}

@@ -1,0 +1,88 @@
+internal import CSystem
+
+// What only `passcode check` asks. It decides nothing, and changes nothing.
+
+/// What a file system has left, and how it is mounted.
+public struct FileSystem: Sendable {
+  /// Bytes that anyone but root can have.
+  public let freeBytes: UInt64
+  /// Files that can still be made; nil: it has no such limit.
+  public let freeFiles: UInt64?
+  public let isReadOnly: Bool
+  /// Setuid and setgid bits mean nothing there.
+  public let isNosuid: Bool
+
+  /// Of the file system that holds a path. The corresponding C function is `statvfs`.
+  public static func of(_ path: [UInt8]) throws(Errno) -> FileSystem {
+    var status = statvfs()
+    // SAFETY: it fills what it is given.
+    try retrying { unsafe withCString(path) { unsafe statvfs($0, &status) } }
+    return FileSystem(
+      freeBytes: UInt64(status.f_bavail) &* UInt64(status.f_frsize),
+      freeFiles: status.f_files == 0 ? nil : UInt64(status.f_favail),
+      isReadOnly: status.f_flag & UInt(ST_RDONLY) != 0, isNosuid: status.f_flag & UInt(ST_NOSUID) != 0)
+  }
+}
+
+/// Whether a library can be loaded with all that it needs. It is loaded into this process, which had better be one
+/// for nothing else. The corresponding C function is `dlopen`.
+public func canLoad(_ path: [UInt8]) -> Bool {
+  unsafe withCString(path) { unsafe dlopen($0, RTLD_NOW) } != nil
+}
+
+/// The members that the group database names for a group. For programs with one thread. The corresponding C function
+/// is `getgrnam`.
+public func members(ofGroup name: [UInt8]) -> [[UInt8]] {
+  guard let group = unsafe withCString(name, { unsafe getgrnam($0) }),
+    var member = unsafe group.pointee.gr_mem
+  else { return [] }
+  var names: [[UInt8]] = []
+  // SAFETY: the list ends in NULL, and is valid until the next getgrnam.
+  while let text = unsafe member.pointee {
+    unsafe names.append(bytes(text))
+    unsafe member += 1
+  }
+  return names
+}
+
+/// The processor time of this process in microseconds: what else the machine does doesn't count.
+public func processorMicroseconds() -> UInt64 {
+  cs_clock(CLOCK_PROCESS_CPUTIME_ID) / 1_000
+}
+
+extension Account {
+  /// Makes this process the account's for good, without terminal, standard streams and other groups: what it then
+  /// starts has nothing of root's. The corresponding C functions are `setgroups`, `setsid` and `setresuid`.
+  public func takeOver() throws(Errno) {
+    let nothing = try Descriptor.open(literal("/dev/null"), .readWrite)
+    for stream in 0...2 as ClosedRange<Int32> { try retrying { dup2(nothing.raw, stream) } }
+    try retrying { setgroups(0, nil) }
+    try HelperService.become(self)
+  }
+}
+
+/// The package's version.
+public struct ProgramVersion: Sendable {
+  private let note: [UInt8]
+  private let start: Int
+
+  /// This program's.
+  public init() {
+    var (size, start) = (0, 0)
+    // SAFETY: the note is a constant of so many bytes.
+    let first = unsafe cs_version_note(&size, &start)
+    note = (0..<size).map { unsafe first?[$0] ?? 0 }
+    self.start = start
+  }
+
+  public var text: [UInt8] { [UInt8](note[start...].prefix { $0 != 0 }) }
+
+  /// Whether a program's file holds the same version.
+  public func isIn(_ file: [UInt8]) -> Bool {
+    guard let first = note.first, file.count >= note.count else { return false }
+    for place in 0...file.count - note.count where file[place] == first {
+      if file[place..<place + note.count].elementsEqual(note) { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,141 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// What is wrong with a store, its records or its key. `path` is the file's.
+public enum StoreFinding: Sendable {
+  case fault(Fault)
+  /// Others than its owner can list or enter it, or a group can write a record.
+  case openStore(Bytes)
+  /// Less than `Vault.leastRoom` bytes are free there, or less than `Vault.leastFiles` files can be made.
+  case lowSpace(Bytes, bytes: UInt64)
+  case fewFiles(Bytes, UInt64)
+  case readOnly(Bytes)
+  /// No record, and not the file of the slots.
+  case stray(Bytes)
+  /// One copy of a record can't be read: a write was interrupted.
+  case damagedCopy(Bytes)
+  /// There is no such account.
+  case orphan(Bytes, uid: UInt32)
+  /// The uid belongs to an account of another name than the record was made for.
+  case reused(Bytes, was: Bytes, now: Bytes)
+}
+
+extension Vault {
+  /// Bytes; a record has 8 KiB.
+  public static let leastRoom: UInt64 = 1 << 20
+  public static let leastFiles: UInt64 = 100
+
+  /// Looks at the key, as a login and as the helper need it. Writes nothing. For root, or a person's own store.
+  public func inspectKey(_ tell: (StoreFinding) -> Void) {
+    do throws(Fault) {
+      try checkKey()
+      try MachineKey(configuration: configuration).checkServiceReads()
+    } catch {
+      tell(.fault(error))
+    }
+  }
+
+  /// Looks at the store and at every file in it. Writes nothing, makes nothing and locks nothing. For root, or a
+  /// person's own store.
+  public func inspectStore(_ tell: (StoreFinding) -> Void) {
+    do throws(Fault) {
+      let store = try Store.open(configuration)
+      inspectFolder(store, tell)
+      try inspectStrays(store, tell)
+      try inspectRecords(store, tell)
+    } catch {
+      tell(.fault(error))
+    }
+  }
+
+  private func inspectFolder(_ store: Store, _ tell: (StoreFinding) -> Void) {
+    let mode = (try? FileStatus.of(policy.store))?.mode ?? 0
+    if mode & 0o077 != 0 || (try? store.isSharedWithGroup()) == true { tell(.openStore(policy.store)) }
+    guard let system = try? FileSystem.of(policy.store) else { return }
+    if system.isReadOnly { return tell(.readOnly(policy.store)) }
+    if system.freeBytes < Vault.leastRoom { tell(.lowSpace(policy.store, bytes: system.freeBytes)) }
+    if let files = system.freeFiles, files < Vault.leastFiles { tell(.fewFiles(policy.store, files)) }
+  }
+
+  private func inspectStrays(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {
+    for name in try store.names() where name != HashingSlots.name {
+      if let number = decimal(name[...]), number < UInt64(UInt32.max) { continue }
+      tell(.stray(Text("\(policy.store)/\(name)").bytes))
+    }
+  }
+
+  private func inspectRecords(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {
+    let uids = try store.uids()
+    let accounts = Account.numbered(uids) {
+      passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
+    }
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    let hasKey =
+      (try? MachineKey(configuration: configuration).load(&secrets.unsealed.key)) != nil
+    for place in uids.indices {
+      do throws(Fault) {
+        guard let found = try contents(store, uids[place], tell) else { continue }
+        try inspect(found.record, accounts[place], tell)
+        if hasKey, found.record.state != .removed {
+          _ = try openCredential(found.record, &secrets.unsealed)
+        }
+      } catch {
+        tell(.fault(error))
+      }
+    }
+  }
+
+  /// What a record's file says; nil: it is gone. It is read again while it can't be read whole: a login may be writing
+  /// it, and nothing is locked here.
+  private func contents(
+    _ store: Store, _ uid: UInt32, _ tell: (StoreFinding) -> Void
+  ) throws(Fault) -> RecordCodec.Contents? {
+    var found: RecordCodec.Contents?
+    for _ in 0..<5 {
+      guard let file = try store.look(at: uid) else { return nil }
+      let size = try store.check(file, uid)
+      let content = size == RecordCodec.fileLength ? (try? file.read(size, at: 0)) ?? [] : []
+      if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
+      found = recordCodec.read(content)
+      if let found, !found.damaged, found.record.uid == uid { return found }
+      clock.sleep(20)
+    }
+    guard let found, found.record.uid == uid else { throw damaged(uid) }
+    tell(.damagedCopy(recordPath(uid)))
+    return found
+  }
+
+  private func damaged(_ uid: UInt32) -> Fault {
+    guard case .found(let account) = Account.numbered(uid) else {
+      return Fault(.damagedRecord, path: recordPath(uid), name: decimalDigits(UInt64(uid)))
+    }
+    return corrupt(account)
+  }
+
+  private func inspect(_ record: Record, _ known: Account?, _ tell: (StoreFinding) -> Void) throws(Fault) {
+    guard record.state != .removed || record.disabled else { return }
+    let path = recordPath(record.uid)
+    switch known.map({ AccountLookup.found($0) }) ?? Account.numbered(record.uid) {
+    case .unknown: tell(.orphan(path, uid: record.uid))
+    case .failed(let error): throw Fault(.numberLookup, number: UInt64(record.uid), error: error.code)
+    case .found(let account):
+      // A name may be one of several for the uid.
+      if account.name == record.name { return }
+      if case .found(let other) = Account.named(record.name), other.uid == record.uid { return }
+      tell(.reused(path, was: record.name, now: account.name))
+    }
+  }
+}
+
+extension Vault {
+  /// Whether the account has a passcode that isn't disabled; nil: that can't be told. Writes nothing.
+  public func hasPasscode(_ account: Account) -> Bool? {
+    guard let store = try? Store.open(configuration) else { return nil }
+    do throws(Fault) {
+      guard let record = try contents(store, account.uid, { _ in })?.record else { return false }
+      return record.state != .removed && !record.disabled && record.name == account.name
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,201 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// One command for each user of a list: `enroll|remove|unlock|disable|enable --batch FILE|-`. For root.
+///
+/// This process reads the list, looks accounts up and writes the results. For each line it makes a copy of itself, a
+/// worker, which hashes and writes the record:
+///
+///     list -> BatchLines -> Batch -> worker 1 … n -> Vault
+///                             |          |
+///                             |          +-> result: outcome  1 byte     BatchOutcome
+///                             |                      reason   the rest   for people
+///                             +-> GuardedOutput (with --generate)
+///                             +-> BatchReport
+///
+/// test_batch.py shows each:
+/// 1. A line that is bad MUST be named by its number and reason, and stop nothing else. What it says MUST NOT be told:
+///    it may be a passcode.                                                          BatchLineTests
+/// 2. A user MUST be handled once: a second line for the same uid is refused.        NumberSetTests
+/// 3. A record MUST be written as by the command for one user; what was cut off by a kill or a full disk is done by
+///    running the batch again with --skip-enrolled: nobody is lost.
+/// 4. A passcode that was made up MUST be on the disk or in the pipe before its record is written: else a kill could
+///    leave a passcode that nobody knows. So a passcode that was written may not be set; the last one written is. Two
+///    batches MUST NOT write to one file.
+/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one, and waits for that as long as it
+///    takes.                                                                         `Vault.background`
+/// 6. A worker that dies MUST be named, and its line fails.
+/// 7. Ctrl-C, SIGTERM and SIGHUP, unless ignored, and every error MUST end it after the lines that were begun, which
+///    are all those up to one; and it MUST say which. A worker whose parent was killed writes nothing.
+/// 8. Passcodes MUST be in guarded, locked memory only, a worker MUST have none but its own, and each is wiped when its
+///    line is done.
+final class Batch {
+  private let session: Session
+  private let act: Act
+  private let vault: Vault
+  private var lines: BatchLines
+  private let output: BatchOutput
+  private var report: BatchReport
+  /// Of the line that is being begun.
+  private var secrets: Secrets
+  private var tasks: [BatchTask] = []
+  private var seen = NumberSet()
+  /// The last line that was begun, or needed nothing.
+  private var reached: UInt64 = 0
+
+  init(_ session: Session, _ act: Act, _ source: Bytes) throws(Failure) {
+    self.session = session
+    self.act = act
+    let vault = try session.vault(background: Worker.endingWithThisProcess())
+    guard vault.configuration.access == .root else { throw .otherPerson }
+    if act == .enrolled { try reporting { () throws(Fault) in try vault.checkReadiness() } }
+    let hasPasscodes = act == .enrolled && !session.generates
+    self.vault = vault
+    lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user)
+    output = try BatchOutput(session)
+    report = BatchReport(session, act, size: lines.size)
+    secrets = try newSecrets()
+  }
+
+  func run() throws(Failure) -> ExitStatus {
+    Stops.hold()
+    do throws(Failure) { try work() } catch {
+      while !tasks.isEmpty { try? wait(false) }
+      _ = try? report.finish(stoppedAt: reached)
+      throw error
+    }
+    return try report.finish(stoppedAt: lines.isAtEnd ? nil : reached)
+  }
+
+  private func work() throws(Failure) {
+    // One more than can hash: it looks for its slot while the others write.
+    let most = vault.parallelHashes + 1
+    var isOpen = true
+    while isOpen || !tasks.isEmpty {
+      var waitsForInput = false
+      while isOpen, !waitsForInput, tasks.count < most {
+        switch Stops.isRequested ? .end : lines.next() {
+        case .notYet: waitsForInput = true
+        case .end: isOpen = false
+        case .nothing: reached = lines.number
+        case .bad(let problem): try settle([], .badLine, problem.text)
+        case .user(let name): try begin(name)
+        }
+      }
+      guard isOpen || !tasks.isEmpty else { return }
+      try wait(waitsForInput)
+      try report.progress(lines.position)
+    }
+  }
+
+  private func wait(_ waitsForInput: Bool) throws(Failure) {
+    let (ended, hasInput) = lines.wait(for: tasks.map { $0.worker }, orInput: waitsForInput)
+    for index in ended.reversed() {
+      let task = tasks.remove(at: index)
+      try report.tell(task.finish())
+    }
+    if hasInput { try lines.fill() }
+  }
+
+  // MARK: A line
+
+  /// Tells what came of the present line, which no worker gets.
+  private func settle(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
+    reached = lines.number
+    try report.tell(BatchResult(lines.number, name, outcome, reason))
+  }
+
+  private func begin(_ name: Bytes) throws(Failure) {
+    defer {
+      secrets.line.wipe()
+      secrets.change.new.passcode.wipe()
+    }
+    guard let account = try account(name) else { return }
+    let isPrepared: Bool
+    do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
+      return try settle(name, .failed, error.text)
+    }
+    guard isPrepared else { return try settle(name, .skipped) }
+    try output.write(account.name, &secrets)
+    tasks.append(BatchTask(line: lines.number, name: name, worker: try startWorker(account)))
+    reached = lines.number
+  }
+
+  /// nil: there is nothing to do, which was told.
+  private func account(_ name: Bytes) throws(Failure) -> Account? {
+    switch Account.named(name) {
+    case .found(let account):
+      if seen.insert(account.uid) { return account }
+      try settle(name, .repeated)
+    case .unknown:
+      // Perhaps user and passcode changed places: then this isn't to be told.
+      try settle(Answer(name.span) == .passcode ? [] : name, .unknownUser)
+    case .failed(let error): try settle(name, .failed, Text(error.text))
+    }
+    return nil
+  }
+
+  /// Chooses the passcode to be set, if one is; false: there is one already.
+  private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
+    guard act == .enrolled else { return true }
+    if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.hasPasscode(account) }) {
+      return false
+    }
+    if session.generates {
+      try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
+    } else {
+      lines.copyPasscode(&secrets.line, &secrets.change)
+    }
+    return true
+  }
+
+  // MARK: Its worker
+
+  private func startWorker(_ account: Account) throws(Failure) -> Worker {
+    do throws(Errno) {
+      return try Worker.start(&secrets) { [self] secrets in
+        lines.wipe()
+        output.closeInCopy()
+        let (outcome, reason) = perform(account, secrets.change, &secrets.unsealed)
+        secrets.line.wipe()
+        secrets.change.new.passcode.wipe()
+        return [outcome.rawValue] + reason.bytes
+      }
+    } catch {
+      throw .batch(.noProcess(error))
+    }
+  }
+
+  private func perform(
+    _ account: Account, _ passcode: borrowing PasscodeChange, _ unsealed: inout Unsealed
+  ) -> (BatchOutcome, Text) {
+    let done = { [self] in session.note(act, account) }
+    do throws(EnrolmentError) {
+      guard act != .enrolled else {
+        try vault.enroll(account, passcode, &unsealed, by: .direct, on: session.terms, then: done)
+        return (.done, "")
+      }
+      do throws(Fault) { return (try change(account, done), "") } catch { throw .fault(error) }
+    } catch {
+      switch error {
+      case .refused(.length): return (.wrongLength, "")
+      case .refused(.weak(let weakness)): return (.weak, weakness.text)
+      case .fault(let fault): return (.failed, fault.text)
+      }
+    }
+  }
+
+  private func change(_ account: Account, _ done: @escaping () -> Void) throws(Fault) -> BatchOutcome {
+    let changed: Bool?
+    switch act {
+    case .enrolled, .changed, .renamed, .removed:
+      changed = try vault.remove(account, by: .direct, then: done) ? true : nil
+    case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
+    case .disabled: changed = try vault.disable(account, true, then: done)
+    case .enabled: changed = try vault.disable(account, false, then: done)
+    }
+    guard let changed else { return .notEnrolled }
+    return changed ? .done : .unchanged
+  }
+}

@@ -1,0 +1,80 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// The list of a batch: its lines, with their numbers.
+struct BatchLines: ~Copyable {
+  enum Next {
+    case user(Bytes)
+    case nothing
+    case bad(BatchLine.Problem)
+    case notYet, end
+  }
+
+  private var lines: GuardedLines
+  private let form: BatchLine.Form
+  /// Of the last line, from 1.
+  private(set) var number: UInt64 = 0
+  private(set) var isAtEnd = false
+  private var nameLength = 0
+
+  /// - Parameter path: "-": standard input.
+  static func open(_ path: Bytes, _ form: BatchLine.Form) throws(Failure) -> BatchLines {
+    let sodium = try startSodium()
+    let lines: GuardedLines?
+    do throws(Errno) { lines = try GuardedLines(path.spells("-") ? nil : path, sodium) } catch {
+      throw .batch(.list(path, error))
+    }
+    guard let lines = consume lines else { throw .fault(Fault(.noMemory)) }
+    if form == .userAndPasscode, lines.isTerminal { throw .batch(.typed) }
+    return BatchLines(lines: lines, form: form)
+  }
+
+  private init(lines: consuming GuardedLines, form: BatchLine.Form) {
+    self.lines = lines
+    self.form = form
+  }
+
+  var size: Int? { lines.size }
+  var position: Int { lines.position }
+
+  mutating func next() -> Next {
+    switch lines.next() {
+    case .notYet: return .notYet
+    case .end:
+      isAtEnd = true
+      return .end
+    case .tooLong:
+      number += 1
+      return .bad(.tooLong)
+    case .line: break
+    }
+    number += 1
+    let form = form
+    switch lines.read({ BatchLine($0, form) }) {
+    case .nothing: return .nothing
+    case .bad(let problem): return .bad(problem)
+    case .user(let name):
+      nameLength = name.count
+      return .user(name)
+    }
+  }
+
+  /// That of the last line.
+  func copyPasscode(_ line: inout TypedLine, _ change: inout PasscodeChange) {
+    lines.copy(from: nameLength + 1, to: &line)
+    _ = change.new.passcode.take(line)
+    line.wipe()
+  }
+
+  /// Waits a moment for a worker's result, or also for more of the list.
+  func wait(for workers: [Worker], orInput: Bool) -> (workers: [Int], input: Bool) {
+    Worker.ready(workers, lines, orInput: orInput, within: 200)
+  }
+
+  mutating func fill() throws(Failure) {
+    do throws(Errno) { try lines.fill() } catch { throw .batch(.unreadable(error)) }
+  }
+
+  mutating func wipe() { lines.wipe() }
+}

@@ -1,0 +1,43 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// Where the passcodes go that `--generate` makes up: `user:passcode`, one a line, each before its record is written.
+struct BatchOutput {
+  /// nil: none are made up.
+  private let lines: GuardedOutput?
+  /// Empty: standard output.
+  private let path: Bytes
+
+  init(_ session: Session) throws(Failure) {
+    path = session.outputPath ?? []
+    guard session.generates else {
+      lines = nil
+      return
+    }
+    if path.isEmpty, session.wantsJSON { throw .batch(.jsonNeedsOutput) }
+    do throws(Errno) {
+      lines = path.isEmpty ? try .standard(orTerminal: session.shows) : try .file(path)
+    } catch {
+      switch error {
+      case .denied: throw .batch(path.isEmpty ? .shown : .openOutput(path))
+      case .wouldBlock: throw .batch(.outputInUse(path))
+      default: throw .batch(.output(path, error))
+      }
+    }
+  }
+
+  /// Returns when it is on the device, or in the pipe.
+  func write(_ name: Bytes, _ secrets: inout Secrets) throws(Failure) {
+    guard let lines else { return }
+    defer { secrets.line.wipe() }
+    secrets.line.fill(name, secrets.change.new.passcode)
+    do throws(Errno) { try lines.write(secrets.line) } catch {
+      throw path.isEmpty ? .unwritable : .batch(.output(path, error))
+    }
+  }
+
+  /// As `GuardedOutput` has it.
+  func closeInCopy() {
+    lines?.closeInCopy()
+  }
+}

@@ -1,0 +1,188 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// What came of a line.
+enum BatchOutcome: UInt8 {
+  case done, unchanged, skipped
+  case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, failed
+
+  /// As JSON has it: a contract (passcode(1)).
+  var name: Text {
+    switch self {
+    case .done: "done"
+    case .unchanged: "unchanged"
+    case .skipped: "skipped"
+    case .notEnrolled: "not_enrolled"
+    case .weak: "weak"
+    case .wrongLength: "wrong_length"
+    case .unknownUser: "unknown_user"
+    case .repeated: "repeated"
+    case .badLine: "bad_line"
+    case .failed: "failed"
+    }
+  }
+
+  var isFailure: Bool { rawValue > BatchOutcome.skipped.rawValue }
+}
+
+/// A line that a worker has.
+struct BatchTask {
+  let line: UInt64
+  let name: Bytes
+  let worker: Worker
+
+  /// Waits for its end.
+  func finish() -> BatchResult {
+    guard let message = worker.finish(), let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
+    else {
+      return BatchResult(line, name, .failed, BatchMessage.workerDied(worker.process).text)
+    }
+    return BatchResult(line, name, outcome, Text(Bytes(message.dropFirst())))
+  }
+}
+
+struct BatchResult {
+  let line: UInt64
+  /// Empty: not to be told.
+  let name: Bytes
+  let outcome: BatchOutcome
+  /// Beyond what the outcome says; may be empty.
+  let reason: Text
+
+  init(_ line: UInt64, _ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") {
+    self.line = line
+    self.name = name
+    self.outcome = outcome
+    self.reason = reason
+  }
+
+  fileprivate var json: Text {
+    let user: Text = name.isEmpty ? "null" : "\"\(jsonEscaped(name))\""
+    let why: Text = reason.bytes.isEmpty ? "null" : "\"\(jsonEscaped(reason.bytes))\""
+    return
+      "{\"version\":1,\"line\":\(line),\"user\":\(user),\"result\":\"\(outcome.name)\",\"reason\":\(why)}\n"
+  }
+}
+
+/// Tells what comes of each line, how far it is, and what came of all of them.
+struct BatchReport {
+  private let session: Session
+  private let act: Act
+  private let size: Int?
+  private let started = SystemClock.bootMilliseconds() ?? 0
+  private var lastProgress: UInt64 = 0
+  /// A bar is on the terminal.
+  private var isDrawn = false
+  private(set) var counts = BatchCounts()
+
+  /// - Parameter size: bytes of the list, if that is known.
+  init(_ session: Session, _ act: Act, size: Int?) {
+    self.session = session
+    self.act = act
+    self.size = size
+    lastProgress = started
+  }
+
+  mutating func tell(_ result: BatchResult) throws(Failure) {
+    counts.add(result.outcome)
+    if session.wantsJSON {
+      guard !session.isQuiet || result.outcome.isFailure else { return }
+      return try write(result.json)
+    }
+    if result.outcome.isFailure {
+      erase()
+      complain(result.text(act))
+    } else if !session.isQuiet {
+      // There standard output has nothing but passcodes.
+      guard !session.generates || session.outputPath != nil else { return }
+      try write("\(result.text(act))\n")
+    }
+  }
+
+  private mutating func write(_ text: Text) throws(Failure) {
+    erase()
+    guard Stream.output.write(text) else { throw .unwritable }
+  }
+
+  // MARK: Progress
+
+  /// On a terminal a bar, five times a second at most; else a line every 10 s.
+  mutating func progress(_ position: Int) throws(Failure) {
+    guard !session.isQuiet, let now = SystemClock.bootMilliseconds() else { return }
+    let isTerminal = Stream.error.isTerminal
+    guard now - lastProgress >= (isTerminal ? 200 : 10_000) else { return }
+    lastProgress = now
+    let progress = BatchProgress(counts, position, of: size, milliseconds: now - started)
+    if isTerminal {
+      Stream.error.write("\r\(progress.bar)\u{1b}[K")
+      isDrawn = true
+    } else {
+      complain(progress.text)
+    }
+  }
+
+  private mutating func erase() {
+    if isDrawn { Stream.error.write("\r\u{1b}[K") }
+    isDrawn = false
+  }
+
+  // MARK: The end
+
+  /// - Parameter stoppedAt: the last line that was handled, if it ends early.
+  mutating func finish(stoppedAt: UInt64?) throws(Failure) -> ExitStatus {
+    erase()
+    if session.wantsJSON { try write(counts.json(stoppedAt)) }
+    if !session.isQuiet || counts.failed > 0 { complain(BatchMessage.summary(counts).text) }
+    if let stoppedAt {
+      complain(BatchMessage.stopped(stoppedAt, skipsEnrolled: session.skipsEnrolled).text)
+      return .cancelled
+    }
+    return counts.failed > 0 ? .someFailed : .done
+  }
+}
+
+struct BatchCounts {
+  private(set) var done: UInt64 = 0
+  private(set) var unchanged: UInt64 = 0
+  private(set) var skipped: UInt64 = 0
+  private(set) var failed: UInt64 = 0
+
+  var all: UInt64 { done + unchanged + skipped + failed }
+
+  mutating func add(_ outcome: BatchOutcome) {
+    switch outcome {
+    case .done: done += 1
+    case .unchanged: unchanged += 1
+    case .skipped: skipped += 1
+    case .notEnrolled, .weak, .wrongLength, .unknownUser, .repeated, .badLine, .failed: failed += 1
+    }
+  }
+
+  fileprivate func json(_ stoppedAt: UInt64?) -> Text {
+    let stop: Text = stoppedAt.map { "\($0)" } ?? "null"
+    return
+      "{\"version\":1,\"users\":\(all),\"done\":\(done),\"unchanged\":\(unchanged),\"skipped\":\(skipped),\"failed\":\(failed),\"stopped_at\":\(stop)}\n"
+  }
+}
+
+/// How far it is.
+struct BatchProgress {
+  let counts: BatchCounts
+  /// Of a list whose size isn't known: nil.
+  let percent: UInt64?
+  /// Users in a minute.
+  let rate: UInt64
+  let secondsLeft: UInt64?
+
+  init(_ counts: BatchCounts, _ position: Int, of size: Int?, milliseconds: UInt64) {
+    self.counts = counts
+    rate = counts.all * 60_000 / max(1, milliseconds)
+    guard let size, size > 0, position > 0 else {
+      percent = nil
+      secondsLeft = nil
+      return
+    }
+    percent = UInt64(min(100, position * 100 / size))
+    secondsLeft = milliseconds / 1_000 * UInt64(max(0, size - position)) / UInt64(position)
+  }
+}

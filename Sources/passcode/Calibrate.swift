@@ -1,0 +1,49 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode calibrate`: measures which cost of hashing suits this machine, and prints it as lines of the configuration,
+/// or with `--write` puts them there.
+func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
+  let configuration = try session.configuration()
+  if session.writes, configuration.access == .helper { throw .onlyRoot }
+  let sodium = try startSodium()
+  let time = { (cost: Options.Cost) -> UInt64? in
+    // The first one also finds its pages.
+    guard hashingTime(operations: cost.operations, memory: cost.memory, sodium) != nil else { return nil }
+    return hashingTime(operations: cost.operations, memory: cost.memory, sodium)
+  }
+  let largest = configuration.options.policy.largestMemory
+  let cost = Calibration.cost(target: session.target * 1_000, largest: largest, time: time)
+  guard let taken = time(cost) else { throw .batch(.noMemoryToMeasure) }
+  let measured = Message.measured(cost, milliseconds: taken / 1_000)
+  let operations = decimalDigits(cost.operations)
+  let memory = Text("\(cost.memory >> 20)M").bytes
+  guard session.writes else {
+    guard Stream.output.write("\(measured.text)\nopslimit=\(operations)\nmemlimit=\(memory)\n") else {
+      throw .unwritable
+    }
+    return .done
+  }
+  try session.setOptions([("opslimit", operations), ("memlimit", memory)])
+  session.say(measured)
+  return .done
+}
+
+extension Session {
+  /// In the configuration file, which is made where there is none; the rest of it stays.
+  fileprivate func setOptions(_ options: [(String, Bytes)]) throws(Failure) {
+    let path = configurationPath ?? Configuration.usualPath
+    let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    let name = Bytes(path[(end + 1)...])
+    do throws(Errno) {
+      try Descriptor.open(Bytes(path[...end]), .directory).replace(name) {
+        var content = $0
+        for (option, value) in options { content = configurationText(content, setting: option, to: value) }
+        return content
+      }
+    } catch {
+      throw .batch(.configuration(path, error))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// One row of the table of `passcode check`. To add a check, add a row here, its function beside the others in this
+/// folder, and a case of `CheckFinding` with its words in Messages/Check+Words.swift.
+struct Check {
+  /// What has to be there for it.
+  enum Need {
+    case nothing
+    /// A sound configuration, and the right to read the store.
+    case store
+    /// The default configuration: it is about the system.
+    case system
+    /// The same, and root.
+    case root
+  }
+
+  let name: String
+  let need: Need
+  /// Tells what it finds. It changes nothing.
+  let run: @Sendable (CheckRun) -> Void
+
+  /// In the order in which they are told: what others depend on comes first.
+  static func table() -> [Check] {
+    [
+      Check(name: "configuration", need: .nothing, run: checkConfiguration),
+      Check(name: "clock", need: .nothing, run: checkClocks),
+      Check(name: "key", need: .store, run: checkKey),
+      Check(name: "store", need: .store, run: checkStore),
+      Check(name: "cost", need: .nothing, run: checkCost),
+      Check(name: "module", need: .system, run: checkModule),
+      Check(name: "services", need: .system, run: checkServices),
+      Check(name: "profile", need: .system, run: checkProfile),
+      Check(name: "units", need: .system, run: checkUnits),
+      Check(name: "group", need: .system, run: checkGroup),
+      Check(name: "runtime", need: .root, run: checkRuntime),
+      Check(name: "apparmor", need: .root, run: checkAppArmor),
+      // Last: it asks the helper only where nothing else is wrong.
+      Check(name: "helper", need: .system, run: checkHelper),
+    ]
+  }
+}
+
+/// `passcode check`: what is wrong with the installation, and what to do about it.
+func runCheck(_ session: Session) throws(Failure) -> ExitStatus {
+  let run = try CheckRun(session)
+  for check in Check.table() { run.perform(check) }
+  guard run.isWritten else { throw .unwritable }
+  return run.errors == 0 ? .done : .wrong
+}
+
+/// How much a finding matters.
+enum CheckLevel {
+  case ok
+  /// It works, and should be different.
+  case warning
+  case error
+  /// The check was left out.
+  case skipped
+}
+
+/// One run over the table.
+final class CheckRun {
+  let session: Session
+  let access: Access
+  /// The sound part of the configuration, where part of it is bad.
+  let configuration: Configuration
+  /// All that is wrong with the file.
+  let faults: [Fault]
+  let vault: Vault
+  let sodium: Sodium
+  private(set) var errors = 0
+  private(set) var isWritten = true
+  /// The present check, and whether it has found anything.
+  private var check = ""
+  private(set) var hasFound = false
+  /// What is told of a check that found nothing.
+  var detail: Text = ""
+
+  init(_ session: Session) throws(Failure) {
+    self.session = session
+    sodium = try startSodium()
+    let line = ModuleLine(configuration: session.configurationPath)
+    faults = Configuration.faults(line, session.process)
+    access = try reporting { () throws(Fault) in
+      try Access.of(session.process, ownConfiguration: line.configuration != nil)
+    }
+    configuration =
+      (try? Configuration.load(line, session.process))
+      ?? Configuration(options: Options(), access: access, isUsual: line.configuration == nil)
+    vault = Vault(configuration, sodium) { _ in }
+  }
+
+  var isOfSystem: Bool { session.configurationPath == nil }
+
+  func perform(_ check: Check) {
+    self.check = check.name
+    hasFound = false
+    detail = ""
+    if let reason = reasonToSkip(check.need) { skip(reason) } else { check.run(self) }
+    if !hasFound, !session.isQuiet || session.wantsJSON { write(.ok, CheckWords(detail)) }
+  }
+
+  private func reasonToSkip(_ need: Check.Need) -> CheckSkip? {
+    switch need {
+    case .nothing: nil
+    case .store: faults.isEmpty ? access == .helper ? .needsRoot : nil : .badConfiguration
+    case .system: isOfSystem ? nil : .otherConfiguration
+    case .root: !isOfSystem ? .otherConfiguration : access == .root ? nil : .needsRoot
+    }
+  }
+
+  /// Tells that the present check, or the rest of it, is left out.
+  func skip(_ reason: CheckSkip) {
+    hasFound = true
+    write(.skipped, CheckWords(reason.text))
+  }
+
+  @inline(never)
+  func tell(_ finding: CheckFinding) {
+    let (level, words) = finding.words
+    hasFound = true
+    if level == .error { errors += 1 }
+    write(level, words)
+  }
+
+  @inline(never)
+  private func write(_ level: CheckLevel, _ words: CheckWords) {
+    let line =
+      session.wantsJSON
+      ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
+    if !session.wantsJSON, session.isQuiet, level == .skipped { return }
+    isWritten = isWritten && Stream.output.write(line)
+  }
+}
+
+// MARK: - JSON: the names are a contract (passcode(1))
+
+extension CheckWords {
+  fileprivate func json(_ check: Text, _ level: CheckLevel) -> Text {
+    """
+    {"version":1,"check":"\(check)","level":"\(level.name)","path":\(quoted(path)),\
+    "line":\(line == 0 ? "null" : "\(line)" as Text),"message":\(quoted(sentence.bytes)),\
+    "command":\(quoted(command.bytes))}
+
+    """
+  }
+
+  private func quoted(_ text: Bytes) -> Text {
+    text.isEmpty ? "null" : "\"\(jsonEscaped(text))\""
+  }
+}
+
+extension CheckLevel {
+  fileprivate var name: Text {
+    switch self {
+    case .ok: "ok"
+    case .warning: "warning"
+    case .error: "error"
+    case .skipped: "skipped"
+    }
+  }
+}

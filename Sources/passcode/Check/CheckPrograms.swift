@@ -1,0 +1,110 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// The installed programs: module, helper, and who else is in the helper's group.
+
+private var modulePath: Bytes { Text("\(Installed.modules)/pam_passcode.so").bytes }
+
+func checkModule(_ run: CheckRun) {
+  let path = modulePath
+  guard let file = try? Descriptor.open(path, .readLinked), let status = try? file.status() else {
+    return run.tell(.missingProgram(path))
+  }
+  guard status.kind == .file, status.owner == 0, status.mode & 0o022 == 0 else {
+    return run.tell(.untrustedModule(path))
+  }
+  checkVersion(path, file, status, run)
+  // In a process of its own: whatever it does there is over afterwards.
+  guard !run.hasFound, inNewProcess(shielded: .whileItRuns, { canLoad(path) ? 0 : 1 }) != 0 else { return }
+  run.tell(.unloadableModule(path))
+}
+
+private func checkVersion(_ path: Bytes, _ file: borrowing Descriptor, _ status: FileStatus, _ run: CheckRun)
+{
+  let content = (try? file.read(min(max(0, status.size), 1 << 20), at: 0)) ?? []
+  if !ProgramVersion().isIn(content) { run.tell(.otherVersion(path)) }
+}
+
+/// Whether a path names the installed module: by another name, perhaps.
+func isInstalledModule(_ path: Bytes) -> Bool? {
+  guard let named = try? Descriptor.open(path, .readLinked).status() else { return nil }
+  guard let installed = try? Descriptor.open(modulePath, .readLinked).status() else { return true }
+  return named.inode == installed.inode && named.size == installed.size
+}
+
+func checkGroup(_ run: CheckRun) {
+  for name in members(ofGroup: Bytes(text: "_passcode")) { run.tell(.member(name)) }
+}
+
+/// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.
+func checkAppArmor(_ run: CheckRun) {
+  let source = Bytes(text: "/etc/apparmor.d/usr.libexec.passcode-helper")
+  let disabled = Bytes(text: "/etc/apparmor.d/disable/usr.libexec.passcode-helper")
+  // The kernel has none, this is a container, or the administrator disabled it.
+  guard let loaded = try? readKernelFile(Bytes(text: "/sys/kernel/security/apparmor/profiles")),
+    (try? FileStatus.of(source)) != nil, (try? FileStatus.of(disabled)) == nil
+  else { return }
+  for line in loaded[...].parts(between: UInt8(ascii: "\n")) {
+    guard line.words().first?.spells("passcode-helper") == true else { continue }
+    if line.words().last?.spells("(complain)") == true { run.tell(.complaining) }
+    return
+  }
+  run.tell(.notConfined(source))
+}
+
+func checkHelper(_ run: CheckRun) {
+  let path = Helper.path
+  let account: Account
+  do throws(Fault) { account = try Helper.account() } catch { return run.tell(.fault(error)) }
+  guard let status = try? FileStatus.of(path) else { return run.tell(.missingProgram(path)) }
+  guard status.kind == .file, status.owner == account.uid, status.group == account.gid,
+    status.mode & 0o6022 == 0o6000
+  else { return run.tell(.helperMode(path)) }
+  if let system = try? FileSystem.of(path), system.isNosuid { return run.tell(.nosuid(path)) }
+  if let file = try? Descriptor.open(path, .read) { checkVersion(path, file, status, run) }
+  guard run.errors == 0 else {
+    if !run.hasFound { run.skip(.afterErrors) }
+    return
+  }
+  askHelper(run)
+}
+
+/// By its own status, which is no attempt. Real root never starts the helper: a process does it that is `nobody`'s for
+/// good, and that tells by its exit status why there was no answer.
+private func askHelper(_ run: CheckRun) {
+  guard run.access == .root else {
+    if let fault = answer(to: run.session.process.real) { run.tell(.fault(fault)) }
+    return
+  }
+  guard case .found(let nobody) = Account.named(Bytes(text: "nobody")) else { return }
+  let unasked: UInt8 = 255
+  let status = inNewProcess(shielded: .whileItRuns) {
+    guard (try? nobody.takeOver()) != nil else { return unasked }
+    return answer(to: nobody.uid).map { $0.reason.rawValue + 1 } ?? 0
+  }
+  guard status != 0, status != unasked else { return }
+  let reason = status.flatMap { Fault.Reason(rawValue: $0 - 1) } ?? .noReply
+  run.tell(.helper(reason))
+}
+
+extension CheckFinding {
+  /// Why the helper gave no answer.
+  fileprivate static func helper(_ reason: Fault.Reason) -> CheckFinding {
+    switch reason {
+    case .failed, .noReply, .invalidReply: .helperSilent(Helper.path)
+    case .helperPrivilege: .fault(Helper.fault(reason))
+    default: .helperRefuses
+    }
+  }
+}
+
+/// nil: it answers.
+private func answer(to uid: UInt32) -> Fault? {
+  do throws(Fault) {
+    let reply = try Helper.status(of: uid)
+    return reply.kind == .unavailable ? reply.fault ?? Helper.invalidReply : nil
+  } catch {
+    return error
+  }
+}

@@ -1,0 +1,60 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// Configuration, clocks, key, store and cost.
+
+func checkConfiguration(_ run: CheckRun) {
+  for fault in run.faults { run.tell(.fault(fault)) }
+  guard run.faults.isEmpty else { return }
+  do throws(Fault) { _ = try run.vault.surroundings(nil) } catch { run.tell(.fault(error)) }
+  guard run.isOfSystem, let status = try? FileStatus.of(Configuration.usualPath) else { return }
+  if status.mode & 0o004 == 0 { run.tell(.hiddenConfiguration(Configuration.usualPath)) }
+}
+
+/// The lockout needs both.
+func checkClocks(_ run: CheckRun) {
+  if SystemClock.bootMilliseconds() == nil { run.tell(.fault(Fault(.noBootClock))) }
+  guard let id = try? SystemClock.bootID(), BootID(kernelText: id[...]) != nil else {
+    return run.tell(.fault(Fault(.noBootID)))
+  }
+}
+
+func checkKey(_ run: CheckRun) {
+  run.vault.inspectKey { run.tell(.store($0)) }
+}
+
+func checkStore(_ run: CheckRun) {
+  run.vault.inspectStore { run.tell(.store($0)) }
+}
+
+/// Processor time that a person at a prompt would take for a fault.
+private let slowest: UInt64 = 2_000
+
+func checkCost(_ run: CheckRun) {
+  guard run.faults.isEmpty else { return run.skip(.badConfiguration) }
+  let policy = run.configuration.options.policy
+  let all = UInt64(policy.hashingSlots) &* policy.cost.memory
+  if Machine.memory > 0, all > Machine.memory / 2 {
+    // Measuring could bring about what this warns of.
+    return run.tell(.muchMemory(bytes: all, of: Machine.memory))
+  }
+  let start = processorMicroseconds()
+  guard
+    hashingTime(operations: policy.cost.operations, memory: policy.cost.memory, run.sodium) != nil
+  else { return run.tell(.noMemoryToHash(bytes: policy.cost.memory)) }
+  let milliseconds = (processorMicroseconds() - start) / 1_000
+  if milliseconds > slowest { run.tell(.slow(milliseconds: milliseconds)) }
+  run.detail = CheckDetail.cost(milliseconds: milliseconds, slots: policy.hashingSlots)
+}
+
+/// As far as others than `_passcode` can see into it.
+func checkRuntime(_ run: CheckRun) {
+  Vault.inspectRunFolder { finding in
+    // Without systemd the first login by a program of root's makes it.
+    if case .missing = finding, !isSystemdRunning { return }
+    run.tell(.run(finding))
+  }
+}
+
+var isSystemdRunning: Bool { (try? FileStatus.of(Bytes(text: "/run/systemd/system"))) != nil }

@@ -1,0 +1,23 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode rename OLD NEW`, after `usermod -l NEW OLD`. For root.
+func runRename(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  guard vault.configuration.access == .root else { throw .onlyRoot }
+  let old = session.operands.removeFirst()
+  let account = try session.account()
+  switch Account.named(old) {
+  case .unknown: break
+  case .found: throw .stillThere(old)
+  case .failed(let error): throw .fault(Fault(.accountLookup, error: error.code))
+  }
+  var secrets = try newSecrets()
+  let isRenamed = try reporting { () throws(Fault) in
+    try vault.rename(account, from: old, &secrets.unsealed) { session.note(.renamed, account) }
+  }
+  guard isRenamed else { throw .notEnrolled(old) }
+  session.say(.renamed, account)
+  return .done
+}
