@@ -1,0 +1,73 @@
+"""The package passcode-finger beside libpam-passcode: install, upgrade, remove, purge."""
+
+import functools
+import re
+
+import pytest
+
+from package import only_the_password_is_asked, passcode_works
+
+FINGER = "usr/libexec/passcode-finger"
+FOLDERS = "etc", "usr", "var/lib/passcode", "var/lib/fprint", "var/lib/systemd"
+
+
+def test_installing_it_changes_nothing_but_its_own_files(machine, finger_deb):
+    """No stack, no account, no service; the passcode goes on."""
+    before = machine.snapshot(*FOLDERS)
+    machine.install(finger_deb)
+    after = machine.snapshot(*FOLDERS)
+    assert machine.run("stat", "-c", "%A %U %G", f"/{FINGER}") == "-rwxr-xr-x root root\n"
+    new = {path for path in after if after[path] != before.get(path)}
+    assert FINGER in new and all("passcode-finger" in path for path in new)
+    assert set(before) <= set(after)
+    passcode_works(machine)
+
+
+def test_purging_it_leaves_nothing(machine, finger_deb):
+    before = machine.snapshot(*FOLDERS)
+    machine.install(finger_deb)
+    machine.run("apt-get", "purge", "-y", "passcode-finger")
+    after = machine.snapshot(*FOLDERS)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    assert changed - {"etc/apparmor.d/disable"} == set(), "dh_apparmor's script removes that one where it is empty"
+    assert "passcode-finger" not in machine.run("dpkg-query", "-W", "-f", "${Package}\\n")
+    passcode_works(machine)
+
+
+def test_removing_the_module_removes_it_too(machine, finger_deb):
+    machine.install(finger_deb)
+    machine.run("apt-get", "remove", "-y", "libpam-passcode")
+    assert not (machine.path / FINGER).exists()
+    only_the_password_is_asked(machine)
+    machine.run("apt-get", "purge", "-y", "libpam-passcode", "passcode-finger")
+    assert not [path for path in machine.snapshot("etc", "usr", "var/lib") if "passcode-finger" in path]
+
+
+@pytest.mark.parametrize("first, then", [("0.0.9", None), (None, "0.0.9")], ids=("up", "down"))
+def test_both_are_upgraded_together(fresh, deb, finger_deb, other_version, first, then):
+    """apt takes one only with the other, and what is enrolled stays."""
+
+    def of(version):
+        if version is None:
+            return deb, finger_deb
+        return other_version(version), other_version(version, needing(version), finger_deb)
+
+    fresh.install(*of(first))
+    fresh.enroll()
+    fresh.enable()
+    fresh.install(*of(then))
+    versions = fresh.run("dpkg-query", "-W", "-f", "${Version}\\n", "libpam-passcode", "passcode-finger").split()
+    assert len(set(versions)) == 1 and versions[0] == (then or versions[0])
+    assert fresh.run("stat", "-c", "%A %U %G", f"/{FINGER}") == "-rwxr-xr-x root root\n"
+    passcode_works(fresh)
+
+
+@functools.cache
+def needing(version):
+    """Makes a package need libpam-passcode in this version."""
+
+    def change(folder):
+        control = folder / "DEBIAN/control"
+        control.write_text(re.sub(r"libpam-passcode \(= [^)]*\)", f"libpam-passcode (= {version})", control.read_text()))
+
+    return change
