@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// account in this handle, something else of the stack let it in, and nobody asked for it on another's behalf
 /// (su and sudo say so by PAM_RUSER).
 func markLogin(_ pam: PAM) {
-  guard let uid = pam.waitingForLogin, ProcessIdentity.current().effective == 0,
+  guard let uid = pam.noted(.waitsForLogin), ProcessIdentity.current().effective == 0,
     pam.item(.requester).isEmpty,
     case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
   else { return }
@@ -16,4 +16,11 @@ func markLogin(_ pam: PAM) {
     let complaint: Text = "the login could not be marked: \(error.text)"
     pam.log(.error, complaint.bytes)
   }
+}
+
+/// Resets the touch count: our own `authenticate` might have offered the reader in this handle, and the program goes on
+/// to a session, so that something has let the account in. PAM_USER may be another by now: sudo's target.
+func resetTouches(_ pam: PAM) {
+  guard let uid = pam.noted(.mayTouch), ProcessIdentity.current().effective == 0 else { return }
+  TouchCounter(uid: uid, .root).clear()
 }

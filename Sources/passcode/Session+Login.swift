@@ -21,6 +21,7 @@ extension Session {
   ) throws(Failure) -> Verdict {
     let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Failure) in
       guard try asker.askPasscode(question, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
+      return .passcode
     }
     sayEarlierFailures(verdict)
     return verdict

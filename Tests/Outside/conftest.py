@@ -158,6 +158,37 @@ def reader(enrolled_reader):
     return enrolled_reader
 
 
+@pytest.fixture(scope="module")
+def installed_reader(installation):
+    """The same beside the installed system, which covers /var/lib."""
+    made = readers.Reader()
+    try:
+        made.start()
+        made.enroll("alice")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def free_reader(installed_reader):
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(installed_reader.is_free)
+    return installed_reader
+
+
+@pytest.fixture
+def touchable(free_reader, machine):
+    """The installed system with a reader: alice and bob have a passcode, alice an enrolled finger."""
+    machine.reader = free_reader
+    fingers.install()
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    machine.configure(finger="yes")
+    yield machine
+    fingers.INSTALLED.unlink(missing_ok=True)
+
+
 @pytest.fixture
 def restored(reader):
     """A reader that the test may break."""

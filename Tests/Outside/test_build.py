@@ -68,6 +68,10 @@ def test_what_was_built_looks_for_the_helper_there(program):
     assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
 
 
+def test_what_was_built_looks_for_the_reader_s_program_there():
+    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "pam_passcode.so").read_bytes()
+
+
 def test_no_swift_file_has_a_path_of_its_own():
     for path in (TREE / "Sources").rglob("*.swift"):
         assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', path.read_text()), path.name

@@ -10,17 +10,9 @@ import threading
 import time
 
 import pytest
-from finger import COUNTS, Finger, Match, count_file, request, touches
+from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches
 from process import wait_for
 from reader import DEVICE
-
-LIMIT = 5
-
-
-def set_count(number, serial=0):
-    COUNTS.mkdir(mode=0o700, exist_ok=True)
-    count_file().write_bytes(struct.pack("<BBHI", 1, number, 0, serial))
-    count_file().chmod(0o600)
 
 
 def miss(reader, finger):

@@ -4,13 +4,18 @@ import collections
 import os
 import pathlib
 import pwd
+import shutil
 import socket
 import struct
 import subprocess
+import time
 
 from bed import BUILD
+from process import wait_for
 
 PROGRAM = BUILD / "passcode-finger"
+INSTALLED = pathlib.Path("/usr/libexec/passcode-finger")
+LIMIT = 5
 COUNTS = pathlib.Path("/run/passcode")
 WATCH, LIST, SESSION = 1, 2, 3
 KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed", 7: "present"}
@@ -32,6 +37,17 @@ def request(name="alice", operation=WATCH, wants_session=False):
 
 def count_file(name="alice"):
     return COUNTS / f"{uid(name)}.finger"
+
+
+def set_count(number, serial=0, name="alice"):
+    COUNTS.mkdir(mode=0o700, exist_ok=True)
+    count_file(name).write_bytes(struct.pack("<BBHI", 1, number, 0, serial))
+    count_file(name).chmod(0o600)
+
+
+def charged(name="alice"):
+    """As `touches`; 0 where there is no file yet."""
+    return touches(name) if count_file(name).exists() else 0
 
 
 def touches(name="alice"):
@@ -99,3 +115,27 @@ class Finger:
 
 def descriptors(pid):
     return sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
+
+
+def install():
+    """Where the module looks for it; in the mount namespace of a `machine`."""
+    INSTALLED.unlink(missing_ok=True)
+    shutil.copyfile(PROGRAM, INSTALLED)
+    INSTALLED.chmod(0o755)
+
+
+def matched(reader, name="alice"):
+    """The person touches the reader with the right finger: the match has been told, and the reader freed."""
+    wait_for(reader.is_claimed)
+    reader.touch(f"{name}-finger")
+    wait_for(lambda: charged(name) > 0)
+    wait_for(reader.is_free)
+
+
+def missed(reader, name="alice"):
+    """With another one, which is told."""
+    wait_for(reader.is_claimed)
+    before = charged(name)
+    reader.touch("somebody-else")
+    wait_for(lambda: charged(name) == before + 1)
+    time.sleep(0.1)  # the reader forgets a touch that comes before it waits again

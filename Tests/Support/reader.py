@@ -95,7 +95,7 @@ class Reader:
         self.stop()
         self.bus.kill()
         self.bus.wait()
-        shutil.rmtree(BUS)
+        shutil.rmtree(BUS, ignore_errors=True)  # a child of the tests may have stopped it
         self.bus = None
 
     def start(self):
@@ -138,16 +138,24 @@ class Reader:
 
     def is_free(self):
         """Whether the reader can be claimed; it is released at once."""
+        return self.refusal() is None
+
+    def is_claimed(self):
+        """By somebody else."""
+        return self.refusal() == "net.reactivated.Fprint.Error.AlreadyInUse"
+
+    def refusal(self):
+        """The error that claiming it comes to; None: none."""
         bus = connect()
         try:
             device = dbus.Interface(bus.get_object(SERVICE, DEVICE, introspect=False), INTERFACE)
             device.Claim("alice")
             device.Release()
-        except dbus.DBusException:
-            return False
+        except dbus.DBusException as error:
+            return error.get_dbus_name()
         finally:
             bus.close()
-        return True
+        return None
 
     def tell(self, command):
         """One command to the virtual reader."""

@@ -36,6 +36,20 @@ public struct FingerTranscript: Equatable, Sendable {
     }
   }
 
+  /// One of which nothing is believed.
+  public init(ended: FingerEnd) {
+    state = .ended(ended)
+  }
+
+  /// The program closed the connection: what it hasn't told by now it never will.
+  public mutating func lose() {
+    switch state {
+    case .silent: state = .ended(.failed)
+    case .starting, .watching: state = .ended(.gone)
+    case .matched, .ended: break
+    }
+  }
+
   /// - Returns: false where the event is out of turn.
   public mutating func take(_ event: FingerEvent) -> Bool {
     switch (state, event) {

@@ -158,6 +158,22 @@ public enum Gate {
     return .admitted(Permit(account))
   }
 
+  /// What to ask of `passcode-finger` at this prompt; nil: it is the passcode alone.
+  ///
+  /// Lockers without root call PAM only after Enter. A finger is no second factor: whoever knows the password can enrol
+  /// one. A program that runs for somebody wants their session to be active, local and not locked: sudo's real uid is
+  /// root's, but it names who asks. login runs for nobody yet.
+  public static func finger(
+    _ permit: Permit, _ origin: LoginOrigin, _ configuration: Configuration
+  ) -> FingerRequest? {
+    guard configuration.options.door.finger, configuration.access == .root, origin.process.effective == 0,
+      !origin.isRemote, !configuration.options.policy.secondFactor
+    else { return nil }
+    let isForRoot = origin.requester.isEmpty || origin.requester.spells("root")
+    return FingerRequest(
+      .watch, uid: permit.account.uid, wantsSession: origin.process.real != 0 || !isForRoot)
+  }
+
   /// MUST 1.
   private static func isOwn(_ account: Account, _ origin: LoginOrigin) -> Bool {
     guard origin.process.real == 0 || origin.process.real == account.uid else { return false }

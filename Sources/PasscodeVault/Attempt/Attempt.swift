@@ -9,7 +9,7 @@ public import PasscodeSystem
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
 //  4  The charge is durable before Argon2 starts.                               test_syscalls.py
-//  5  `granted` comes from one line.                                            AttemptTests
+//  5  `granted` comes from one line, `fingerGranted` from another.              AttemptTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
 //     changes the verdict. A failure writes nothing more.                       test_syscalls.py
 //  7  Killed or cut off at any instruction: an untouched record or a charged
@@ -92,6 +92,36 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
+  /// The finger's rules are in Sources/README.md: all that the passcode has to pass before it is hashed, and then a fresh
+  /// match whose charge is the touch count's last change. The ledger stays as it is.
+  public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
+    defer { unsealed.wipe() }
+    guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }
+    do throws(Fault) {
+      switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
+      case .missing: return .notEnrolled
+      case .busy: throw vault.busy(account)
+      case .locked(var record):
+        if case .refused(let verdict) = try readiness(&record) { return verdict }
+        _ = try openCredential(record.current, &unsealed)
+        guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
+        return .fingerGranted
+      }
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  /// Takes the match, so that it can't be taken twice. In doubt it isn't one.
+  private func isUsable(_ transcript: FingerTranscript) -> Bool {
+    guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
+      return false
+    }
+    return (try? touches.use(serial: serial)) ?? false
+  }
+
+  private var touches: TouchCounter { TouchCounter(account, vault.configuration.access) }
+
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
   private func lastWrong(
     _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
@@ -119,6 +149,7 @@ public struct DirectLogin: Login, ~Copyable {
     guard isMatch else { return wrong(record.current.ledger) }
     // First the reset, at once; the new hash is a luxury.
     if settle(before, &record), credential.cost != vault.policy.cost { rehash(passcode, &record, &unsealed) }
+    touches.clear()
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }

@@ -16,7 +16,12 @@ public struct TouchCounter {
 
   /// - Parameter access: root's, or the helper's once it is `_passcode`.
   public init(_ account: Account, _ access: Access) {
-    uid = account.uid
+    self.init(uid: account.uid, access)
+  }
+
+  /// The same for an account that was looked up before.
+  public init(uid: UInt32, _ access: Access) {
+    self.uid = uid
     self.access = access
   }
 
@@ -40,9 +45,32 @@ public struct TouchCounter {
     return charged
   }
 
+  /// Takes a match, once: its charge must be the last thing that happened to the count, which is then 0.
+  ///
+  /// - Returns: whether it counts.
+  func use(serial: UInt32) throws(Errno) -> Bool {
+    let locked = try lock(try open(isNew: false))
+    let count = try read(locked)
+    guard count.touches > 0, count.serial == serial else { return false }
+    try locked.file.write(count.cleared().bytes, at: 0)
+    return true
+  }
+
+  /// Sets the count to 0, after a passcode was granted or another module let the person in. Damaged content is
+  /// replaced; where there is no file, none is made. What can't be reset stays as it is.
+  public func clear() {
+    do throws(Errno) {
+      let locked = try lock(try open(isNew: false))
+      try check(locked)
+      let count = (try? read(locked)) ?? TouchCount()
+      try locked.file.write(count.cleared().bytes, at: 0)
+      try locked.file.setSize(TouchCount.length)
+    } catch {}
+  }
+
   /// A file that isn't there has nothing to reset.
   private func open(isNew: Bool) throws(Errno) -> Descriptor {
-    let folder = try RunFolder.open(access)
+    let folder = isNew ? try RunFolder.open(access) : try Descriptor.open(RunFolder.path, .directory)
     let name = decimalDigits(UInt64(uid)) + Bytes(text: ".finger")
     do throws(Errno) {
       return try folder.open(name, .readWrite)
@@ -74,12 +102,16 @@ public struct TouchCounter {
   }
 
   /// Another name of some file of root's is nothing to read or write.
-  private func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+  private func check(_ lock: borrowing FileLock) throws(Errno) {
     let status = try lock.file.status()
     guard status.kind == .file, status.links == 1, status.mode & 0o077 == 0,
-      status.owner == 0 || isServiceAccount(status.owner),
-      let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0))
+      status.owner == 0 || isServiceAccount(status.owner)
     else { throw .denied }
+  }
+
+  private func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+    try check(lock)
+    guard let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0)) else { throw .denied }
     return count
   }
 }

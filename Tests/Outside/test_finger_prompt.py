@@ -1,0 +1,488 @@
+"""Finger or passcode: what the module offers, and what it answers, logs and says for each outcome at the reader."""
+
+import os
+import struct
+import time
+
+import finger as fingers
+import pytest
+from bed import become, uid
+from finger import INSTALLED, LIMIT, charged, matched, missed, set_count
+from logind import Logind
+from pam import FAILS
+from process import children, wait_for
+from reader import BROKEN, NO_READER, VIRTUAL
+from scenario import PROMPT, RIGHT, WRONG
+
+FINGER, EITHER = "Passcode or finger: ", "Passcode, password or finger: "
+GONE = "The fingerprint reader has gone. Use your passcode."
+NO_MATCH = "Finger not recognised."
+NO_TOUCH = "No touch yet: touch the fingerprint reader first, then press Enter."
+TOO_LATE = "That touch no longer counts. Touch the reader again at the next prompt."
+OFF = "Finger off after 5 touches. Use your passcode."
+
+
+def words(own):
+    """What the log says of the reader, line by line."""
+    lines = [line.message for line in own.module_log()]
+    return [part.split("=")[1] for line in lines for part in line.split() if part.startswith("finger=")]
+
+
+def after(*acts, then=""):
+    """An answer that is typed after these."""
+
+    def answer(_):
+        for act in acts:
+            act()
+        return then
+
+    return answer
+
+
+def match(own):
+    return lambda: matched(own.reader)
+
+
+def miss(own):
+    return lambda: missed(own.reader)
+
+
+@pytest.fixture
+def own(touchable):
+    """At the end the reader is free, whatever happened."""
+    yield touchable
+    wait_for(touchable.reader.is_free, 5)
+
+
+# MARK: What the person does
+
+
+def test_a_match_and_enter(own):
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.results, outcome.prompts, outcome.texts) == (["SUCCESS"], [FINGER], [])
+    assert words(own) == ["match"] and charged() == 0
+    assert "finger granted user=alice" in own.module_log()[-1].message
+
+
+def test_a_finger_leaves_the_passcode_s_failures_as_they_are(own):
+    own.authenticate("alice", WRONG[0])
+    before = own.record("alice")
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+    assert own.record("alice") == before and own.failures("alice") == 1
+
+
+def test_a_match_after_two_that_are_none(own):
+    assert own.authenticate("alice", after(miss(own), miss(own), match(own))).result == "SUCCESS"
+    assert charged() == 0
+
+
+TYPED = {
+    "a passcode": (RIGHT, "SUCCESS", "SUCCESS", 0),
+    "a wrong one": (WRONG[0], "AUTH_ERR", "AUTH_ERR", 1),
+    "a password": ("correct horse", "AUTH_ERR", "CRED_INSUFFICIENT", 0),
+    "too much": ("x" * 10_000, "AUTH_ERR", "CRED_INSUFFICIENT", 0),
+    "nothing, by a conversation that fails": (FAILS, "CONV_ERR", "CONV_ERR", 0),
+}
+
+
+@pytest.mark.parametrize("either", [False, True], ids=["", "either"])
+@pytest.mark.parametrize("touched", [False, True], ids=["no touch", "match"])
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_is_typed_decides_and_a_match_is_discarded(own, either, touched, typed):
+    text, *results, failures = TYPED[typed]
+    own.service(*(["either"] if either else []))
+    outcome = own.authenticate("alice", after(*([match(own)] if touched else []), then=text))
+    assert (outcome.result, outcome.prompts) == (results[either], [EITHER if either else FINGER])
+    assert own.failures("alice") == failures
+    assert words(own) == ["unused" if touched else "no-touch"]
+    # The passcode alone resets the count.
+    assert charged() == (touched and typed != "a passcode")
+
+
+@pytest.mark.parametrize("either", [False, True], ids=["", "either"])
+def test_enter_without_a_touch_is_the_next_module_s(own, either):
+    own.service(*(["either"] if either else []))
+    outcome = own.authenticate("alice", "")
+    assert outcome.result == ("CRED_INSUFFICIENT" if either else "AUTH_ERR")
+    assert outcome.texts == [NO_TOUCH] and words(own) == ["no-touch"]
+    assert outcome.delays == [] or outcome.delays[0][1] == 0
+
+
+def test_a_prompt_of_one_s_own_is_shown_as_it_is(own):
+    own.service("[prompt=PIN:]")
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", ["PIN: "])
+
+
+def test_quiet_says_nothing(own):
+    own.service("quiet")
+    outcome = own.authenticate("alice", "")
+    assert (outcome.prompts, outcome.texts) == ([FINGER], [])
+
+
+def test_another_user_at_the_end_is_a_refusal(own):
+    def change(handle):
+        matched(own.reader)
+        handle.set("USER", "bob")
+        return ""
+
+    assert own.authenticate("alice", change).result == "AUTH_ERR"
+    assert charged() == 1
+
+
+# MARK: Touches
+
+
+def test_three_touches_that_don_t_match_and_then_the_passcode(own):
+    outcome = own.authenticate("alice", after(miss(own), miss(own), lambda: last_miss(own)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [NO_MATCH], ["tries"])
+    assert charged() == 3
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert charged() == 0
+
+
+def last_miss(own):
+    """The program ends by itself after it."""
+    before = charged()
+    own.reader.touch("somebody-else")
+    wait_for(lambda: charged() == before + 1)
+    wait_for(own.reader.is_free)
+
+
+def test_one_touch_that_doesn_t_match_and_enter(own):
+    outcome = own.authenticate("alice", after(miss(own)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [NO_MATCH], ["no-match"])
+
+
+def test_after_five_touches_over_two_prompts_it_is_off_until_a_passcode(own):
+    own.authenticate("alice", after(miss(own), miss(own), lambda: last_miss(own)))
+    outcome = own.authenticate("alice", after(miss(own), lambda: last_miss(own)))
+    assert outcome.texts == [OFF] and charged() == LIMIT
+    outcome = own.authenticate("alice", "")
+    assert (outcome.prompts, outcome.texts) == ([PROMPT], [])
+    assert own.authenticate("alice", WRONG[0]).prompts == [PROMPT]
+    assert own.authenticate("alice", RIGHT).prompts == [PROMPT]
+    assert words(own) == ["tries", "off", "off", "off", "off"]
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+
+
+def test_a_passcode_through_the_helper_turns_it_on_again(own):
+    set_count(LIMIT)
+    os.chown(fingers.count_file(), uid("_passcode"), 0)
+    assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "SUCCESS"
+    assert charged() == 0
+
+
+@pytest.mark.parametrize("call", ["setcred", "open_session"])
+def test_another_module_turns_it_on_again(own, call):
+    own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
+    set_count(LIMIT)
+    assert own.authenticate("alice", "").result == "SUCCESS"
+    assert charged() == LIMIT
+    assert own.authenticate("alice", "", calls=("authenticate", call)).results == ["SUCCESS"] * 2
+    assert charged() == 0
+
+
+def test_nobody_turns_it_on_again_who_was_not_asked(own):
+    """By setcred alone; after a call for a remote login."""
+    own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
+    set_count(LIMIT)
+    own.authenticate("alice", calls=("setcred", "open_session"))
+    own.authenticate("alice", items={"RHOST": "elsewhere"}, calls=("authenticate", "setcred"))
+    assert charged() == LIMIT
+
+
+def test_a_match_counts_once_and_only_as_the_last_touch(own):
+    for change in (lambda: set_count(2, 7), lambda: set_count(0, 1), fingers.count_file().unlink, lambda: set_count(1, 2)):
+        set_count(0)
+        outcome = own.authenticate("alice", after(match(own), change))
+        assert (outcome.result, outcome.texts) == ("AUTH_ERR", [TOO_LATE])
+    assert words(own) == ["too-late"] * 4
+
+
+def test_a_match_is_worth_something_for_ten_seconds(own):
+    outcome = own.authenticate("alice", after(match(own), lambda: time.sleep(10.1)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [TOO_LATE], ["too-late"])
+    assert charged() == 1
+
+
+# MARK: What is decided again
+
+
+def lock(own):
+    for code in WRONG[:3]:
+        own.tool("verify", "--stdin", "alice", stdin=f"{code}\n")
+
+
+MEANWHILE = {
+    "locked": (lock, "AUTH_ERR", "passcode locked"),
+    "disabled": (lambda own: own.tool("disable", "alice", check=0), "AUTH_ERR", "passcode is disabled"),
+    "removed": (lambda own: own.tool("remove", "alice", check=0), "USER_UNKNOWN", None),
+}
+BEFORE = MEANWHILE | {"without its key": (lambda own: own.key.unlink(), "AUTHINFO_UNAVAIL", "passcode unavailable")}
+
+
+@pytest.mark.parametrize("change", MEANWHILE)
+def test_what_happens_meanwhile_decides(own, change):
+    act, result, event = MEANWHILE[change]
+    outcome = own.authenticate("alice", after(match(own), lambda: act(own)))
+    assert outcome.result == result and charged() == 1
+    assert event is None or event in own.module_log()[-1].message
+
+
+@pytest.mark.parametrize("change", BEFORE)
+def test_it_is_not_offered_where_the_passcode_is_not(own, change):
+    act, result, _ = BEFORE[change]
+    act(own)
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.result, outcome.prompts) == (result, [])
+
+
+# MARK: Who is offered it
+
+
+def first_login(own):
+    own.configure(first_login="deny")
+
+
+def nothing(_):
+    pass
+
+
+REFUSED = {
+    "remote": ({"items": {"RHOST": "elsewhere"}}, nothing, "PERM_DENIED"),
+    "another's account": ({"items": {"RUSER": "bob"}}, nothing, "PERM_DENIED"),
+    "before the first login": ({}, first_login, "PERM_DENIED"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_nobody_is_asked_who_may_not_try_the_passcode(own, case):
+    how, act, result = REFUSED[case]
+    act(own)
+    outcome = own.authenticate("alice", after(match(own)), **how)
+    assert (outcome.result, outcome.prompts) == (result, [])
+    assert not fingers.count_file().exists()
+
+
+def test_a_remote_login_is_offered_the_passcode_alone(own):
+    own.configure(remote="allow")
+    outcome = own.authenticate("alice", RIGHT, items={"RHOST": "elsewhere"})
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], [])
+
+
+def test_a_finger_is_no_second_factor(own):
+    own.configure(second_factor="yes")
+    outcome = own.authenticate("alice", RIGHT)
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", [PROMPT])
+
+
+def test_a_program_without_root_is_offered_the_passcode_alone(own):
+    outcome = own.authenticate("alice", RIGHT, prepare=become("alice"))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", [PROMPT])
+
+
+def setuid():
+    os.setresuid(uid("alice"), 0, 0)
+
+
+FOR_SOMEBODY = {"as a setuid program": {"prepare": setuid}, "as sudo": {"items": {"RUSER": "alice"}}}
+
+
+@pytest.mark.parametrize("case", FOR_SOMEBODY)
+def test_a_program_that_somebody_runs_wants_their_session(own, case):
+    outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["no-session"])
+    for state, offered in ({"lock": "locked"}, False), ({"REMOTE": 1}, False), ({"ACTIVE": 0}, False), ({}, True):
+        with Logind(**state):
+            outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
+            assert outcome.prompts == [FINGER if offered else PROMPT]
+
+
+def test_a_program_that_root_runs_wants_none(own):
+    for items in {}, {"RUSER": "root"}:
+        assert own.authenticate("alice", after(match(own)), items=items).result == "SUCCESS"
+
+
+def test_a_passcode_of_an_earlier_module_starts_no_reader(own):
+    own.service("use_first_pass")
+    assert own.authenticate("alice").prompts == [] and words(own) == []
+
+
+# MARK: No reader
+
+
+def no_reader(own):
+    own.reader.choose(NO_READER)
+    own.reader.start_without_reader()
+
+
+WITHOUT = {
+    "no reader": (no_reader, "alice", "no-reader"),
+    "no finger": (nothing, "bob", "not-enrolled"),
+    "no bus": (lambda own: own.reader.stop_bus(), "alice", "no-service"),
+    "fprintd hangs": (lambda own: own.reader.pause(), "alice", "slow"),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT)
+def test_without_a_reader_it_is_the_passcode_alone(own, case):
+    act, name, word = WITHOUT[case]
+    act(own)
+    try:
+        begin = time.monotonic()
+        for typed, result in ((RIGHT, "SUCCESS"), ("", "AUTH_ERR")):
+            outcome = own.authenticate(name, typed)
+            assert (outcome.result, outcome.prompts, outcome.texts) == (result, [PROMPT], [])
+        assert words(own) == [word] * 2
+        print(f"{(time.monotonic() - begin) / 2:.3f} s each")
+    finally:
+        own.reader.restore()
+
+
+def test_in_use_it_is_the_passcode_alone(own):
+    with fingers.Finger() as other:
+        assert other.event() == "watching"
+        outcome = own.authenticate("alice", RIGHT)
+        assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["in-use"])
+
+
+LOST = {
+    "unplugged": lambda own: own.reader.tell("UNPLUG"),
+    "fprintd killed": lambda own: own.reader.stop(),
+    "bus gone": lambda own: own.reader.stop_bus(),
+}
+
+
+@pytest.mark.parametrize("loss", LOST)
+@pytest.mark.parametrize("typed, result, said", [(RIGHT, "SUCCESS", []), ("", "AUTH_ERR", [GONE])])
+def test_a_reader_that_goes_leaves_the_passcode(own, loss, typed, result, said):
+    def lose():
+        wait_for(own.reader.is_claimed)
+        LOST[loss](own)
+        wait_for(lambda: set(children(os.getpid()).values()) <= {"Z"})  # the program has ended
+
+    try:
+        outcome = own.authenticate("alice", after(lose, then=typed))
+        assert (outcome.result, outcome.prompts, outcome.texts) == (result, [FINGER], said)
+        assert words(own) == ["gone"]
+    finally:
+        own.reader.restore()
+
+
+def test_the_prompt_does_not_wait_while_the_bus_starts_fprintd(own):
+    own.reader.choose(VIRTUAL.replace("exec ", "sleep 1\nexec "))
+    try:
+        outcome = own.authenticate("alice", "")
+        assert (outcome.prompts, words(own)) == ([FINGER], ["not-ready"])
+        wait_for(own.reader.process)
+        own.reader.choose(VIRTUAL.replace("exec ", "sleep 0.5\nexec "))
+        assert own.authenticate("alice", after(lambda: touch_until_it_is_felt(own))).result == "SUCCESS"
+    finally:
+        own.reader.restore()
+
+
+def touch_until_it_is_felt(own):
+    wait_for(own.reader.is_claimed)
+    while charged() == 0:  # the reader forgets a touch that comes before it waits
+        own.reader.touch("alice-finger")
+        time.sleep(0.2)
+
+
+def test_a_fprintd_that_does_not_start_leaves_the_passcode(own):
+    own.reader.choose(BROKEN)
+    try:
+        outcome = own.authenticate("alice", after(lambda: time.sleep(1)))
+        assert outcome.result == "AUTH_ERR" and words(own) == ["no-service"]
+        assert outcome.texts == ["The fingerprint reader can't be used now. Use your passcode."]
+    finally:
+        own.reader.restore()
+
+
+# MARK: The program
+
+
+def test_without_the_program_the_option_changes_nothing(own):
+    INSTALLED.unlink()
+    outcome = own.authenticate("alice", RIGHT)
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], [])
+
+
+WRONG_FILES = {
+    "another's": lambda: os.chown(INSTALLED, uid("alice"), 0),
+    "the group's to write": lambda: INSTALLED.chmod(0o775),
+    "everybody's to write": lambda: INSTALLED.chmod(0o757),
+    "setuid": lambda: INSTALLED.chmod(0o4755),
+    "setgid": lambda: INSTALLED.chmod(0o2755),
+    "not to be run": lambda: INSTALLED.chmod(0o644),
+    "a link": lambda: (INSTALLED.rename("/usr/libexec/other"), INSTALLED.symlink_to("/usr/libexec/other")),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_FILES)
+def test_another_file_than_the_installed_one_is_not_started(own, fault):
+    WRONG_FILES[fault]()
+    outcome = own.authenticate("alice", after(lambda: time.sleep(0.5), then=RIGHT))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", [PROMPT])
+
+
+def event(kind, detail=0, serial=0, milliseconds=0):
+    return struct.pack("<BBHIQ", 1, kind, detail, serial, milliseconds)
+
+
+def lying(data, then="exec sleep 60"):
+    """A program that says this."""
+    text = "".join(f"\\{byte:03o}" for byte in data)
+    INSTALLED.write_text(f"#!/bin/sh\nprintf '{text}' >&0\n{then}\n")
+
+
+WATCHING = event(2)
+
+
+def now():
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
+
+
+LIES = {
+    "nothing": lambda: b"",
+    "a part": lambda: WATCHING[:15],
+    "another version": lambda: b"\2" + WATCHING[1:],
+    "an unknown event": lambda: event(9),
+    "a match at once": lambda: event(4, 0, 1, now()),
+    "a match after the tries": lambda: WATCHING + event(3) * 3 + event(4, 0, 1, now()),
+    "a match after the end": lambda: WATCHING + event(5, 10) + event(4, 0, 1, now()),
+    "a match and more": lambda: WATCHING + event(4, 0, 1, now()) + b"\1",
+    "a match, twice": lambda: WATCHING + event(4, 0, 1, now()) * 2,
+    "too much": lambda: WATCHING * 1_000,
+    "a match from the future": lambda: WATCHING + event(4, 0, 1, now() + 100_000),
+    "a match of long ago": lambda: WATCHING + event(4, 0, 1, now() - 20_000),
+    "a match that nobody charged": lambda: WATCHING + event(4, 0, 2, now()),
+    "the other answer": lambda: event(7),
+}
+
+
+@pytest.mark.parametrize("then", ["exec sleep 60", "exit 0"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_program_that_lies_lets_nobody_in(own, lie, then):
+    set_count(1, 1)
+    lying(LIES[lie](), then)
+    outcome = own.authenticate("alice", after(lambda: time.sleep(0.1)))
+    assert outcome.result == "AUTH_ERR" and charged() == 1
+    assert own.authenticate("alice", after(lambda: time.sleep(0.1), then=RIGHT)).result == "SUCCESS"
+
+
+def test_what_the_lying_program_of_these_tests_says_arrives(own):
+    """The same, if only it told the truth."""
+    set_count(1, 1)
+    lying(WATCHING + event(4, 0, 1, now()))
+    assert own.authenticate("alice", after(lambda: time.sleep(0.1))).result == "SUCCESS"
+
+
+def test_a_program_that_says_nothing_is_waited_for_300_ms_and_then_stopped(own):
+    lying(b"", "sleep 60")
+    begin = time.monotonic()
+    asked = []
+    running = own.start("alice", after(lambda: asked.append(time.monotonic()), then=RIGHT))
+    outcome = running.wait()
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["slow"])
+    assert time.monotonic() - begin < 4
