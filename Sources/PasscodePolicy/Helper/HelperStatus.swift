@@ -1,6 +1,7 @@
 /// What the helper tells of one's own passcode: the numbers of a `status` reply.
 ///
-///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known)
+///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known);
+///                               bit 7: too many touches at the fingerprint reader didn't match
 ///     number 1    failures      in a row
 ///     number 2    milliseconds  left, where locked
 ///     number 3    when it was set,
@@ -30,6 +31,8 @@ public struct HelperStatus: Equatable, Sendable {
   public var lastFailure: UInt64
   /// The last failure's.
   public var failureService: Bytes
+  /// No touch is believed until a passcode opens.
+  public var isFingerOff: Bool
 
   public init(
     _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
@@ -43,11 +46,12 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = 0
     lastFailure = 0
     failureService = []
+    isFingerOff = false
   }
 
   /// As the helper sends it.
   public var reply: HelperReply {
-    let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4
+    let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (isFingerOff ? 128 : 0)
     return HelperReply(
       .status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure],
       text: failureService)
@@ -57,7 +61,7 @@ public struct HelperStatus: Equatable, Sendable {
   public init?(_ reply: HelperReply) {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
-    guard reply.kind == .status, flags < 128, let state = State(rawValue: flags & 7),
+    guard reply.kind == .status, flags < 256, let state = State(rawValue: flags & 7),
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
     else { return nil }
@@ -68,5 +72,6 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = reply.number(4)
     lastFailure = reply.number(5)
     failureService = reply.text
+    isFingerOff = flags & 128 != 0
   }
 }

@@ -15,6 +15,7 @@ extension HelperStatus {
     lastSuccess = status.lastSuccess ?? 0
     lastFailure = status.lastFailure ?? 0
     failureService = status.failureService
+    isFingerOff = status.isFingerOff
   }
 }
 
@@ -39,7 +40,8 @@ extension Status {
       failures: told.failures, lockedUntil: told.state == .locked ? until : nil,
       enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
       lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess,
-      lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService)
+      lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService,
+      isFingerOff: told.isFingerOff)
   }
 }
 

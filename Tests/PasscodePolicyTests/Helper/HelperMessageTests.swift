@@ -196,12 +196,13 @@ struct HelperMessageTests {
         status.enrolledAt = 1_767_225_600
         status.lastFailure = 1_767_225_601
         status.failureService = Bytes(text: "sudo")
+        status.isFingerOff = length == 6
         #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
       }
     }
     #expect(HelperStatus(HelperReply(.done)) == nil)
     #expect(HelperStatus(HelperReply(.status, [5])) == nil)
-    #expect(HelperStatus(HelperReply(.status, [128])) == nil)
+    #expect(HelperStatus(HelperReply(.status, [256])) == nil)
   }
 }
 
