@@ -70,3 +70,4 @@ class Logind:
         if self.service:
             self.service.kill()
             self.service.wait()
+            self.service = None
