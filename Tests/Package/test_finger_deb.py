@@ -6,6 +6,7 @@ import re
 import pytest
 
 from package import only_the_password_is_asked, passcode_works
+from process import wait_for
 
 FINGER = "usr/libexec/passcode-finger"
 FOLDERS = "etc", "usr", "var/lib/passcode", "var/lib/fprint", "var/lib/systemd"
@@ -21,6 +22,26 @@ def test_installing_it_changes_nothing_but_its_own_files(machine, finger_deb):
     assert FINGER in new and all("passcode-finger" in path for path in new)
     assert set(before) <= set(after)
     passcode_works(machine)
+
+
+FPRINTD = """FP_VIRTUAL_DEVICE=/run/reader/socket STATE_DIRECTORY=/var/lib/fprint RUNTIME_DIRECTORY=/run/reader \\
+setsid /usr/libexec/fprintd --no-timeout </dev/null >/run/reader/log 2>&1 &"""
+
+
+def test_it_asks_the_release_s_own_fprintd_by_its_own_libsystemd(machine, finger_deb):
+    """With libfprint's virtual reader: bus, polkit and fprintd are those of the release."""
+    machine.install(finger_deb)
+    assert "Fingerprint: no answer from fprintd\n" in machine.run("passcode", "status", "alice")
+    machine.run("mkdir", "-p", "/run/dbus", "/run/reader", "/run/systemd/seats", "/var/lib/fprint")
+    machine.run("dbus-daemon", "--system", "--fork", "--nopidfile")
+    machine.run("sh", "-c", FPRINTD)
+    told = "Fingerprint: no finger enrolled: fprintd-enroll\n"
+    wait_for(lambda: told in machine.run("passcode", "status", "alice"), 20)
+    assert "Fingerprint: " not in machine.run("passcode", "status", "_passcode", status=None)
+    # A person without a session of systemd-logind: polkit says no.
+    assert "Fingerprint: not known: fprintd answers only in an active session" in machine.run(
+        "passcode", "status", user="alice"
+    )
 
 
 def test_purging_it_leaves_nothing(machine, finger_deb):
