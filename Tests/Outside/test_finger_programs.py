@@ -1,9 +1,12 @@
 """Finger or passcode in real programs on a terminal, with Debian's fprintd: what the person does decides."""
 
+import grp
 import os
 import pathlib
+import shutil
 import signal
 import socket
+import tempfile
 import time
 
 import machine as machines
@@ -67,11 +70,11 @@ def login():
     return child
 
 
-def terminal(*command, user="alice"):
+def terminal(*command, user="alice", groups=()):
     who = person(user)
 
     def become():
-        os.setgroups([])
+        os.setgroups(groups)
         os.setresgid(*[who["group"]] * 3)
         os.setresuid(*[who["user"]] * 3)
 
@@ -300,3 +303,41 @@ def test_a_reader_that_goes_leaves_passcode_and_password(own, loss):
         is_let_in(child, "su")
     finally:
         own.reader.restore()
+
+
+@pytest.fixture
+def pkexec(own):
+    """polkit's agent on a terminal; alice is an administrator."""
+    path = FOLDER / "polkit-1"
+    before = path.read_bytes() if path.exists() else None
+    path.write_text(STACK)
+    machines.sh("usermod", "-aG", "sudo", "alice")
+    # pkexec's own agent registers as root in Debian 12, and polkitd then finds no session for it.
+    script = (
+        "mkfifo $0/ready; pkttyagent --process $$ --notify-fd 3 3>$0/ready & cat $0/ready; rm $0/ready;"
+        " pkexec --disable-internal-agent id -u"
+    )
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-test-", dir="/run"))
+    shutil.chown(folder, "alice")
+    yield lambda: terminal("sh", "-c", script, str(folder), groups=[grp.getgrnam("sudo").gr_gid])
+    machines.sh("gpasswd", "-d", "alice", "sudo")
+    shutil.rmtree(folder)
+    path.unlink() if before is None else path.write_bytes(before)
+
+
+def test_polkit_s_agent_on_a_terminal(own, pkexec):
+    child = pkexec()
+    child.expect("Passcode or finger: ")
+    assert child.waitnoecho(timeout=5)
+    matched(own.reader)
+    child.send("\r")
+    child.expect("COMPLETE.*0\r\n")
+    child = pkexec()
+    child.expect("Passcode or finger: ")
+    assert child.waitnoecho(timeout=5)
+    child.send(RIGHT + "\r")
+    child.expect("COMPLETE.*0\r\n")
+    own.logind.__exit__()
+    child = pkexec()
+    child.expect("Passcode: ")
+    child.close(force=True)

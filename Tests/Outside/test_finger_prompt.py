@@ -1,6 +1,7 @@
 """Finger or passcode: what the module offers, and what it answers, logs and says for each outcome at the reader."""
 
 import os
+import random
 import struct
 import time
 
@@ -486,3 +487,93 @@ def test_a_program_that_says_nothing_is_waited_for_300_ms_and_then_stopped(own):
     outcome = running.wait()
     assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["slow"])
     assert time.monotonic() - begin < 4
+
+
+# MARK: At the same time, and killed
+
+
+@pytest.fixture
+def marks(own):
+    """Files that tell the processes of a test from each other: a prompt is there; they may go on."""
+    asked, go = own.folder / "asked", own.folder / "go"
+
+    def wait(handle):
+        if handle.outcome.prompts[-1] == FINGER:
+            asked.touch()
+        wait_for(go.exists, 60)
+        return ""
+
+    wait.asked, wait.go = asked, go
+    return wait
+
+
+def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(own, marks):
+    """Six prompts at a time: one of them has the reader, and all its touches are wrong; then comes the right finger."""
+    for round in range(4):
+        running = [own.start("alice", marks) for _ in range(6)]
+        if round < 2:
+            wait_for(marks.asked.exists)
+            for _ in range(2 if round else 3):
+                before = charged()
+                own.reader.touch("somebody-else")
+                wait_for(lambda before=before: charged() == before + 1)
+                time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
+        marks.go.touch()
+        outcomes = [prompt.wait() for prompt in running]
+        for mark in (marks.go, marks.asked):
+            mark.unlink(missing_ok=True)
+        assert {outcome.result for outcome in outcomes} == {"AUTH_ERR"}
+        assert sum(outcome.prompts == [FINGER] for outcome in outcomes) == (round < 2)
+        wait_for(own.reader.is_free)
+    assert charged() == LIMIT
+    assert own.authenticate("alice", "").prompts == [PROMPT]
+
+
+def test_two_prompts_share_no_match(own, marks):
+    """The one without the reader gets nothing from the other's touch."""
+    first = own.start("alice", marks)
+    wait_for(marks.asked.exists)
+    second = own.start("alice", marks)
+    matched(own.reader)
+    marks.go.touch()
+    assert (first.wait().result, second.wait().result) == ("SUCCESS", "AUTH_ERR")
+
+
+def test_killed_at_any_moment_no_touch_is_gained(own):
+    """From the touch to the end of the call, with one touch left."""
+    chance = random.Random(7)
+    asked = own.folder / "asked"
+    told = 0
+    for finger in ("somebody-else", "alice-finger") * 12:
+        set_count(LIMIT - 1)
+        running = own.start("alice", after(asked.touch, lambda finger=finger: own.reader.touch(finger)))
+        wait_for(asked.exists)
+        time.sleep(chance.random() * 0.06)
+        running.kill()
+        outcome = running.wait()
+        asked.unlink()
+        wait_for(own.reader.is_free)
+        if finger == "somebody-else":
+            assert charged() in (LIMIT - 1, LIMIT) and outcome.result != "SUCCESS"
+        else:  # 0: the match was taken, under the lock
+            assert charged() in (LIMIT - 1, LIMIT, 0)
+        if outcome.texts or outcome.result == "SUCCESS":
+            told += 1
+            assert charged() != LIMIT - 1 or outcome.texts == [NO_TOUCH]
+    print(f"\n{told} of 24 had an answer before they were killed")
+
+
+@pytest.mark.alone
+def test_a_caller_that_is_killed_frees_the_reader(own, marks):
+    taken = []
+    for _ in range(5):
+        running = own.start("alice", marks)
+        wait_for(marks.asked.exists)
+        begin = time.monotonic()
+        running.kill()
+        wait_for(own.reader.is_free)
+        taken.append(time.monotonic() - begin)
+        running.wait()
+        marks.asked.unlink()
+    print(f"\nfree after {max(taken):.3f} s at most")
+    assert max(taken) < 0.1

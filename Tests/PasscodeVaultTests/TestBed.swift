@@ -138,6 +138,12 @@ final class TestBed {
     }
   }
 
+  func accept(_ transcript: FingerTranscript) throws -> Verdict {
+    var secrets = try secrets()
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    return login.accept(transcript, &secrets.unsealed)
+  }
+
   func look() throws -> Verdict? {
     var secrets = try secrets()
     var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))

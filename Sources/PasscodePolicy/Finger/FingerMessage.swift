@@ -173,22 +173,23 @@ public enum FingerEvent: Equatable, Sendable {
       return nil
     }
     let detail = UInt16(littleEndianNumber(bytes, 2, 2))
+    let serial = UInt32(littleEndianNumber(bytes, 4, 4))
+    let time = littleEndianNumber(bytes, 8, 8)
+    // What the kind doesn't use must be 0.
+    guard detail == 0 || kind == .ended || kind == .listed, serial == 0 && time == 0 || kind == .matched
+    else { return nil }
     switch kind {
     case .starting: self = .starting
     case .watching: self = .watching
     case .noMatch: self = .noMatch
-    case .matched:
-      self = .matched(
-        serial: UInt32(littleEndianNumber(bytes, 4, 4)), milliseconds: littleEndianNumber(bytes, 8, 8))
+    case .matched: self = .matched(serial: serial, milliseconds: time)
     case .ended:
-      guard let end = FingerEnd(rawValue: UInt8(truncatingIfNeeded: detail)) else { return nil }
+      guard let end = UInt8(exactly: detail).flatMap({ FingerEnd(rawValue: $0) }) else { return nil }
       self = .ended(end)
     case .listed:
       guard let fingers = Fingers(bits: detail) else { return nil }
       self = .listed(fingers)
     case .present: self = .present
     }
-    // What the kind doesn't use must be 0.
-    guard self.bytes == bytes else { return nil }
   }
 }

@@ -72,4 +72,21 @@ struct FingerTranscriptTests {
       #expect(FingerTranscript(events.flatMap(\.bytes))?.freshMatch(now: 1_000) == nil)
     }
   }
+
+  @Test func `the end of the connection is no match, and takes none away`() {
+    for (events, end) in [
+      ([], .failed), ([.starting], .gone), ([.watching], .gone), ([.watching, .noMatch], .gone),
+      ([.watching, .ended(.tries)], .tries),
+    ] as [([FingerEvent], FingerEnd)] {
+      var transcript = FingerTranscript()
+      for event in events { _ = transcript.take(event) }
+      transcript.lose()
+      #expect(transcript.state == .ended(end) && transcript.freshMatch(now: 0) == nil)
+    }
+    var matched = FingerTranscript()
+    _ = matched.take(.watching)
+    _ = matched.take(.matched(serial: 7, milliseconds: 1))
+    matched.lose()
+    #expect(matched.freshMatch(now: 1) == 7)
+  }
 }

@@ -151,4 +151,51 @@ struct GateTests {
     rules.wantsLogin = true
     #expect(try reason(LoginOrigin(root), rules, access) == (access == .helper ? nil : .firstLogin))
   }
+
+  // MARK: The finger
+
+  private static let offers: [(real: UInt32, requester: String, wantsSession: Bool)] = [
+    (0, "", false), (0, "root", false), (0, own, true), (1, "", true), (1, "root", true), (1, own, true),
+  ]
+
+  private func request(
+    real: UInt32 = 0, effective: UInt32 = 0, requester: String = "", isRemote: Bool = false,
+    access: Access = .root, _ change: (inout Options) -> Void = { _ in }
+  ) throws -> FingerRequest? {
+    let account = try Self.account(Self.own)
+    let identity = ProcessIdentity(
+      real: real, effective: effective, saved: effective, isSecure: real != effective)
+    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote)
+    var options = Options()
+    options.door.finger = true
+    options.door.remote = .allow
+    change(&options)
+    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(options.door), access) else {
+      return nil
+    }
+    return Gate.finger(permit, origin, Configuration(options: options, access: access))
+  }
+
+  @Test(arguments: offers)
+  private func `a program that somebody runs wants their session`(
+    real: UInt32, requester: String, wantsSession: Bool
+  ) throws {
+    let account = try Self.account(Self.own)
+    let found = try request(real: real == 0 ? 0 : account.uid, requester: requester)
+    #expect(found == FingerRequest(.watch, uid: account.uid, wantsSession: wantsSession))
+  }
+
+  @Test
+  func `the finger is offered to local logins of programs with root's privileges, and is no second factor`()
+    throws
+  {
+    let own = try Self.account(Self.own).uid
+    #expect(try request() != nil)
+    #expect(try request { $0.door.finger = false } == nil)
+    #expect(try request(isRemote: true) == nil)
+    #expect(try request { $0.policy.secondFactor = true } == nil)
+    #expect(try request(real: own, effective: own, access: .helper) == nil)
+    #expect(try request(real: own, effective: own, access: .person(own)) == nil)
+    #expect(try request(real: own, effective: own) == nil)
+  }
 }

@@ -167,6 +167,47 @@ struct AttemptTests {
     #expect(try bed.record() == before)
   }
 
+  // MARK: The finger
+
+  private static let match: FingerTranscript = {
+    var transcript = FingerTranscript()
+    _ = transcript.take(.watching) && transcript.take(.matched(serial: 1, milliseconds: 1_000_000))
+    return transcript
+  }()
+
+  @Test func `Enter without a match is refused, and touches nothing`() throws {
+    let bed = try TestBed()
+    let before = try bed.record()
+    var transcript = FingerTranscript()
+    for event in [FingerEvent.watching, .noMatch] { _ = transcript.take(event) }
+    #expect(try bed.accept(transcript) == .fingerRefused(.noMatch))
+    #expect(try bed.accept(FingerTranscript(ended: .gone)) == .fingerRefused(.ended(.gone)))
+    #expect(try bed.record() == before)
+  }
+
+  @Test func `a match that is too old, or that nobody charged, is refused`() throws {
+    let bed = try TestBed()
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    bed.now += 10_001
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+  }
+
+  @Test func `a match opens nothing that the passcode wouldn't`() throws {
+    let locked = try TestBed()
+    try locked.fail(3)
+    #expect(try locked.accept(Self.match) == .locked(milliseconds: 60_000, failures: 3))
+    let disabled = try TestBed()
+    #expect(try disabled.vault.disable(disabled.account, true) == true)
+    #expect(try disabled.accept(Self.match) == .disabled)
+    #expect(try TestBed(enrolled: false).accept(Self.match) == .notEnrolled)
+    let damaged = try TestBed()
+    try damaged.damage(0, 1)
+    guard case .unavailable = try damaged.accept(Self.match) else {
+      Issue.record("decided")
+      return
+    }
+  }
+
   /// MUST 5: nobody can grant by accident where granting is two lines.
   @Test func `granted comes from one line, and fingerGranted from another`() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
