@@ -10,9 +10,10 @@ import pexpect
 import pytest
 from bed import BUILD, MODULE, TOOL, become
 from finger import LIST, SESSION, WATCH, Finger, count_file
+from process import wait_for
 from reader import BROKEN, NO_READER
 from scenario import RIGHT, fail
-from tool import DONE, WRONG_CODE
+from tool import CANCELLED, DONE, WRONG_CODE
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
 PROGRAM = pathlib.Path("/usr/libexec/passcode-finger")
@@ -273,6 +274,17 @@ def test_testing_the_fingerprint(system, finger, status):
     menu.child.expect(pexpect.EOF)
     menu.child.close()
     assert menu.child.exitstatus == status and not count_file().exists()
+
+
+def test_cancelling_a_test(system):
+    menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, TRY, REMOVE)
+    menu.child.send("4\r")
+    menu.child.expect("Verifying: ")
+    menu.child.send("\x03")
+    menu.child.expect(pexpect.EOF)
+    menu.child.close()
+    assert menu.child.exitstatus == CANCELLED
+    wait_for(system.reader.is_free)
 
 
 def test_enrolling_and_removing_a_finger(system):
