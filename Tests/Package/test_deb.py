@@ -127,12 +127,18 @@ def test_what_is_in_the_package_of_the_finger(finger_deb):
     documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.gz", "copyright")}
     page = "usr/share/man/man8/passcode-finger.8.gz"
     profile = "etc/apparmor.d/usr.libexec.passcode-finger"
-    assert set(files) == {FINGER, page, profile, *documents}
+    examples = {f"usr/share/doc/passcode-finger/examples/{name}" for name in ("finger", "finger-first")}
+    assert set(files) == {FINGER, page, profile, *documents, *examples}
     assert files.pop(FINGER) == ("-rwxr-xr-x", "root/root")
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", finger_deb, "Installed-Size"))
     print(f"installed: {size} KiB")
     assert size <= 256
+
+
+def test_every_example_stack_is_in_one_of_the_packages(content):
+    examples = (content / "usr/share/doc").glob("*/examples/*")
+    assert sorted(path.name for path in examples) == sorted(path.name for path in (TREE / "pam.d").iterdir())
 
 
 def test_a_missing_old_or_broken_swift_is_named(tmp_path):
