@@ -8,7 +8,7 @@ import pytest
 
 from apparmor import CALLS, Profile, needed
 from debian_machine import MACHINES, OTHER, PASSWORD, RIGHT, TREE, WRONG, sh
-from package import build
+from package import build, needed_packages, output
 
 ARCHITECTURE = subprocess.run(
     ["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, text=True
@@ -20,10 +20,6 @@ PROGRAMS = (
     f"usr/lib/{ARCHITECTURE}/security/pam_passcode.so",
 )
 PACKAGES = {"libpam-passcode": PROGRAMS, "passcode-finger": (FINGER,)}
-
-
-def output(*command, **how):
-    return sh(*command, capture_output=True, text=True, **how).stdout
 
 
 @pytest.fixture(scope="module")
@@ -101,39 +97,12 @@ def test_size(deb, content):
     assert size <= 512
 
 
-def needed_packages(package, *fields):
-    return set(re.findall(r"[\w-]+(?= \(|,|$)", output("dpkg-deb", "-f", package, *fields).removeprefix("Depends: ")))
-
-
 def test_depends_on_nothing_unusual(deb):
     """And on nothing that the fingerprint needs."""
     names = needed_packages(deb, "Depends")
     assert names == {"adduser", "libc6", "libpam-runtime", "libpam0g", "libsodium23"}
     for field in ("Pre-Depends", "Recommends"):
         assert output("dpkg-deb", "-f", deb, field).strip() == ""
-
-
-def test_only_the_package_of_the_finger_needs_fprintd_and_libsystemd(deb, finger_deb):
-    names = needed_packages(finger_deb, "Depends")
-    assert names == {"fprintd", "libpam-passcode", "libc6", "libsodium23", "libsystemd0"}
-    version = output("dpkg-deb", "-f", deb, "Version").strip()
-    assert f"libpam-passcode (= {version})" in output("dpkg-deb", "-f", finger_deb, "Depends")
-
-
-def test_what_is_in_the_package_of_the_finger(finger_deb):
-    """Nothing with a bit, nothing of another's than root, and no script but debhelper's for AppArmor."""
-    listed = [line.split() for line in output("dpkg-deb", "-c", finger_deb).splitlines()]
-    files = {name.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, name in listed if mode[0] != "d"}
-    documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.gz", "copyright")}
-    page = "usr/share/man/man8/passcode-finger.8.gz"
-    profile = "etc/apparmor.d/usr.libexec.passcode-finger"
-    examples = {f"usr/share/doc/passcode-finger/examples/{name}" for name in ("finger", "finger-first")}
-    assert set(files) == {FINGER, page, profile, *documents, *examples}
-    assert files.pop(FINGER) == ("-rwxr-xr-x", "root/root")
-    assert set(files.values()) == {("-rw-r--r--", "root/root")}
-    size = int(output("dpkg-deb", "-f", finger_deb, "Installed-Size"))
-    print(f"installed: {size} KiB")
-    assert size <= 256
 
 
 def test_every_example_stack_is_in_one_of_the_packages(content):

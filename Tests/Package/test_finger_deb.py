@@ -1,15 +1,38 @@
-"""The package passcode-finger beside libpam-passcode: install, upgrade, remove, purge."""
+"""The package passcode-finger: what is in it, and beside libpam-passcode install, upgrade, remove, purge."""
 
 import functools
 import re
 
 import pytest
 
-from package import only_the_password_is_asked, passcode_works
+from package import needed_packages, only_the_password_is_asked, output, passcode_works
 from process import wait_for
 
 FINGER = "usr/libexec/passcode-finger"
 FOLDERS = "etc", "usr", "var/lib/passcode", "var/lib/fprint", "var/lib/systemd"
+
+
+def test_only_the_package_of_the_finger_needs_fprintd_and_libsystemd(deb, finger_deb):
+    names = needed_packages(finger_deb, "Depends")
+    assert names == {"fprintd", "libpam-passcode", "libc6", "libsodium23", "libsystemd0"}
+    version = output("dpkg-deb", "-f", deb, "Version").strip()
+    assert f"libpam-passcode (= {version})" in output("dpkg-deb", "-f", finger_deb, "Depends")
+
+
+def test_what_is_in_the_package_of_the_finger(finger_deb):
+    """Nothing with a special bit, and nothing of another's than root."""
+    listed = [line.split() for line in output("dpkg-deb", "-c", finger_deb).splitlines()]
+    files = {name.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, name in listed if mode[0] != "d"}
+    documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.gz", "copyright")}
+    page = "usr/share/man/man8/passcode-finger.8.gz"
+    profile = "etc/apparmor.d/usr.libexec.passcode-finger"
+    examples = {f"usr/share/doc/passcode-finger/examples/{name}" for name in ("finger", "finger-first")}
+    assert set(files) == {FINGER, page, profile, *documents, *examples}
+    assert files.pop(FINGER) == ("-rwxr-xr-x", "root/root")
+    assert set(files.values()) == {("-rw-r--r--", "root/root")}
+    size = int(output("dpkg-deb", "-f", finger_deb, "Installed-Size"))
+    print(f"installed: {size} KiB")
+    assert size <= 256
 
 
 def test_installing_it_changes_nothing_but_its_own_files(machine, finger_deb):
