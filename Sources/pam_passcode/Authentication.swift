@@ -18,7 +18,7 @@ struct Authentication {
   }
 
   func result() -> PAMResult {
-    pam.note(.mayTouch, nil)  // of an earlier call, for another account perhaps
+    pam.note(.mayLogIn, nil)  // of an earlier call, for another account perhaps
     var door = Options().door
     var user: Bytes?
     do throws(Interruption) {
@@ -105,8 +105,8 @@ struct Authentication {
     } catch {
       return Ending(.unavailable(error))
     }
+    pam.note(.mayLogIn, permit.account.uid)
     let finger = Gate.finger(permit, origin, configuration)
-    if let finger { pam.note(.mayTouch, finger.uid) }
     return try ending(login, Question(user: user, door: door, finger: finger), &secrets)
   }
 
@@ -210,8 +210,8 @@ struct Authentication {
   private func isWorthLogging(_ verdict: Verdict) -> Bool {
     switch verdict {
     case .notEnrolled: false
-    case .granted, .wrong, .locked, .exhausted, .disabled, .notPermitted, .unavailable, .fingerGranted,
-      .fingerRefused:
+    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted, .unavailable,
+      .fingerGranted, .fingerRefused:
       true
     }
   }
@@ -230,7 +230,7 @@ struct Authentication {
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
     case .granted(let earlier): add(earlier, to: &line)
-    case .disabled, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
+    case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
     }
     pam.log(isExpected(verdict) ? .notice : .error, line.text)
   }

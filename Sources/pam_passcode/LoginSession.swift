@@ -18,9 +18,9 @@ func markLogin(_ pam: PAM) {
   }
 }
 
-/// Resets the touch count: our own `authenticate` might have offered the reader in this handle, and the program goes on
-/// to a session, so that something has let the account in. PAM_USER may be another by now: sudo's target.
+/// Resets the touch count: our own `authenticate` admitted the account in this handle, and the program goes on to a
+/// session, so that something has let it in. PAM_USER may be another by now: sudo's target.
 func resetTouches(_ pam: PAM) {
-  guard let uid = pam.noted(.mayTouch), ProcessIdentity.current().effective == 0 else { return }
+  guard let uid = pam.noted(.mayLogIn), ProcessIdentity.current().effective == 0 else { return }
   TouchCounter(uid: uid, .root).clear()
 }

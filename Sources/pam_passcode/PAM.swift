@@ -111,13 +111,13 @@ internal import PasscodeSystem
   enum Note {
     /// The account has to log in by other means first, if it hasn't yet.
     case waitsForLogin
-    /// The account might have used the fingerprint reader.
-    case mayTouch
+    /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
+    case mayLogIn
 
     fileprivate var name: Bytes {
       switch self {
       case .waitsForLogin: Bytes(text: "pam_passcode\0")
-      case .mayTouch: Bytes(text: "pam_passcode finger\0")
+      case .mayLogIn: Bytes(text: "pam_passcode login\0")
       }
     }
   }

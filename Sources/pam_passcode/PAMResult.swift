@@ -27,7 +27,7 @@ enum PAMResult: Equatable {
     case .unavailable(let fault): self = fault.isConfiguration ? .misconfigured : .unavailable
     case .wrong: self = .failed
     case _ where door.either && wasTyped: self = .failed
-    case .locked, .exhausted, .disabled: self = door.either ? .notPermitted : .failed
+    case .locked, .exhausted, .disabled, .expired, .mustChange: self = door.either ? .notPermitted : .failed
     case .notEnrolled: self = door.nullok ? .ignored : .unknownUser
     case .notPermitted: self = .notPermitted
     }

@@ -20,6 +20,7 @@ struct RequestHandler {
     switch operation {
     case .look: return try look(&secrets.unsealed)
     case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
+    case .prove: return reply(try attempt(secrets.passcode, &secrets.unsealed, .change).verdict)
     case .status: return HelperStatus(try vault.status(account)).reply
     case .change: return try change(secrets.passcode, &secrets.change, &secrets.unsealed)
     case .remove: return try remove(secrets.passcode, &secrets.unsealed)
@@ -42,9 +43,9 @@ struct RequestHandler {
 
   /// One attempt; and which credential it proved.
   private func attempt(
-    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
+    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ purpose: Purpose = .login
   ) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
-    var login = try DirectLogin(vault, permit, service: service)
+    var login = try DirectLogin(vault, permit, service: service, purpose)
     let verdict = login.attempt(passcode, &unsealed)
     return (verdict, login.provenMark)
   }
@@ -52,7 +53,7 @@ struct RequestHandler {
   private func change(
     _ passcode: borrowing Passcode, _ change: inout PasscodeChange, _ unsealed: inout Unsealed
   ) throws(Fault) -> HelperReply {
-    let (verdict, mark) = try attempt(passcode, &unsealed)
+    let (verdict, mark) = try attempt(passcode, &unsealed, .change)
     guard verdict.isGranted, let mark else { return HelperReply(verdict: verdict) }
     change.old.passcode.copy(passcode)
     return try enroll(change, &unsealed, by: .passcode(mark))

@@ -19,7 +19,7 @@ struct Service: ~Copyable {
 
   /// Whether it comes in its turn: after a look only an attempt on the same account.
   func takes(_ head: HelperRequest) -> Bool {
-    looked == nil || head.operation == .verify && head.uid == looked
+    looked == nil || head.operation.isAttempt && head.uid == looked
   }
 
   mutating func answer(_ request: consuming Request) -> HelperReply {
@@ -134,7 +134,7 @@ extension HelperOperation {
   fileprivate func word(_ reply: HelperReply) -> String? {
     switch self {
     case .look, .status: nil
-    case .verify: reply.verdict?.event
+    case .verify, .prove: reply.verdict?.event
     case .change: reply.kind == .done ? "passcode changed" : reply.verdict?.event
     case .remove: reply.kind == .done ? "passcode removed" : reply.verdict?.event
     case .enroll: reply.kind == .done ? "passcode enrolled" : reply.verdict?.event

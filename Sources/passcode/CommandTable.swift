@@ -25,7 +25,7 @@ struct Command {
   static func table() -> [Command] {
     [
       Command(
-        name: "enroll", operand: .user, options: [.length, .stdin, .generate, .force],
+        name: "enroll", operand: .user, options: [.length, .stdin, .generate, .force] + Option.terms,
         summary: CommandHelp.enroll, run: runEnroll,
         runOwn: SelfService.enroll),
       Command(
@@ -69,9 +69,11 @@ struct Command {
 
   /// An option of the tool.
   enum Option: CaseIterable {
-    case conf, quiet, help, version, json, stdin, length, generate, force, demo
+    case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
+    /// For passcodes that an administrator gives out.
+    static let terms: [Option] = [.expires, .mustChange]
 
     var entry: Arguments.Option {
       switch self {
@@ -84,6 +86,8 @@ struct Command {
       case .length: Arguments.Option("length", takesValue: true)
       case .generate: Arguments.Option("generate")
       case .force: Arguments.Option("force")
+      case .expires: Arguments.Option("expires", takesValue: true)
+      case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
       }
     }

@@ -20,7 +20,7 @@ final class Direct {
 
   func enroll() throws(Failure) -> ExitStatus {
     // Nothing is forced here: who reaches the store proves no password that could be refused.
-    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
+    try session.checkOptions(vault.configuration.access)
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()
@@ -31,7 +31,7 @@ final class Direct {
   }
 
   func change() throws(Failure) -> ExitStatus {
-    if session.isForced && vault.configuration.access != .root { throw .onlyRootForces }
+    try session.checkOptions(vault.configuration.access)
     var secrets = try newSecrets()
     guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
       throw .notEnrolled(account.name)
@@ -53,7 +53,8 @@ final class Direct {
     _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority, _ act: Act
   ) throws(Failure) {
     do throws(EnrolmentError) {
-      try vault.enroll(account, change, &unsealed, by: authority, then: noting(act))
+      try vault.enroll(
+        account, change, &unsealed, by: authority, on: session.terms, then: noting(act))
     } catch {
       throw Failure(error)
     }
@@ -101,12 +102,13 @@ final class Direct {
 /// One attempt, the question included.
 ///
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
+@inline(never)
 func verify(
   _ question: Question, _ account: Account, _ session: Session, _ vault: Vault, _ secrets: inout Secrets
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
   let permit = try session.permit(account, vault.configuration.access)
   var login = try reporting { () throws(Fault) in
-    try DirectLogin(vault, permit, service: session.serviceName)
+    try DirectLogin(vault, permit, service: session.serviceName, question.purpose)
   }
   let verdict = try session.run(&login, question, &secrets)
   return (verdict, login.provenMark)

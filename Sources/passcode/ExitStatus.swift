@@ -6,7 +6,7 @@ enum ExitStatus: Int32 {
   case wrong = 1
   case usage = 2
   case notEnrolled = 3
-  /// Locked, exhausted or disabled.
+  /// Locked, exhausted, disabled, expired or to be changed.
   case locked = 4
   /// Weak, mismatch or wrong length.
   case refused = 5
@@ -22,7 +22,7 @@ extension ExitStatus {
     switch verdict {
     case .granted, .fingerGranted: self = .done
     case .wrong, .fingerRefused: self = .wrong
-    case .locked, .exhausted, .disabled: self = .locked
+    case .locked, .exhausted, .disabled, .expired, .mustChange: self = .locked
     case .notEnrolled: self = .notEnrolled
     case .notPermitted: self = .notPermitted
     case .unavailable: self = .unusable

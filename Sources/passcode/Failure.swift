@@ -27,7 +27,8 @@ enum Failure: Error {
   case otherPerson
   case notPermitted
   case onlyRoot
-  case onlyRootForces
+  /// An option that nobody else has.
+  case onlyRootUses(Command.Option)
   case selfServiceClosed
   case forbidden
   case cancelled
@@ -51,6 +52,7 @@ enum Failure: Error {
   case operands(Text, Command.Operand)
   case confPath
   case lengthValue
+  case expiresValue
 
   init(_ fault: Fault) {
     self = .fault(fault)
@@ -68,14 +70,14 @@ enum Failure: Error {
     case .wrongPassword: .wrong
     case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
       .operands,
-      .confPath, .lengthValue:
+      .confPath, .lengthValue, .expiresValue:
       .usage
     case .notEnrolled, .noDeletedAccount: .notEnrolled
     case .disabled, .onlyStatus: .locked
     case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
       .passwordIsDigits:
       .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootForces, .selfServiceClosed, .forbidden:
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
       .notPermitted
     case .fault, .held, .noAccount, .noModule, .noTemporaryDirectory, .noLibrary, .noRandomPasscode,
       .unwritable,

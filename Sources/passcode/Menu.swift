@@ -51,6 +51,8 @@ struct MenuChoice {
     case .ok: return [ours("change", .change), off, ours("verify", .test)]
     case .locked, .exhausted: return isClosed ? [] : [ours("unlock", .unlock), off]
     case .disabled, .corrupt: return isClosed ? [] : [off]
+    case .expired: return isClosed ? [] : [ours("enroll", .enroll), off]
+    case .mustChange: return [ours("change", .change)] + (isClosed ? [] : [off])
     }
   }
 

@@ -30,7 +30,7 @@ final class SelfService {
   // MARK: The commands
 
   func enroll() throws(Failure) -> ExitStatus {
-    if session.isForced { throw .onlyRootForces }
+    try session.checkOptions(configuration.access)
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -44,7 +44,7 @@ final class SelfService {
   }
 
   func change() throws(Failure) -> ExitStatus {
-    if session.isForced { throw .onlyRootForces }
+    try session.checkOptions(configuration.access)
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     let verdict = try verify(.oldPasscode, &secrets)
@@ -118,7 +118,8 @@ final class SelfService {
   /// One attempt, the question included.
   private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
-    var login = HelperLogin(permit, HelperRequest.Conditions(), service: session.serviceName)
+    var login = HelperLogin(
+      permit, HelperRequest.Conditions(), service: session.serviceName, question.purpose)
     return try session.run(&login, question, &secrets)
   }
 
@@ -145,8 +146,8 @@ final class SelfService {
     case .notEnrolled: return .notEnrolled(account.name)
     case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
-    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .open,
-      .openWithoutWaiting, .status, .done:
+    case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,
+      .open, .openWithoutWaiting, .status, .statusWithTerms, .done:
       return .fault(Helper.invalidReply)
     }
   }

@@ -2,6 +2,16 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
+extension Question {
+  /// What is opened by the answer.
+  var purpose: Purpose {
+    switch self {
+    case .oldPasscode: .change
+    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition: .login
+    }
+  }
+}
+
 extension Session {
   /// What records and the log call this tool.
   var serviceName: Bytes { Bytes(text: "passcode") }

@@ -14,6 +14,8 @@ final class Session {
   var wantsJSON = false
   var length: Int?
   var generates = false
+  /// Of the passcodes that are set.
+  var terms = NewTerms()
   var isForced = false
   var isDemo = false
   /// Part of `try`: nothing of it belongs in the system's log.
@@ -37,10 +39,22 @@ final class Session {
     case .stdin: asker = .input
     case .generate: generates = true
     case .force: isForced = true
+    case .expires:
+      guard let seconds = NewTerms.seconds(value) else { throw .expiresValue }
+      terms.seconds = seconds
+    case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
     case .help: wantsHelp = true
     case .version: wantsVersion = true
     }
+  }
+
+  /// - Throws: if an option was given that is root's, unless root gave it.
+  func checkOptions(_ access: Access) throws(Failure) {
+    guard access != .root else { return }
+    if isForced { throw .onlyRootUses(.force) }
+    if terms.seconds > 0 { throw .onlyRootUses(.expires) }
+    if terms.mustChange { throw .onlyRootUses(.mustChange) }
   }
 
   /// The account named, or one's own.

@@ -34,7 +34,8 @@ extension Status {
     "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
     "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
-    "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text)
+    "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text),\
+    "expires_at":\(jsonTime(expiresAt)),"must_change":\(mustChange ? "true" : "false" as Text)
     """
   }
 
@@ -49,6 +50,8 @@ extension Status {
     case .exhausted: "exhausted"
     case .disabled: "disabled"
     case .corrupt: "corrupt"
+    case .expired: "expired"
+    case .mustChange: "must_change"
     }
   }
 
@@ -81,7 +84,7 @@ extension Status {
   func row(isColoured: Bool) -> Text {
     var text = padded(Text(printable(account.name)), 17) + padded("\(account.uid)", 7)
     text += padded(lengthText ?? "-", 8) + padded("\(failures)", 10)
-    let state = padded(stateName, 11)
+    let state = padded(stateName, 13)
     text += isColoured && self.state != .ok ? "\u{1b}[31m\(state)\u{1b}[0m" : state
     return text + "\(lastSuccess.map { SystemClock.localTime($0) } ?? Bytes(text: "-"))\n"
   }

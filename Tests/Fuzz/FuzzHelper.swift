@@ -18,7 +18,9 @@ public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
       precondition(HelperReply(verdict: verdict).verdict == verdict)
     }
     if let refusal = reply.refusal { precondition(HelperReply(refusal: refusal) == reply) }
-    if let status = HelperStatus(reply) { precondition(HelperStatus(status.reply) == status) }
+    if let status = HelperStatus(reply) {
+      precondition(status.reply == reply && HelperStatus(reply) == status)
+    }
   }
   return 0
 }

@@ -36,16 +36,19 @@ private func anyRecord(_ input: Bytes) -> Record {
     uid: UInt32(truncatingIfNeeded: number(0)), name: name.isEmpty ? [0x61] : name, generation: number(1))
   if !input.isEmpty { record.state = .enrolled(sealed: Bytes(input.prefix(Record.longestSealed))) }
   record.disabled = number(2) & 1 == 1
-  record.mustChange = number(2) & 4 == 4
+  let moment = Instant(boot: BootID(high: number(3), low: number(4)), milliseconds: number(5))
+  record.terms = Terms(
+    Terms.Change.allCases[Int(number(2) >> 8 & 0xff) % 3], expiry: number(10),
+    seenTime: number(10) == 0 ? 0 : number(11),
+    seenAt: number(10) == 0 ? .never : Instant(boot: moment.boot, milliseconds: number(12)))
   record.enrolledBy = [.unknown, .root, .password, .passcode][Int(number(2) >> 4 & 3)]
   record.unlockedBy = [.unknown, .root, .password, .nobody][Int(number(2) >> 6 & 3)]
   record.failureService = Record.serviceName(input)
   record.attemptID = Bytes(input.prefix(Record.attemptIDLength))
   if record.attemptID.count < Record.attemptIDLength { record.attemptID = [] }
-  let moment = Instant(boot: BootID(high: number(3), low: number(4)), milliseconds: number(5))
   record.ledger = Ledger(
     failures: UInt32(truncatingIfNeeded: number(6)), lastFailure: moment, served: number(2) & 2 == 2)
   (record.times.enrolled, record.times.success) = (number(7), number(8))
-  (record.times.failure, record.times.expiry) = (number(9), number(10))
+  record.times.failure = number(9)
   return record
 }

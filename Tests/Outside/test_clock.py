@@ -4,15 +4,12 @@ Suspend and time ahead: a time namespace with another CLOCK_BOOTTIME. Reboot: an
 kernel's. The wall clock: libfaketime.
 """
 
-import contextlib
-import pathlib
 import subprocess
-import uuid
 
 import pytest
 
 import host
-from clock import BOOT_ID, later
+from clock import boot_id, by_wall_clock, later, rebooted
 from scenario import RIGHT, WRONG, fail, unavailable_uncharged
 from tally import attack
 
@@ -36,26 +33,6 @@ def left(bed, **how):
 def about(seconds):
     """What may be left when a few of them have passed in the test itself."""
     return range(seconds - 15, seconds + 1)
-
-
-@contextlib.contextmanager
-def boot_id(bed, content):
-    file = bed.folder / "boot_id"
-    file.write_text(content)
-    subprocess.run(["mount", "--bind", str(file), BOOT_ID], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", BOOT_ID], check=True)
-
-
-def rebooted(bed):
-    return boot_id(bed, f"{uuid.uuid4()}\n")
-
-
-def by_wall_clock(moment):
-    [library] = pathlib.Path("/usr/lib").glob("*-linux-gnu/faketime/libfaketime.so.1")
-    return {"LD_PRELOAD": str(library), "FAKETIME": f"@{moment}", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 WALL = ["1970-01-01 00:00:01", "1999-12-31 23:59:59", "2038-01-19 03:14:08", "2106-02-07 06:28:17"]

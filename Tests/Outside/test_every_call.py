@@ -9,13 +9,15 @@ import every_call
 import host
 import strace
 from bed import MEMORY, SLOT
-from every_call import ACTS, ERRORS, LOCKED, NOTHING, Bench, points, share
+from every_call import ACTS, ERRORS, LOCKED, NOTHING, SPENT, Bench, points, share
 from scenario import RIGHT
 from tally import attack
 
 # Calls that the kernel promises not to fail, and whose failure other people's libraries end the process for:
 # libsodium without randomness (getrandom(2): no error once the machine is up), nss-systemd with the signal mask, glibc with a futex.
 NEVER_FAIL = {"getrandom": ["EINTR"], "rt_sigprocmask": [], "futex": []}
+
+ONE = ACTS["the one attempt"]
 
 
 def failures(points):
@@ -47,7 +49,7 @@ def judge(bench, act, row, where, expected):
 
 def works(bench, act, row, where, said):
     """One of the two passcodes opens it, unless it is refused for a reason."""
-    if said["state"] in ("locked", "disabled"):
+    if said["state"] in ("locked", "disabled", "must_change"):
         assert host.results(bench.bed, act.codes[0]) == ["AUTH_ERR"], where
         return
     if not said["enrolled"]:
@@ -154,13 +156,15 @@ def check_attempt(bench, act, row, where, run, said):
     row.breach("beyond", (where, "granted without verification"), result == "SUCCESS" and not run.verified)
     # (Another result than these is libpam's own, whose audit message may fail after the module's answer.)
     denied = result in ("AUTH_ERR", "AUTHINFO_UNAVAIL")
-    row.breach("refund", where, run.verified and denied and said["failures"] < 2)
+    spent = said == SPENT
+    row.breach("beyond", (where, "granted and not spent"), act is ONE and result == "SUCCESS" and not spent)
+    row.breach("refund", where, run.verified and denied and not spent and said["failures"] <= act.before["failures"])
     if act is ACTS["wrong attempt"]:
         row.breach("beyond", (where, "let in"), result == "SUCCESS")
         assert said["failures"] in (1, 2), where
     # glibc says "no such account" where it can't read /etc/passwd; nobody may say it who has seen the record.
     assert result != "USER_UNKNOWN" or f'"{bench.bed.record_file("alice").name}"' not in "".join(line for _, line in run.calls), where
-    if act is ACTS["right attempt"]:
+    if act in (ACTS["right attempt"], ONE):
         assert result != "AUTH_ERR", (where, "a right one was called wrong")
 
 

@@ -174,8 +174,10 @@ def test_a_passcode_through_the_helper_turns_it_on_again(own):
     assert charged() == 0
 
 
+@pytest.mark.parametrize("option", ["yes", "no"])
 @pytest.mark.parametrize("call", ["setcred", "open_session"])
-def test_another_module_turns_it_on_again(own, call):
+def test_another_module_turns_it_on_again(own, call, option):
+    own.configure(finger=option)
     own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
     set_count(LIMIT)
     assert own.authenticate("alice", "").result == "SUCCESS"

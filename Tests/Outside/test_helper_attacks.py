@@ -22,6 +22,7 @@ from helper import (
     FORBIDDEN,
     GRANTED,
     LOOK,
+    PROVE,
     REMOVE,
     STATUS,
     UNAVAILABLE,
@@ -52,12 +53,12 @@ def unharmed(bed, before):
 # MARK: Whose
 
 
-@pytest.mark.parametrize("operation", [LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK])
+@pytest.mark.parametrize("operation", [LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK, PROVE])
 @pytest.mark.parametrize("about", ["bob", "root"])
 def test_nobody_elses(own, operation, about):
     before = own.record("bob")
     secrets = {VERIFY: {"passcode": RIGHT}, CHANGE: {"passcode": RIGHT, "new": NEW}, REMOVE: {"passcode": RIGHT},
-               ENROLL: {"new": NEW, "password": "x"}, UNLOCK: {"password": "x"}}  # fmt: skip
+               ENROLL: {"new": NEW, "password": "x"}, UNLOCK: {"password": "x"}, PROVE: {"passcode": RIGHT}}  # fmt: skip
     assert ask(operation, about, user="alice", **secrets.get(operation, {})).kind == FORBIDDEN
     assert own.record("bob") == before
 
@@ -77,7 +78,7 @@ def malformed():
         yield f"only {length} bytes", good[:length]
     yield "a byte more", good + b"\0"
     yield "two of them", good + good
-    for offset, value in [(0, 0), (0, 2), (1, 0), (1, 8), (6, 4), (6, 132), (6, 255), (7, 5), (7, 0x44), (8, 1), (9, 255)]:
+    for offset, value in [(0, 0), (0, 2), (1, 0), (1, 9), (6, 4), (6, 132), (6, 255), (7, 5), (7, 0x44), (8, 1), (9, 255)]:
         yield f"byte {offset} is {value}", good[:offset] + bytes([value]) + good[offset + 1 :]
     for code in (b"abcd", b"047\n", b"\0\0\0\0", b"04 1"):
         yield f"passcode {code!r}", good[:10] + code

@@ -1,7 +1,9 @@
 """Real programs, as they are installed: each with a stack of the module and pam_unix."""
 
+import datetime
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -11,6 +13,7 @@ import pytest
 
 import machine as machines
 from bed import MODULE, person, uid
+from clock import by_wall_clock
 from dialogue import has_a_shell
 from process import wait_for
 from machine import RUN
@@ -234,6 +237,57 @@ def test_the_first_login_after_a_boot(own):
     assert [path.name for path in RUN.glob("*.login")] == [f"{uid('alice')}.login"]
     log_in(("Passcode: ", RIGHT))
     assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n").stdout == "0\n"
+
+
+# MARK: Passcodes that are given out
+
+CHANGE = re.escape("Choose your own passcode (passcode change); until then use your password.")
+
+
+def give(bed, *terms):
+    bed.tool("enroll", "--stdin", *terms, "alice", stdin=f"{RIGHT}\n", check=0)
+
+
+@pytest.mark.parametrize("first", ["sudo", "sudo -v", "su", "login"])
+def test_one_login_by_any_program_and_then_the_password(own, first):
+    give(own, "--must-change")
+    if first == "login":
+        log_in(("Passcode: ", RIGHT))
+    elif first == "su":
+        prompted(child := terminal("su", "alice", "-c", "id -un"), ("^Passcode: ", RIGHT))
+        child.expect(r"\balice\r\n")
+    else:
+        more = ["-v"] if first == "sudo -v" else ["id", "-u"]
+        assert run("sudo", "-S", *more, stdin=f"{RIGHT}\n").returncode == 0
+    # sudo calls PAM silently; su and login show why.
+    prompted(child := terminal("sudo", "id", "-u"), (rf"^\[sudo\] {SUDO}", PASSWORD))
+    child.expect(r"\b0\r\n")
+    prompted(child := terminal("su", "alice", "-c", "id -un"), (rf"^{CHANGE}\r\nPassword: ", PASSWORD))
+    child.expect(r"\balice\r\n")
+    log_in((f"{CHANGE}\r\nPassword: ", PASSWORD))
+    assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n" * 3).returncode == 1
+
+
+def test_a_new_passcode_of_ones_own_opens_again(field):
+    give(field, "--must-change", "--expires", "1d")
+    assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n").stdout == "0\n"
+    assert run("sudo", "-S", "id", "-u", stdin=f"{PASSWORD}\n").stdout == "0\n"
+    field.typed.add("8264")
+    field.tool("change", "--stdin", stdin=f"{RIGHT}\n8264\n", user="alice", check=0)
+    for _ in range(2):
+        assert run("sudo", "-S", "id", "-u", stdin="8264\n").stdout == "0\n"
+
+
+def test_an_expired_one_is_not_asked_for(field):
+    give(field, "--expires", "1m")
+    assert run("sudo", "-S", "id", "-u", stdin=f"{RIGHT}\n").stdout == "0\n"
+    over = by_wall_clock((datetime.datetime.now() + datetime.timedelta(minutes=2)).strftime("%Y-%m-%d %H:%M:%S"))
+    assert field.status("alice", setting=over)["state"] == "expired"
+    for command, words in ((("su", "alice", "-c", "id -un"), "alice"), (("sudo", "id", "-u"), "0")):
+        seen = "Passcode expired. Use your password.\r\n" if command[0] == "su" else ""
+        prompted(child := terminal(*command), (rf"^{seen}.*[Pp]assword[^\r]*: ", PASSWORD))
+        assert "Passcode or password" not in child.before + child.after
+        child.expect(rf"\b{words}\r\n")
 
 
 # MARK: A lock screen that really runs without root

@@ -74,6 +74,16 @@ def damage(bed):
     bed.record_file("alice").write_bytes(bytes(8192))
 
 
+def expire(bed):
+    over = b"expires_time=1\nseen_time=1\nseen_boot=" + b"0" * 32 + b"\nseen_at=0\n"
+    bed.rewrite("alice", lambda body: replace_line(body, b"expires_time", over))
+
+
+def spend(bed):
+    """It was given out for one login, and opened that."""
+    bed.rewrite("alice", lambda body: replace_line(body, b"must_change", b"must_change=used\n"))
+
+
 def by_password(bed):
     """Not an administrator's any more, where it is a second factor."""
     bed.rewrite("alice", lambda body: replace_line(body, b"enrolled_by", b"enrolled_by=password\n"))
@@ -85,6 +95,8 @@ EVENTS = [
     (lock, ("AUTH_ERR", "PERM_DENIED"), ("AUTH_ERR", "AUTH_ERR")),
     (exhaust, ("AUTH_ERR", "PERM_DENIED"), ("AUTH_ERR", "AUTH_ERR")),
     (disable, ("AUTH_ERR", "PERM_DENIED"), ("AUTH_ERR", "AUTH_ERR")),
+    (expire, ("AUTH_ERR", "PERM_DENIED"), ("AUTH_ERR", "AUTH_ERR")),
+    (spend, ("AUTH_ERR", "PERM_DENIED"), ("AUTH_ERR", "AUTH_ERR")),
     (by_password, ("PERM_DENIED", "PERM_DENIED"), ("PERM_DENIED", "AUTH_ERR")),
     (forget, ("USER_UNKNOWN", "USER_UNKNOWN"), ("USER_UNKNOWN", "AUTH_ERR")),
     (damage, UNAVAILABLE, UNAVAILABLE),
@@ -148,7 +160,7 @@ PERMIT = "auth requisite pam_deny.so\nauth required pam_permit.so"
 
 
 @EITHER
-@pytest.mark.parametrize("happen, before", [row[:2] for row in EVENTS if row[0] in (lock, disable, forget)])
+@pytest.mark.parametrize("happen, before", [row[:2] for row in EVENTS if row[0] in (lock, disable, expire, spend, forget)])
 def test_a_host_without_root_is_refused_alike(machine, either, happen, before):
     machine.enroll("alice", RIGHT)
     happen(machine)
@@ -214,7 +226,7 @@ def waited(outcome):
 
 
 @EITHER
-@pytest.mark.parametrize("happen", [lock, exhaust, disable, forget, damage], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("happen", [lock, exhaust, disable, expire, spend, forget, damage], ids=lambda one: one.__name__)
 def test_a_refusal_without_a_prompt_takes_its_time(alice, either, happen):
     """kscreenlocker takes an answer within 50 ms for a broken service, and asks it no more."""
     happen(alice)

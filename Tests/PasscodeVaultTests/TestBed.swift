@@ -87,11 +87,11 @@ final class TestBed {
 
   // MARK: What people do
 
-  func enroll(_ code: String, by authority: Authority = .direct) throws {
+  func enroll(_ code: String, by authority: Authority = .direct, on terms: NewTerms = NewTerms()) throws {
     var secrets = try secrets()
     #expect(secrets.line.take(Bytes(text: code)) == true)
     #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
-    try vault.enroll(account, secrets.change, &secrets.unsealed, by: authority)
+    try vault.enroll(account, secrets.change, &secrets.unsealed, by: authority, on: terms)
   }
 
   /// Comes to the passcode in the way that the words say; root is whoever reaches the store directly.
@@ -126,12 +126,12 @@ final class TestBed {
     try record.update(change)
   }
 
-  func attempt(_ code: String) throws -> Verdict {
+  func attempt(_ code: String, _ purpose: Purpose = .login) throws -> Verdict {
     var secrets = try secrets()
     #expect(secrets.line.take(Bytes(text: code)) == true)
     #expect(secrets.passcode.take(secrets.line) == .passcode)
     do {
-      var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+      var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
       return login.attempt(secrets.passcode, &secrets.unsealed)
     } catch let fault as Fault {
       return .unavailable(fault)
@@ -144,9 +144,9 @@ final class TestBed {
     return login.accept(transcript, &secrets.unsealed)
   }
 
-  func look() throws -> Verdict? {
+  func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
-    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
     return login.look(&secrets.unsealed)
   }
 

@@ -1,5 +1,6 @@
 # make_dev FOLDER [PTS]: a /dev on an empty folder, in a mount namespace, with the usual nodes and place for a /dev/log.
-# Its terminals are its own, or those of another devpts.
+# Its terminals are its own, or those of another devpts. Everyone may open new ones, as on any machine. A link to
+# pts/ptmx would depend on how that devpts was mounted (ptmxmode); the node finds the pts beside it, and does not.
 make_dev() {
   local dev=$1 pts=${2:-} name
   mount -t tmpfs -o mode=0755 tmpfs "$dev"
@@ -14,7 +15,7 @@ make_dev() {
     mount -t devpts -o newinstance,gid=5,mode=0620,ptmxmode=0666 devpts "$dev/pts"
   fi
   mount -t tmpfs -o mode=1777 tmpfs "$dev/shm"
-  ln -s pts/ptmx "$dev/ptmx"
+  mknod -m 0666 "$dev/ptmx" c 5 2
   ln -s /proc/self/fd "$dev/fd"
   ln -s fd/0 "$dev/stdin"
   ln -s fd/1 "$dev/stdout"

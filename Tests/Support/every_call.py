@@ -44,9 +44,16 @@ LOCKED = {"enrolled": True, "state": "locked", "failures": 3}
 FRESH = {"enrolled": True, "state": "ok", "failures": 0}
 TWICE = {"enrolled": True, "state": "ok", "failures": 2}
 
+# Given out for one login, which is open, was spent by the act, or was spent before.
+GIVEN = {**FRESH, "must_change": True}
+SPENT = {**GIVEN, "state": "must_change"}
+CHARGED = {**ONCE, "must_change": True}
+
 ACTS = {
     "wrong attempt": Act(attempt(WRONG[5]), "", ONCE, [TWICE], (RIGHT, RIGHT)),
     "right attempt": Act(attempt(RIGHT), "", ONCE, [TWICE, FRESH], (RIGHT, RIGHT)),
+    "the one attempt": Act(attempt(RIGHT), "", GIVEN, [CHARGED, SPENT, SPENT], (RIGHT, None)),
+    "give out": Act(tool("enroll", "--stdin", "--must-change", "alice"), NEW, LOCKED, [GIVEN], (RIGHT, NEW)),
     "enrol the first": Act(tool("enroll", "--stdin", "alice"), NEW, NOTHING, [FRESH], (None, NEW)),
     "enrol again": Act(tool("enroll", "--stdin", "alice"), NEW, LOCKED, [FRESH], (RIGHT, NEW)),
     "change": Act(tool("change", "--stdin", "alice"), f"{RIGHT}\n{NEW}", ONCE, [TWICE, FRESH], (RIGHT, NEW)),
@@ -63,11 +70,13 @@ class Bench:
         self.bed = bed
         bed.typed |= {NEW, RIGHT, *WRONG}
         bed.enroll("alice", RIGHT)
-        self._states = {}
+        self._states = {}  # by failures; with none, it must be changed
         for failures in (1, 3):
             while bed.failures("alice") < failures:
                 bed.tool("verify", "--stdin", "alice", stdin=WRONG[bed.failures("alice")] + "\n")
             self._states[failures] = bed.record("alice")
+        bed.tool("enroll", "--stdin", "--must-change", "alice", stdin=f"{RIGHT}\n", check=0)
+        self._states[0] = bed.record("alice")
         self.others = set()  # what else the store holds
 
     def begin(self, act):
@@ -98,7 +107,8 @@ class Bench:
     def says(self):
         """What a status tells, of what the acts change."""
         status = self.bed.status("alice")
-        return {name: status[name] for name in ("enrolled", "state", "failures")}
+        said = {name: status[name] for name in ("enrolled", "state", "failures")}
+        return said | ({"must_change": True} if status["must_change"] else {})
 
 
 @dataclasses.dataclass

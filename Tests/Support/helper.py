@@ -17,11 +17,12 @@ from machine import ACCOUNT, HELPER, STORE
 from scenario import RIGHT
 
 # HelperMessage.swift: the operations, and the kinds of replies.
-LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK = range(1, 8)
+LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK, PROVE = range(1, 9)
 GRANTED, WRONG_ONE, FORBIDDEN, UNAVAILABLE, OPEN, DONE_IT, WRONG_PASSWORD = 1, 2, 9, 11, 16, 18, 19
 REFUSED = 21  # a passcode that may not be chosen
 OPEN_WITHOUT_WAITING = 22
 PASSWORD_IS_DIGITS = 23
+EXPIRED, MUST_CHANGE = 24, 25
 # HelperMessage+Fault.swift: the numbers of a refusal.
 BAD_LENGTH, A_RUN, A_PHONE, A_ROOM, ON_THE_LIST, BACKWARDS = 1, 7, 14, 15, 23, 25
 
@@ -73,7 +74,7 @@ def converse(data, *, user, seconds=30, **how):
 
 
 def reply(answer):
-    count = 6 if answer[1] == 17 else 5
+    count = {17: 6, 26: 7}.get(answer[1], 5)
     return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
 
 

@@ -14,6 +14,10 @@ public enum Verdict: Equatable, Sendable {
   case exhausted(failures: UInt32)
   /// Disabled by an administrator.
   case disabled
+  /// The time for which an administrator gave it out is over.
+  case expired
+  /// The one login for which an administrator gave it out is over: its owner must choose another one.
+  case mustChange
   case notEnrolled
   case notPermitted(NotPermitted)
   /// It could not be decided; nothing was verified, or verification could not be completed.
@@ -41,7 +45,8 @@ extension Verdict {
   public var isGranted: Bool {
     switch self {
     case .granted, .fingerGranted: true
-    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .notEnrolled, .notPermitted, .unavailable:
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled,
+      .notPermitted, .unavailable:
       false
     }
   }
@@ -51,7 +56,9 @@ extension Verdict {
     switch self {
     case .fingerGranted: .matched
     case .fingerRefused(let outcome): outcome
-    case .granted, .wrong, .locked, .exhausted, .disabled, .notEnrolled, .notPermitted, .unavailable: nil
+    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled, .notPermitted,
+      .unavailable:
+      nil
     }
   }
 
@@ -65,6 +72,8 @@ extension Verdict {
     case .locked: "passcode locked"
     case .exhausted: "passcode exhausted"
     case .disabled: "passcode is disabled"
+    case .expired: "passcode expired"
+    case .mustChange: "passcode must be changed"
     case .notEnrolled: "passcode not enrolled"
     case .notPermitted(.otherAccount): "passcode not permitted: another person's account"
     case .notPermitted(.remote): "passcode not permitted: remote login"

@@ -79,8 +79,7 @@ public final class Fault: Error, Sendable {
     case sealedOtherwise = 26
     /// (number: the format's version)
     case laterVersion = 27
-    /// It expires or must be changed, which a later version set.
-    case laterTerms = 28
+    // 28 was a record that expires or must be changed, for a version that kept neither.
     /// (error)
     case unwritableRecord = 29
     case busyRecord = 30

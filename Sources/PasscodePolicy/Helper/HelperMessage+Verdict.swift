@@ -12,6 +12,8 @@ extension HelperReply {
     case .locked(let milliseconds, let failures): self.init(.locked, [UInt64(failures), milliseconds])
     case .exhausted(let failures): self.init(.exhausted, [UInt64(failures)])
     case .disabled: self.init(.disabled)
+    case .expired: self.init(.expired)
+    case .mustChange: self.init(.mustChange)
     case .notEnrolled: self.init(.notEnrolled)
     case .notPermitted(.firstLogin): self.init(.beforeLogin)
     case .notPermitted(.notAdministrators): self.init(.notAdministrators)
@@ -39,12 +41,15 @@ extension HelperReply {
     case .locked: return .locked(milliseconds: second, failures: failures)
     case .exhausted: return .exhausted(failures: failures)
     case .disabled: return .disabled
+    case .expired: return .expired
+    case .mustChange: return .mustChange
     case .notEnrolled: return .notEnrolled
     case .notPermitted: return .notPermitted(.otherAccount)
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return fault.map { .unavailable($0) }
-    case .granted, .open, .openWithoutWaiting, .status, .done, .wrongPassword, .closed, .refused,
+    case .granted, .open, .openWithoutWaiting, .status, .statusWithTerms, .done, .wrongPassword, .closed,
+      .refused,
       .passwordIsDigits:
       return nil
     }

@@ -17,9 +17,9 @@
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    kind          1 byte    HelperReply.Kind
-///     offset 2    numbers       5 of 8 bytes, or 6 in a `status`; those that the kind doesn't use are 0
+///     offset 2    numbers       5 of 8 bytes, 6 in a `status`, 7 in a `statusWithTerms`; those that the kind doesn't use are 0
 ///     offset 42   text          the rest, up to 1,024 bytes, no control characters; only where the kind has one.
-///                               In a `status` at offset 50
+///                               In a `status` at offset 50, in a `statusWithTerms` at 58
 ///
 /// No reply holds a sentence: codes, numbers, paths and names only, and its reader has the words.
 ///
@@ -32,6 +32,7 @@
 ///   and the text, once a sentence, is still one line without control characters, which the older reader logs as the
 ///   cause.
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
+/// - An expired passcode, and one that must be changed, have kinds of their own: unavailable to an older reader.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -165,6 +166,11 @@ public struct HelperReply: Equatable, Sendable {
     case openWithoutWaiting = 22
     /// The password that was proven is itself 4 or 6 digits: no passcode is set beside it.
     case passwordIsDigits = 23
+    // More verdicts, and a status with what they need.
+    case expired = 24
+    case mustChange = 25
+    /// As `status`, where an administrator gave the passcode out on terms.
+    case statusWithTerms = 26
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -172,7 +178,9 @@ public struct HelperReply: Equatable, Sendable {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
       case .wrongAndExhausted, .exhausted, .unavailable, .done, .refused: 1
       case .status: 6
-      case .disabled, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open,
+      case .statusWithTerms: 7
+      case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
+        .open,
         .openWithoutWaiting, .wrongPassword, .closed, .passwordIsDigits:
         0
       }
@@ -183,9 +191,10 @@ public struct HelperReply: Equatable, Sendable {
 
     var hasText: Bool {
       switch self {
-      case .granted, .unavailable, .status: true
-      case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .notEnrolled,
-        .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done, .wrongPassword,
+      case .granted, .unavailable, .status, .statusWithTerms: true
+      case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .expired, .mustChange,
+        .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done,
+        .wrongPassword,
         .closed, .refused, .passwordIsDigits:
         false
       }
@@ -196,7 +205,7 @@ public struct HelperReply: Equatable, Sendable {
   static let numbers = 5
   /// Bytes.
   public static let longestText = 1_024
-  public static let longest = Kind.status.textOffset + longestText
+  public static let longest = Kind.statusWithTerms.textOffset + longestText
 
   /// As it is sent.
   public let bytes: Bytes

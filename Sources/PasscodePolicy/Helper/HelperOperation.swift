@@ -14,6 +14,11 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
   case remove = 5
   case enroll = 6
   case unlock = 7
+  /// One attempt that opens nothing: a change is to follow.
+  case prove = 8
+
+  /// Whether a helper that waits after a look takes it.
+  public var isAttempt: Bool { self == .verify || self == .prove }
 }
 
 extension HelperOperation {
@@ -49,6 +54,7 @@ extension HelperOperation {
     case .remove: Row(.oneself, .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
     case .enroll: Row(.oneself, .password, setsPasscode: true, isForDisabled: false)
     case .unlock: Row(.oneself, .password, setsPasscode: false, isForDisabled: false)
+    case .prove: Row(.oneself, .passcode, setsPasscode: false, isForDisabled: false)
     }
   }
 

@@ -1,12 +1,14 @@
 /// What the helper tells of one's own passcode: the numbers of a `status` reply.
 ///
-///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known);
-///                               bit 7: too many touches at the fingerprint reader didn't match
+///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known); bit 7: it must be
+///                               changed (now, or after one login); bit 8: too many touches at the fingerprint reader
+///                               didn't match
 ///     number 1    failures      in a row
 ///     number 2    milliseconds  left, where locked
 ///     number 3    when it was set,
 ///     number 4    when it was last used, and
 ///     number 5    when the last wrong one was typed: seconds since 1970, 0: never
+///     number 6    when it expires or expired: only in a `statusWithTerms`, which is sent for what a `status` can't say
 ///     text        the PAM service of the last wrong one (`Record.serviceName`)
 public struct HelperStatus: Equatable, Sendable {
   public enum State: UInt64, Sendable {
@@ -15,6 +17,8 @@ public struct HelperStatus: Equatable, Sendable {
     case exhausted = 2
     case disabled = 3
     case corrupt = 4
+    case expired = 5
+    case mustChange = 6
   }
 
   public var state: State
@@ -31,6 +35,9 @@ public struct HelperStatus: Equatable, Sendable {
   public var lastFailure: UInt64
   /// The last failure's.
   public var failureService: Bytes
+  public var mustChange: Bool
+  /// Wall clock, seconds since 1970; 0: never.
+  public var expiresAt: UInt64
   /// No touch is believed until a passcode opens.
   public var isFingerOff: Bool
 
@@ -46,14 +53,21 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = 0
     lastFailure = 0
     failureService = []
+    mustChange = false
+    expiresAt = 0
     isFingerOff = false
   }
 
   /// As the helper sends it.
   public var reply: HelperReply {
-    let flags = state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (isFingerOff ? 128 : 0)
+    let flags =
+      state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (mustChange ? 128 : 0)
+      | (isFingerOff ? 256 : 0)
+    let hasTerms =
+      mustChange || expiresAt > 0 || isFingerOff || state.rawValue > State.corrupt.rawValue
     return HelperReply(
-      .status, [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure],
+      hasTerms ? .statusWithTerms : .status,
+      [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure, expiresAt],
       text: failureService)
   }
 
@@ -61,7 +75,8 @@ public struct HelperStatus: Equatable, Sendable {
   public init?(_ reply: HelperReply) {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
-    guard reply.kind == .status, flags < 256, let state = State(rawValue: flags & 7),
+    guard reply.kind == .status || reply.kind == .statusWithTerms, flags < 512,
+      let state = State(rawValue: flags & 7),
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
     else { return nil }
@@ -72,6 +87,9 @@ public struct HelperStatus: Equatable, Sendable {
     lastSuccess = reply.number(4)
     lastFailure = reply.number(5)
     failureService = reply.text
-    isFingerOff = flags & 128 != 0
+    mustChange = flags & 128 != 0
+    isFingerOff = flags & 256 != 0
+    if reply.kind == .statusWithTerms { expiresAt = reply.number(6) }
+    guard self.reply == reply else { return nil }
   }
 }

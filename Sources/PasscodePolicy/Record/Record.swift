@@ -47,10 +47,9 @@ public struct Record: Equatable, Sendable {
     get { box.fields.unlockedBy }
     set { change { $0.unlockedBy = newValue } }
   }
-  /// It opens nothing until it is changed.
-  public var mustChange: Bool {
-    get { box.fields.mustChange }
-    set { change { $0.mustChange = newValue } }
+  public var terms: Terms {
+    get { box.fields.terms }
+    set { change { $0.terms = newValue } }
   }
   public var ledger: Ledger {
     get { box.fields.ledger }
@@ -71,14 +70,11 @@ public struct Record: Equatable, Sendable {
     set { change { $0.attemptID = newValue } }
   }
 
-  /// Seconds since 1970 by the wall clock, 0: never.
+  /// Seconds since 1970 by the wall clock, 0: never. For people to read: nothing is decided by them.
   public struct Times: Equatable, Sendable {
-    // For people to read: nothing is decided by them.
     public var enrolled: UInt64 = 0
     public var success: UInt64 = 0
     public var failure: UInt64 = 0
-    /// From then on the passcode opens nothing. The wall clock may refuse, and never allows.
-    public var expiry: UInt64 = 0
 
     public init() {}
   }
@@ -93,7 +89,7 @@ public struct Record: Equatable, Sendable {
     var disabled = false
     var enrolledBy = Proof.unknown
     var unlockedBy = Proof.nobody
-    var mustChange = false
+    var terms = Terms.none
     var ledger = Ledger.clear
     var failureService = Bytes()
     var times = Times()

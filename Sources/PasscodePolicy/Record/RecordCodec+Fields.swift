@@ -24,8 +24,16 @@ extension Bytes {
     append(line: "sealed", sealed ?? [])
     append(line: "enrolled_by", Bytes(text: record.enrolledBy.name))
     append(line: "unlocked_by", Bytes(text: record.unlockedBy.name))
-    append(line: "must_change", yesNo(record.mustChange))
-    append(line: "expires_time", record.times.expiry)
+    append(record.terms)
+  }
+
+  private mutating func append(_ terms: Terms) {
+    append(line: "must_change", Bytes(text: terms.change.name))
+    append(line: "expires_time", terms.expiry)
+    guard terms.expiry > 0 else { return }
+    append(line: "seen_time", terms.seenTime)
+    append(line: "seen_boot", terms.seenAt.boot.hexadecimalText)
+    append(line: "seen_at", terms.seenAt.milliseconds)
   }
 
   private mutating func append(_ ledger: Ledger) {
@@ -52,6 +60,16 @@ extension Bytes {
 @inline(never)
 private func yesNo(_ flag: Bool) -> Bytes {
   Bytes(text: flag ? "yes" : "no")
+}
+
+extension Terms.Change {
+  fileprivate var name: String {
+    switch self {
+    case .notNeeded: "no"
+    case .afterLogin: "yes"
+    case .needed: "used"
+    }
+  }
 }
 
 /// Reads the lines of a copy in their order.
@@ -128,7 +146,8 @@ struct RecordReader {
       let name = value("name")
     else { return nil }
     var record = Record.Fields(generation: generation, uid: UInt32(uid), name: Bytes(name))
-    guard readState(&record, version), version == 1 || readProofs(&record), readLedger(&record.ledger),
+    guard readState(&record, version), version == 1 || readProofs(&record) && readTerms(&record.terms),
+      readLedger(&record.ledger),
       version == 1 || readService(&record), readTimes(&record.times), version == 1 || readAttempt(&record)
     else { return nil }
     if version == 1 { (record.enrolledBy, record.unlockedBy) = (.unknown, .unknown) }
@@ -147,21 +166,36 @@ struct RecordReader {
   }
 
   private mutating func readProofs(_ record: inout Record.Fields) -> Bool {
-    guard let enrolled = proof("enrolled_by"), enrolled != .nobody, let unlocked = proof("unlocked_by"),
-      let mustChange = flag("must_change"), let expiry = number("expires_time")
+    guard let enrolled = proof("enrolled_by"), enrolled != .nobody, let unlocked = proof("unlocked_by")
     else { return false }
     (record.enrolledBy, record.unlockedBy) = (enrolled, unlocked)
-    record.mustChange = mustChange
-    record.times.expiry = expiry
     return true
+  }
+
+  private mutating func readTerms(_ terms: inout Terms) -> Bool {
+    guard let word = value("must_change"),
+      let change = Terms.Change.allCases.first(where: { word.spells($0.name) }),
+      let expiry = number("expires_time")
+    else { return false }
+    terms = Terms(change, expiry: expiry, seenTime: 0, seenAt: .never)
+    guard expiry > 0 else { return true }
+    guard let time = number("seen_time"), let moment = instant("seen_boot", "seen_at") else { return false }
+    terms = Terms(change, expiry: expiry, seenTime: time, seenAt: moment)
+    return true
+  }
+
+  @inline(never)
+  private mutating func instant(_ boot: String, _ milliseconds: String) -> Instant? {
+    guard let text = value(boot), let boot = BootID(hexadecimal: text),
+      let milliseconds = number(milliseconds)
+    else { return nil }
+    return Instant(boot: boot, milliseconds: milliseconds)
   }
 
   private mutating func readLedger(_ ledger: inout Ledger) -> Bool {
     guard let failures = number("failures"), failures <= UInt64(UInt32.max),
-      let text = value("failed_boot"), let boot = BootID(hexadecimal: text),
-      let milliseconds = number("failed_at"), let served = flag("served")
+      let lastFailure = instant("failed_boot", "failed_at"), let served = flag("served")
     else { return false }
-    let lastFailure = Instant(boot: boot, milliseconds: milliseconds)
     ledger = Ledger(failures: UInt32(failures), lastFailure: lastFailure, served: served)
     return true
   }

@@ -16,8 +16,12 @@
 ///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
 ///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since.
 ///                                  What isn't root's stays until the passcode is set anew
-///     must_change=no               or yes: it opens nothing until it is changed
-///     expires_time=0               wall clock, seconds since 1970, from which it opens nothing; 0: never
+///     must_change=no               or yes: it opens one login; or used: it opened that, and is to be changed
+///     expires_time=0               wall clock, seconds since 1970, from which it opens nothing; 0: never, and then
+///                                  the next three lines are left out
+///     seen_time=1767225600         the latest time that was seen, by the same clock,
+///     seen_boot=9f2e…              and when that was: the boot's id
+///     seen_at=123456               and its CLOCK_BOOTTIME in milliseconds
 ///     failures=1                   the ledger: consecutive failures,
 ///     failed_boot=9f2e…            the last one's boot id (32 hexadecimal digits),
 ///     failed_at=123456             its CLOCK_BOOTTIME in milliseconds,
@@ -29,7 +33,7 @@
 ///     attempt_id=                  32 hexadecimal digits in a store that several machines share; empty here
 ///     checksum=51a0…               BLAKE2b-256 of every byte before this line, hexadecimal
 ///
-/// The longest record takes 1,700 bytes of its 4,096: there is room for later versions.
+/// The longest record takes 1,800 bytes of its 4,096: there is room for later versions.
 ///
 /// Version 1 had `suspended` for `disabled`, and neither the four lines from `enrolled_by` on, `failure_service` nor
 /// `attempt_id`. It is read, with `unknown` for both proofs, and the next write replaces both copies.

@@ -86,7 +86,6 @@ extension Words {
       """
     case .laterVersion:
       "%1: a later version of pam_passcode wrote it (format %d): upgrade this one; nothing was changed"
-    case .laterTerms: "%1: it expires or must be changed: this needs a later version of pam_passcode"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
     case .notPlainRecord: "%1: must be a regular file, without further hard links"

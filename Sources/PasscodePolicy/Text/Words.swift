@@ -33,6 +33,8 @@ public enum Words {
     case .wrong(.exhausted, _), .exhausted:
       "Passcode locked out after too many attempts. Use your password."
     case .disabled: "Passcode disabled by the administrator."
+    case .expired: "Passcode expired. Use your password."
+    case .mustChange: "Choose your own passcode (passcode change); until then use your password."
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."

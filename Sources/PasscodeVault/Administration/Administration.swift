@@ -14,16 +14,17 @@ extension Vault {
   /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
   /// passcode an administrator's.
   ///
+  /// - Parameter terms: of the new passcode; those of the old one end with it.
   /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.
   public func enroll(
     _ account: Account, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed,
-    by authority: Authority,
+    by authority: Authority, on terms: NewTerms = NewTerms(),
     then done: (() -> Void)? = nil
   ) throws(EnrolmentError) {
     let choice: Choice
     do throws(Fault) { choice = try judge(account, change) } catch { throw .fault(error) }
     if case .refused(let refusal) = choice { throw .refused(refusal) }
-    let enrolment = Enrolment(account: account, authority: authority, done: done)
+    let enrolment = Enrolment(account: account, authority: authority, terms: terms, done: done)
     defer { unsealed.wipe() }
     do throws(Fault) { try write(enrolment, change.new, &unsealed) } catch { throw .fault(error) }
   }
@@ -31,6 +32,7 @@ extension Vault {
   private struct Enrolment {
     let account: Account
     let authority: Authority
+    let terms: NewTerms
     let done: (() -> Void)?
   }
 
@@ -99,6 +101,10 @@ extension Vault {
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
     enrolled.times.enrolled = clock.wall()
+    // Without terms no clock is asked for, and none can stand in the way.
+    if enrolment.terms != NewTerms() {
+      enrolled.terms = Terms(enrolment.terms, now: try clock.now(), wall: enrolled.times.enrolled)
+    }
     do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
   }
 

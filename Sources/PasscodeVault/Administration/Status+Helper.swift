@@ -15,6 +15,8 @@ extension HelperStatus {
     lastSuccess = status.lastSuccess ?? 0
     lastFailure = status.lastFailure ?? 0
     failureService = status.failureService
+    mustChange = status.mustChange
+    expiresAt = status.expiresAt ?? 0
     isFingerOff = status.isFingerOff
   }
 }
@@ -27,6 +29,8 @@ extension HelperStatus.State {
     case .exhausted: self = .exhausted
     case .disabled: self = .disabled
     case .corrupt: self = .corrupt
+    case .expired: self = .expired
+    case .mustChange: self = .mustChange
     }
   }
 }
@@ -41,6 +45,7 @@ extension Status {
       enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
       lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess,
       lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService,
+      mustChange: told.mustChange, expiresAt: told.expiresAt == 0 ? nil : told.expiresAt,
       isFingerOff: told.isFingerOff)
   }
 }
@@ -53,6 +58,8 @@ extension Status.State {
     case .exhausted: self = .exhausted
     case .disabled: self = .disabled
     case .corrupt: self = .corrupt
+    case .expired: self = .expired
+    case .mustChange: self = .mustChange
     }
   }
 }

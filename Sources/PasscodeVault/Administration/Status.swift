@@ -7,6 +7,10 @@ public struct Status: Equatable, Sendable {
     case ok
     case locked(milliseconds: UInt64)
     case exhausted, disabled, corrupt
+    /// It opens nothing any more.
+    case expired
+    /// It opens nothing until it is changed.
+    case mustChange
   }
 
   public let account: Account
@@ -23,6 +27,10 @@ public struct Status: Equatable, Sendable {
   public let lastFailure: UInt64?
   /// The PAM service of the last failure; empty: not known.
   public let failureService: Bytes
+  /// Now, or after one login.
+  public let mustChange: Bool
+  /// Wall clock, seconds since 1970; nil: never.
+  public let expiresAt: UInt64?
   /// Too many touches in a row didn't match; only `Vault.status` asks for it.
   public var isFingerOff = false
 }
@@ -74,33 +82,34 @@ extension Vault {
   fileprivate func status(
     _ account: Account, _ record: Record, _ lengths: inout LengthReader
   ) throws(Fault) -> Status {
-    let standing = try self.standing(record, account)
+    let review = try reviewDurably(record, account)
     let length = lengths.length(record, self)
-    return Status(account, record, state(record, standing), until: unlockTime(standing), length: length)
+    return Status(
+      account, record, state(record, review), until: unlockTime(review.standing), length: length)
   }
 
   /// Corrections of time are made durable even here: the first who looks starts an unserved delay over.
-  private func standing(_ record: Record, _ account: Account) throws(Fault) -> Standing {
-    let review = record.ledger.review(policy.lockout, now: try clock.now())
-    guard review.correction != nil else { return review.standing }
+  private func reviewDurably(_ record: Record, _ account: Account) throws(Fault) -> Record.Review {
+    let review = try review(record)
+    guard review.correction != nil else { return review }
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .none) {
-    case .missing: return review.standing
-    case .busy: return review.standing
+    case .missing: return review
+    case .busy: return review
     case .locked(var locked):
       if locked.isCorrupt { throw corrupt(account) }
-      let now = locked.current.ledger.review(policy.lockout, now: try clock.now())
-      guard let correction = now.correction else { return now.standing }
-      do throws(Errno) { try locked.update { $0.ledger = correction } } catch {
-        throw unwritten(account, error)
-      }
-      return now.standing
+      let now = try self.review(locked.current)
+      guard let correction = now.correction else { return now }
+      do throws(Errno) { try locked.update { $0 = correction } } catch { throw unwritten(account, error) }
+      return now
     }
   }
 
-  private func state(_ record: Record, _ standing: Standing) -> Status.State {
+  private func state(_ record: Record, _ review: Record.Review) -> Status.State {
     if record.disabled { return .disabled }
-    switch standing {
+    if review.isExpired { return .expired }
+    switch review.standing {
+    case .open where record.terms.change == .needed: return .mustChange
     case .open: return .ok
     case .locked(let milliseconds): return .locked(milliseconds: milliseconds)
     case .exhausted: return .exhausted
@@ -193,6 +202,8 @@ extension Status {
     lastSuccess = nil
     lastFailure = nil
     failureService = []
+    mustChange = false
+    expiresAt = nil
   }
 
   fileprivate init(_ account: Account, _ record: Record, _ state: State, until: UInt64?, length: Int?) {
@@ -206,5 +217,7 @@ extension Status {
     lastSuccess = record.times.success == 0 ? nil : record.times.success
     lastFailure = record.times.failure == 0 ? nil : record.times.failure
     failureService = record.failureService
+    mustChange = record.terms.change != .notNeeded
+    expiresAt = record.terms.expiry == 0 ? nil : record.terms.expiry
   }
 }

@@ -21,6 +21,8 @@ public import PasscodeSystem
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
 //     `HashingSlots`.                                                           test_hashing_slots.py
+// 13  A passcode that was given out opens nothing once it expired, and one that must be changed one login, spent
+//     before it is granted: see Terms, `settle`.                                    TermsTests, test_terms.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -28,6 +30,7 @@ public struct DirectLogin: Login, ~Copyable {
   private let vault: Vault
   private let account: Account
   private let service: Bytes
+  private let purpose: Purpose
   private let store: Store
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
@@ -35,8 +38,11 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
-  public init(_ vault: Vault, _ permit: Permit, service: Bytes) throws(Fault) {
+  public init(
+    _ vault: Vault, _ permit: Permit, service: Bytes, _ purpose: Purpose = .login
+  ) throws(Fault) {
     self.vault = vault
+    self.purpose = purpose
     account = permit.account
     self.service = Record.serviceName(service)
     store = try Store.open(vault.configuration)
@@ -148,8 +154,11 @@ public struct DirectLogin: Login, ~Copyable {
     }
     guard isMatch else { return wrong(record.current.ledger) }
     // First the reset, at once; the new hash is a luxury.
-    if settle(before, &record), credential.cost != vault.policy.cost { rehash(passcode, &record, &unsealed) }
-    touches.clear()
+    if try settle(before, &record), credential.cost != vault.policy.cost {
+      rehash(passcode, &record, &unsealed)
+    }
+    // Other logins have no call to spare for it: setcred does it there.
+    if vault.configuration.options.door.finger || vault.configuration.access == .service { touches.clear() }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }
@@ -173,21 +182,16 @@ public struct DirectLogin: Login, ~Copyable {
     if vault.configuration.isSecondFactor, !record.current.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
     }
-    try checkTerms(record.current)
     let failures = record.current.ledger.failures
-    let review = record.current.ledger.review(vault.policy.lockout, now: try vault.clock.now())
-    if let correction = review.correction { try write(&record) { $0.ledger = correction } }
+    let review = try vault.review(record.current)
+    if let correction = review.correction { try write(&record) { $0 = correction } }
+    if review.isExpired { return .refused(.expired) }
     switch review.standing {
+    case .open where purpose == .login && record.current.terms.change == .needed: return .refused(.mustChange)
     case .open: return .ready(review.standing)
     case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
     case .exhausted: return .refused(.exhausted(failures: failures))
     }
-  }
-
-  /// Terms that a later release of this program set, and that this one can't keep.
-  private func checkTerms(_ record: Record) throws(Fault) {
-    guard record.mustChange || record.times.expiry > 0 else { return }
-    throw Fault(.laterTerms, path: vault.recordPath(account.uid))
   }
 
   private mutating func openCredential(
@@ -212,9 +216,11 @@ public struct DirectLogin: Login, ~Copyable {
   /// Writes the failure that this attempt is until it turns out to be none.
   private func charge(_ record: inout LockedRecord) throws(Fault) {
     let now = try vault.clock.now()
+    let wall = vault.clock.wall()
     try write(&record) {
       $0.ledger = $0.ledger.charged(at: now)
-      $0.times.failure = vault.clock.wall()
+      $0.terms = $0.terms.seen(now: now, wall: wall)
+      $0.times.failure = wall
       $0.failureService = service
     }
   }
@@ -227,22 +233,26 @@ public struct DirectLogin: Login, ~Copyable {
     .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
-  /// Takes the charge back.
+  /// Takes the charge back, and ends the one login of a passcode that was given out for one.
   ///
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
-  /// here, or in `rehash`, the verdict stays.
+  /// here, or in `rehash`, the verdict stays; but a login that isn't spent isn't granted: the next one could be, too.
+  /// That is written in both copies, so that later damage doesn't bring it back.
   ///
   /// - Returns: whether it was written.
-  private func settle(_ before: Record, _ record: inout LockedRecord) -> Bool {
+  private func settle(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {
+    let spends = purpose == .login && before.terms.change == .afterLogin
+    var settled = record.current
+    settled.ledger = .clear
+    settled.times.failure = before.times.failure
+    settled.failureService = before.failureService
+    settled.times.success = vault.clock.wall()
+    if spends { settled.terms.change = .needed }
     do throws(Errno) {
-      try record.update {
-        $0.ledger = .clear
-        $0.times.failure = before.times.failure
-        $0.failureService = before.failureService
-        $0.times.success = vault.clock.wall()
-      }
+      if spends { try record.replace(settled) } else { try record.update { $0 = settled } }
       return true
     } catch {
+      if spends { throw vault.unwritten(account, error) }
       logUnwritten(error)
       return false
     }
@@ -266,26 +276,5 @@ public struct DirectLogin: Login, ~Copyable {
 extension Record {
   fileprivate var failedAttempts: FailedAttempts {
     FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
-  }
-}
-
-extension Vault {
-  /// Opens the sealed credential with the key that was read before.
-  func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
-    guard case .enrolled(let sealed) = record.state,
-      let credential = Credential.open(sealed, record, &unsealed)
-    else {
-      throw Fault(.sealedOtherwise, path: recordPath(record.uid), name: record.name)
-    }
-    return credential
-  }
-
-  /// Makes a new credential from the passcode, at the configured cost, and seals it into the record.
-  ///
-  /// - Returns: false when hashing could not be completed; the record is then as it was.
-  func reseal(_ record: inout Record, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool {
-    guard Credential.make(passcode, &unsealed, policy.cost, sodium) else { return false }
-    record.state = .enrolled(sealed: Credential.seal(unsealed, record, sodium))
-    return true
   }
 }

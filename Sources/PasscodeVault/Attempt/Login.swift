@@ -1,6 +1,14 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
+/// What a passcode is typed for.
+public enum Purpose: Equatable, Sendable {
+  /// To open something, or as the proof for anything but a change.
+  case login
+  /// To set another one in its place. It opens nothing, so it works, too, where the passcode must be changed.
+  case change
+}
+
 /// One login, by a way to a store: a look before the prompt, and an attempt after it. This process may reach the store
 /// itself (`DirectLogin`) or have the helper do that (`HelperLogin`).
 public protocol Login: ~Copyable {

@@ -75,13 +75,13 @@ public struct TouchCounter {
 
   /// A file that isn't there has nothing to reset.
   private func open(isNew: Bool) throws(Errno) -> Descriptor {
-    let folder = isNew ? try RunFolder.open(access) : try Descriptor.open(RunFolder.path, .directory)
     let name = decimalDigits(UInt64(uid)) + Bytes(text: ".finger")
     do throws(Errno) {
-      return try folder.open(name, .readWrite)
+      return try Descriptor.open(RunFolder.path + Bytes(text: "/") + name, .readWrite)
     } catch {
       guard error == .noEntry, isNew else { throw error }
     }
+    let folder = try RunFolder.open(access)
     do throws(Errno) {
       let file = try folder.open(name, .create(mode: 0o600))
       try file.setMode(0o600)

@@ -153,19 +153,25 @@ public struct HelperLogin: Login, ~Copyable {
   private let uid: UInt32
   private let conditions: HelperRequest.Conditions
   private let service: Bytes
+  private let purpose: Purpose
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
 
   /// - Parameter service: as for `DirectLogin`.
-  public init(_ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes) {
+  public init(
+    _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login
+  ) {
     uid = permit.account.uid
+    self.purpose = purpose
     self.conditions = conditions
     self.service = Record.serviceName(service)
   }
 
   public mutating func look(_: inout Unsealed) -> Verdict? {
     do throws(Fault) {
-      return try verdict(.look, begin(.look, passcode: 0))
+      let verdict = try verdict(.look, begin(.look, passcode: 0))
+      // It is asked for a login: nothing else refuses it.
+      return purpose == .change && verdict == .mustChange ? nil : verdict
     } catch {
       return .unavailable(error)
     }
@@ -173,10 +179,11 @@ public struct HelperLogin: Login, ~Copyable {
 
   public mutating func attempt(_ passcode: borrowing Passcode, _: inout Unsealed) -> Verdict {
     do throws(Fault) {
-      let helper = try begin(.verify, passcode: passcode.count)
+      let operation = purpose == .change ? HelperOperation.prove : .verify
+      let helper = try begin(operation, passcode: passcode.count)
       helper.send(passcode)
       helper.endRequests()
-      return try verdict(.verify, helper) ?? .unavailable(Helper.invalidReply)
+      return try verdict(operation, helper) ?? .unavailable(Helper.invalidReply)
     } catch {
       return .unavailable(error)
     }
@@ -199,7 +206,7 @@ public struct HelperLogin: Login, ~Copyable {
   ) throws(Fault) -> Verdict? {
     let reply = try Helper.finish(helper, &waiting)
     if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
-    guard let verdict = reply.verdict, operation == .verify || reply.kind != .granted else {
+    guard let verdict = reply.verdict, operation.isAttempt || reply.kind != .granted else {
       throw Helper.invalidReply
     }
     return verdict

@@ -35,7 +35,7 @@ extension Failure {
     case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
     case .notPermitted: "another user's passcode: only that user and root can try it"
     case .onlyRoot: "only root can do that: run it with sudo"
-    case .onlyRootForces: "only root can use --force"
+    case .onlyRootUses(let option): "only root can use --\(option.entry.text)"
     case .selfServiceClosed:
       "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
     case .forbidden: "not permitted"
@@ -61,6 +61,7 @@ extension Failure {
       "usage: passcode \(command)\(operand.text); see passcode \(command) --help"
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
+    case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to ten years"
     }
   }
 }
@@ -91,7 +92,8 @@ extension Verdict {
   var text: Text {
     switch self {
     case .granted, .fingerGranted: ""
-    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .notPermitted(.notAdministrators):
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
+      .notPermitted(.notAdministrators):
       notice ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text

@@ -50,6 +50,8 @@ extension Command.Option {
     case .length: "--length 4|6    "
     case .generate: "--generate      "
     case .force: "--force         "
+    case .expires: "--expires TIME  "
+    case .mustChange: "--must-change   "
     case .demo: "--demo          "
     }
   }
@@ -65,6 +67,8 @@ extension Command.Option {
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
     case .force: "root: without the old passcode; even if the password is digits"
+    case .expires: "root: after that time, such as 12h, 7d or 2w, the passcode opens nothing"
+    case .mustChange: "root: the passcode opens one login, and then only \"passcode change\""
     case .demo: "run a scripted session, and check every step"
     }
   }

@@ -31,6 +31,8 @@ extension Status {
     case .ok: length.map { "on (\($0) digits)" } ?? "on"
     case .locked: "locked"
     case .exhausted: "locked out"
+    case .expired: "expired"
+    case .mustChange: "to be changed"
     }
   }
 }

@@ -4,7 +4,7 @@ internal import PasscodeVault
 
 extension Status {
   /// `USER             UID    LENGTH …`: the head of `list`, in columns as `row` has them.
-  static var heading: Text { "USER             UID    LENGTH  FAILURES  STATE      LAST SUCCESS\n" }
+  static var heading: Text { "USER             UID    LENGTH  FAILURES  STATE        LAST SUCCESS\n" }
 
   /// The report about one account, several lines.
   func words(_ store: Bytes) -> Text {
@@ -19,6 +19,10 @@ extension Status {
     }
     var text = lengthWords
     text += "  state: \(stateWords)\n  failures since the last success: \(failures)\n"
+    if let expiresAt { text += "  expires: \(SystemClock.localTime(expiresAt))\n" }
+    if mustChange && state != .mustChange {
+      text += "  to be changed: it opens one login, and then only \"passcode change\"\n"
+    }
     if let enrolledAt { text += "  set: \(SystemClock.localTime(enrolledAt))\n" }
     if let lastSuccess { text += "  last used: \(SystemClock.localTime(lastSuccess))\n" }
     if let lastFailure {
@@ -50,6 +54,8 @@ extension Status {
     case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
     case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"
+    case .expired: "expired; to set a new one: passcode enroll \(name)"
+    case .mustChange: "to be changed; it opens nothing until then; run as \(name): passcode change"
     }
   }
 }

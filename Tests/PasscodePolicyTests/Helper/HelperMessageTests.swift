@@ -6,6 +6,7 @@ struct HelperMessageTests {
   private static let lengths: [HelperOperation: [HelperRequest.Lengths]] = [
     .look: [.init()], .status: [.init()],
     .verify: [.init(passcode: 4), .init(passcode: 6)],
+    .prove: [.init(passcode: 4), .init(passcode: 6)],
     .change: [.init(passcode: 4, new: 6), .init(passcode: 6, new: 6)],
     .remove: [.init(passcode: 4), .init(password: 1), .init(password: 512)],
     .enroll: [.init(new: 4, password: 12)],
@@ -25,7 +26,7 @@ struct HelperMessageTests {
 
   private static let verdicts: [Verdict] = [
     .granted(), .granted(FailedAttempts(count: .max, time: .max, service: Bytes(text: "polkit-1"))),
-    .disabled, .notEnrolled, .exhausted(failures: 10),
+    .disabled, .expired, .mustChange, .notEnrolled, .exhausted(failures: 10),
     .wrong(.open(attemptsLeft: 2), failures: 1), .wrong(.exhausted, failures: .max),
     .wrong(.locked(milliseconds: 60_000), failures: 3), .locked(milliseconds: 1, failures: 3),
     .notPermitted(.otherAccount), .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
@@ -135,7 +136,7 @@ struct HelperMessageTests {
 
   @Test func `each reason comes through, and a note is none`() {
     // The numbers are the wire's: each stays what it is.
-    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<UInt8(Fault.Reason.allCases.count)))
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<62).filter { $0 != 28 })
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
       #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))
@@ -175,6 +176,15 @@ struct HelperMessageTests {
     #expect(bytes[42...].allSatisfy { (0x20...0x7e).contains($0) })
   }
 
+  /// Its reader knows the kinds up to 23: these are no reply to it, and that is unavailable.
+  @Test func `what was loaded before there were terms takes them for no reply`() {
+    var status = HelperStatus(.ok, isEnrolled: true, length: 4, failures: 0, milliseconds: 0)
+    #expect(status.reply.bytes[1] == 17)
+    status.mustChange = true
+    let replies = [HelperReply(verdict: .expired), HelperReply(verdict: .mustChange), status.reply]
+    #expect(replies.map { $0.bytes[1] } == [24, 25, 26])
+  }
+
   @Test func `a refusal comes through as it is, and has a number that an older tool takes for no reply`() {
     for refusal in Choice.Refusal.all {
       let reply = HelperReply(refusal: refusal)
@@ -189,7 +199,7 @@ struct HelperMessageTests {
   }
 
   @Test func `a status comes through as it is`() {
-    for state in [HelperStatus.State.ok, .locked, .exhausted, .disabled, .corrupt] {
+    for state in [HelperStatus.State.ok, .locked, .exhausted, .disabled, .corrupt, .expired, .mustChange] {
       for length in [nil, 4, 6] {
         var status = HelperStatus(
           state, isEnrolled: length != nil, length: length, failures: 3, milliseconds: 59_999)
@@ -198,11 +208,21 @@ struct HelperMessageTests {
         status.failureService = Bytes(text: "sudo")
         status.isFingerOff = length == 6
         #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
+        #expect((status.reply.kind == .status) == (state.rawValue < 5 && !status.isFingerOff))
+        status.expiresAt = 1_767_225_602
+        status.mustChange = state != .ok
+        #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
+        #expect(status.reply.kind == .statusWithTerms)
       }
     }
     #expect(HelperStatus(HelperReply(.done)) == nil)
     #expect(HelperStatus(HelperReply(.status, [5])) == nil)
-    #expect(HelperStatus(HelperReply(.status, [256])) == nil)
+    for flag in [128, 256] as [UInt64] { #expect(HelperStatus(HelperReply(.status, [flag])) == nil) }
+    for state in 5...7 as ClosedRange<UInt64> { #expect(HelperStatus(HelperReply(.status, [state])) == nil) }
+    // What a `status` can say is said by one.
+    #expect(HelperStatus(HelperReply(.statusWithTerms, [8])) == nil)
+    #expect(HelperStatus(HelperReply(.statusWithTerms, [7, 0, 0, 0, 0, 0, 1])) == nil)
+    #expect(HelperStatus(HelperReply(.statusWithTerms, [512, 0, 0, 0, 0, 0, 1])) == nil)
   }
 }
 

@@ -21,6 +21,10 @@ struct WordsTests {
         .exhausted(failures: 10), "Passcode locked out after too many attempts. Use your password."
       ),
       (.disabled, "Passcode disabled by the administrator."),
+      (.expired, "Passcode expired. Use your password."),
+      (
+        .mustChange, "Choose your own passcode (passcode change); until then use your password."
+      ),
       (
         .notPermitted(.notAdministrators),
         "Your passcode can't be used here: ask an administrator to set a new one."
@@ -33,7 +37,8 @@ struct WordsTests {
   @Test(
     arguments: [
       .wrong(.open(attemptsLeft: .max), failures: 1), .locked(milliseconds: 172_800_000, failures: 1),
-      .exhausted(failures: .max), .disabled, .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
+      .exhausted(failures: .max), .disabled, .expired, .mustChange, .notPermitted(.firstLogin),
+      .notPermitted(.notAdministrators),
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {

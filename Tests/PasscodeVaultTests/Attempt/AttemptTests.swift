@@ -152,21 +152,6 @@ struct AttemptTests {
     #expect(try bed.attempt(TestBed.right).isGranted, "elsewhere it goes on working")
   }
 
-  @Test(arguments: [true, false])
-  func `terms that only a later release knows are a refusal`(expires: Bool) throws {
-    let bed = try TestBed()
-    try bed.change { record in
-      if expires { record.times.expiry = .max } else { record.mustChange = true }
-    }
-    let before = try bed.record()
-    guard case .unavailable(let fault) = try bed.attempt(TestBed.right) else {
-      Issue.record("decided")
-      return
-    }
-    #expect(fault.reason == .laterTerms)
-    #expect(try bed.record() == before)
-  }
-
   // MARK: The finger
 
   private static let match: FingerTranscript = {

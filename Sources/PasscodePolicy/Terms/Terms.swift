@@ -1,0 +1,143 @@
+/// What an administrator who gave a passcode out allowed it: until when it opens anything, and whether it opens one login
+/// only.
+///
+/// Time (MUST 13 of the attempt protocol; tests: TermsTests, test_terms.py):
+/// - The wall clock MUST only ever end the validity: `seenTime` is the latest time that anybody saw, and a clock that is
+///   set back doesn't lower it.
+/// - Within one boot, the time since boot MUST count on from there, whatever the wall clock says.
+/// - An end that was seen MUST be made durable by the process that sees it, before anything is answered. So must the
+///   first look in another boot: from then on that boot's time counts.
+public struct Terms: Equatable, Sendable {
+  /// Whether its owner must choose another passcode.
+  public enum Change: Equatable, Sendable, CaseIterable {
+    case notNeeded
+    /// After one login.
+    case afterLogin
+    /// Now: it opened that login.
+    case needed
+  }
+
+  public var change: Change
+  /// From then on it opens nothing: seconds since 1970; 0: never.
+  public let expiry: UInt64
+  /// The latest time that was seen, seconds since 1970; 0 if it never expires.
+  public let seenTime: UInt64
+  /// When that was; `Instant.never` if it never expires.
+  public let seenAt: Instant
+
+  public static let none = Terms(.notNeeded, expiry: 0, seenTime: 0, seenAt: .never)
+
+  init(_ change: Change, expiry: UInt64, seenTime: UInt64, seenAt: Instant) {
+    self.change = change
+    self.expiry = expiry
+    self.seenTime = seenTime
+    self.seenAt = seenAt
+  }
+
+  /// From now on.
+  ///
+  /// - Parameter wall: now, by the wall clock; seconds since 1970.
+  public init(_ new: NewTerms, now: Instant, wall: UInt64) {
+    let change = new.mustChange ? Change.afterLogin : .notNeeded
+    if new.seconds == 0 {
+      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
+    } else {
+      self.init(change, expiry: sum(wall, new.seconds), seenTime: wall, seenAt: now)
+    }
+  }
+}
+
+/// What an administrator asks for when a passcode is given out.
+public struct NewTerms: Equatable, Sendable {
+  /// How long it opens anything; 0: for ever.
+  public var seconds: UInt64 = 0
+  /// It opens one login only.
+  public var mustChange = false
+
+  public init() {}
+
+  /// Seconds: a minute.
+  public static let shortest: UInt64 = 60
+  /// Seconds: ten years.
+  public static let longest: UInt64 = 3_650 * 86_400
+
+  /// Seconds in a text like `90m`, `12h`, `7d` or `2w`; nil for anything else, below `shortest` and above `longest`.
+  public static func seconds(_ text: Bytes) -> UInt64? {
+    let scale: UInt64
+    switch text.last {
+    case UInt8(ascii: "m"): scale = 60
+    case UInt8(ascii: "h"): scale = 3_600
+    case UInt8(ascii: "d"): scale = 86_400
+    case UInt8(ascii: "w"): scale = 7 * 86_400
+    default: return nil
+    }
+    guard let number = decimal(text.dropLast()), number <= longest / scale, number > 0 else { return nil }
+    return number * scale
+  }
+}
+
+extension Terms {
+  /// A look at the terms.
+  struct Review: Equatable {
+    let isExpired: Bool
+    /// What must be written, durably, before that is told or used; nil: nothing.
+    let correction: Terms?
+  }
+
+  func review(now: Instant, wall: UInt64) -> Review {
+    guard expiry > 0 else { return Review(isExpired: false, correction: nil) }
+    let seen = seen(now: now, wall: wall)
+    let isExpired = seen.seenTime >= expiry
+    let isNews = isExpired ? seenTime < expiry : !countsOn(to: now)
+    return Review(isExpired: isExpired, correction: isNews ? seen : nil)
+  }
+
+  /// The same terms, by what time it is at least.
+  ///
+  /// - Parameter wall: seconds since 1970; what it falls behind doesn't count.
+  public func seen(now: Instant, wall: UInt64) -> Terms {
+    guard expiry > 0 else { return self }
+    let seconds = countsOn(to: now) ? (now.milliseconds - seenAt.milliseconds) / 1_000 : 0
+    let counted = sum(seenTime, seconds)
+    guard countsOn(to: now), counted >= wall else {
+      return Terms(change, expiry: expiry, seenTime: max(wall, counted), seenAt: now)
+    }
+    // Whole seconds: nothing is lost by looking often.
+    let moment = Instant(boot: now.boot, milliseconds: seenAt.milliseconds + seconds * 1_000)
+    return Terms(change, expiry: expiry, seenTime: counted, seenAt: moment)
+  }
+
+  private func countsOn(to now: Instant) -> Bool {
+    seenAt.boot == now.boot && seenAt.milliseconds <= now.milliseconds
+  }
+}
+
+/// Never less than either.
+private func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
+  let (sum, overflow) = one.addingReportingOverflow(other)
+  return overflow ? .max : sum
+}
+
+extension Record {
+  /// What time says of a passcode.
+  public struct Review: Equatable, Sendable {
+    public let isExpired: Bool
+    public let standing: Standing
+    /// What must be written, durably, before any of it is told or used; nil: nothing.
+    public let correction: Record?
+  }
+
+  /// Decides what its terms and its ledger allow now. An attempt is allowed only where it isn't expired and `.open`.
+  ///
+  /// - Parameter wall: seconds since 1970.
+  public func review(_ schedule: Schedule, now: Instant, wall: UInt64) -> Review {
+    let terms = terms.review(now: now, wall: wall)
+    let ledger = ledger.review(schedule, now: now)
+    var corrected = self
+    if let correction = terms.correction { corrected.terms = correction }
+    if let correction = ledger.correction { corrected.ledger = correction }
+    return Review(
+      isExpired: terms.isExpired, standing: ledger.standing,
+      correction: terms.correction == nil && ledger.correction == nil ? nil : corrected)
+  }
+}
