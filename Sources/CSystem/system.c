@@ -131,6 +131,12 @@ void cs_restore_interrupts(const cs_dispositions *before) {
   for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &before->actions[i], NULL);
 }
 
+int cs_execute(const uint8_t *program, const uint8_t *argument) {
+  char *const arguments[] = {(char *)program, (char *)argument, NULL};
+  execv((const char *)program, arguments);
+  return errno;
+}
+
 int cs_input_is_ready(int milliseconds) {
   struct pollfd input = {.fd = 0, .events = POLLIN};
   return poll(&input, 1, milliseconds) > 0;

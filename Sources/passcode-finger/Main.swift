@@ -4,7 +4,8 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 // passcode-finger: holds the fingerprint reader for one prompt of the PAM module, and tells what happens there. Root's
-// own, started by root; no bits. What it MUST do, and what shows it, is at the head of FingerMessage.swift.
+// own, started by root; no bits. For the tool it lists fingers: to anyone their own. What it MUST do, and what shows it,
+// is at the head of FingerMessage.swift.
 
 @main
 struct Main {
@@ -21,14 +22,17 @@ struct Main {
       Stream.error.write(Bytes(text: "passcode-finger: started by the PAM module, not by hand\n"))
       return false
     }
+    let uid = ProcessIdentity.current().effective
+    let isRoots = uid == 0
     do throws(Errno) {
       try HelperService.layDownInheritance(limit: longest)
-      try HelperService.become(Account(uid: 0, gid: 0, name: []))
+      try HelperService.become(Account(uid: uid, gid: isRoots ? 0 : effectiveGroup(), name: []))
     } catch {
       return false
     }
-    guard leaveGroups(), let caller = Caller.find(), let bytes = HelperService.receive(FingerRequest.length),
-      let request = FingerRequest(bytes), case .found(let account) = Account.numbered(request.uid)
+    guard !isRoots || leaveGroups(), let caller = Caller.find(),
+      let bytes = HelperService.receive(FingerRequest.length), let request = FingerRequest(bytes),
+      isRoots || request.isOwnList(uid), case .found(let account) = Account.numbered(request.uid)
     else { return false }
     let session = Session(request, account, caller)
     session.run()

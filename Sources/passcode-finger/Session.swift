@@ -8,6 +8,8 @@ internal import PasscodeVault
 struct Session: ~Copyable {
   /// Milliseconds that the prompt waits for the reader, unless the bus has to start fprintd first.
   private static let readyWithin: UInt64 = 300
+  /// Milliseconds for the answer to `list`, fprintd's start included.
+  private static let listedWithin: UInt64 = 2_000
   /// Milliseconds from the start of this program to the end of the reader's use.
   private static let heldFor: UInt64 = 30_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
@@ -28,13 +30,14 @@ struct Session: ~Copyable {
   func run() {
     if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
     let begin = now
-    let deadline = begin + Session.readyWithin
+    let isList = request.operation == .list
+    let deadline = begin + (isList ? Session.listedWithin : Session.readyWithin)
     guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
     let isSession = request.operation == .session
     if isSession || request.wantsSession, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
     if isSession { return tell(.present) }
     let dialog = ReaderDialog(request.operation, name: account.name)
-    var prompt = Prompt(dialog, deadline: deadline, latest: begin + Session.heldFor)
+    var prompt = Prompt(dialog, deadline: deadline, latest: isList ? deadline : begin + Session.heldFor)
     if let end = talk(&prompt, bus) { tell(.ended(end)) }
     finish(&prompt, bus)
   }

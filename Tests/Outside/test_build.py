@@ -1,4 +1,4 @@
-"""Settings of the build: where a distribution has the helper, and where libpam's modules."""
+"""Settings of the build: where a distribution has the helper and passcode-finger, and where libpam's modules."""
 
 import json
 import os
@@ -17,7 +17,11 @@ DEFAULTS = {
     "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
-OTHERS = {"PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_FINGER_PATH": "/opt/a/finger", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security"}
+OTHERS = {
+    "PASSCODE_HELPER_PATH": "/opt/a/helper",
+    "PASSCODE_FINGER_PATH": "/opt/a/finger",
+    "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
+}
 
 
 def package(scratch, **places):

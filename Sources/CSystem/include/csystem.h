@@ -115,6 +115,8 @@ typedef struct {
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
+/* Becomes another program, with one argument and our environment. An errno. */
+int cs_execute(const uint8_t *program, const uint8_t *argument);
 /* Settings of the build: where the helper is and the program at the fingerprint reader, and where libpam looks for
    modules. Package.swift takes them from the environment; nothing at run time names others. */
 const char *cs_helper_path(void);

@@ -19,8 +19,9 @@
 /// `passcode-finger` MUST
 ///  1  take nothing from its caller but a uid: no argument, environment, descriptor or signal state.
 ///                                                                          test_finger_caller.py
-///  2  be root in every id before it connects to the bus, so that the person can't stop it while it holds the reader.
-///                                                                          test_finger_caller.py
+///  2  be root in every id before it connects to the bus, so that the person can't stop it while it holds the reader;
+///     without root's privileges, answer only `list` for its own uid, and be its caller's in every id.
+///                                                                          test_finger_caller.py, test_finger_status.py
 ///  3  believe a result only from the connection that owned `net.reactivated.Fprint` and is root's, about the device
 ///     that it claimed, after VerifyStart was answered.           ReaderDialogTests, test_finger_attacks.py
 ///  4  charge each touch under the count's lock before it tells its result; a touch that can't be charged is no match.
@@ -57,6 +58,11 @@ public struct FingerRequest: Equatable, Sendable {
     self.operation = operation
     self.uid = uid
     self.wantsSession = wantsSession
+  }
+
+  /// A question that anyone may ask about themselves.
+  public func isOwnList(_ uid: UInt32) -> Bool {
+    operation == .list && self.uid == uid
   }
 
   public var bytes: Bytes {

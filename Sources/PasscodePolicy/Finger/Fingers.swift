@@ -34,13 +34,20 @@ public struct Fingers: Equatable, Sendable {
 
   public var isEmpty: Bool { bits == 0 }
 
+  /// As fprintd names them.
+  public var names: [Bytes] {
+    let all = Fingers.names
+    var names: [Bytes] = []
+    for index in all.indices where bits & 1 << UInt16(index) != 0 { names.append(Bytes(text: all[index])) }
+    return names
+  }
+
   /// For people: "right index finger, left thumb".
   public var text: Bytes {
     var text = Bytes()
-    let names = Fingers.names
-    for index in names.indices where bits & 1 << UInt16(index) != 0 {
+    for name in names {
       if !text.isEmpty { text.append(text: ", ") }
-      for byte in Bytes(text: names[index]) {
+      for byte in name {
         text.append(byte == UInt8(ascii: "-") ? UInt8(ascii: " ") : byte)
       }
     }

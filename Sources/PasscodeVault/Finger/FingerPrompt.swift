@@ -25,7 +25,9 @@ public struct FingerPrompt: ~Copyable {
   ///
   /// nil: there is no such program to start.
   public init?(_ request: FingerRequest) {
-    guard FingerPrompt.isInstalled, let started = try? HelperProcess(Installed.finger) else { return nil }
+    guard (try? FingerProgram.isSound()) == true, let started = try? HelperProcess(Installed.finger) else {
+      return nil
+    }
     program = started
     program.send(request.bytes)
     let begin = SystemClock.bootMilliseconds() ?? 0
@@ -38,11 +40,6 @@ public struct FingerPrompt: ~Copyable {
     case .starting, .watching, .matched: isOffered = true
     case .silent, .ended: program.stop()
     }
-  }
-
-  private static var isInstalled: Bool {
-    guard let status = try? FileStatus.of(Installed.finger) else { return false }
-    return status.kind == .file && status.owner == 0 && status.mode & 0o6022 == 0
   }
 
   /// Stops the reader. What had arrived by then is the transcript.

@@ -35,6 +35,11 @@ public struct TouchCounter {
     }
   }
 
+  /// Whether no touch is believed until a passcode opens; also where that can't be told.
+  public var isOff: Bool {
+    (try? current().isOff) ?? true
+  }
+
   /// Charges one touch, before its result is told or believed.
   ///
   /// - Returns: the count with it; nil: the finger is off.

@@ -81,11 +81,19 @@ struct FingerMessageTests {
     #expect(FingerRequest(FingerRequest(.watch, uid: 0).bytes + [0]) == nil)
   }
 
+  @Test func onlyOnesOwnListIsForAnyone() {
+    for operation in FingerRequest.Operation.allCases {
+      let request = FingerRequest(operation, uid: 1_000)
+      #expect(request.isOwnList(1_000) == (operation == .list) && !request.isOwnList(1_001))
+    }
+  }
+
   @Test func fingersAreNamedAsFprintdNamesThem() {
     let names = ["right-index-finger", "left-thumb"].map { Bytes(text: $0) }
     let fingers = Fingers(named: names)
     #expect(fingers?.bits == 0b100_0001)
     #expect(fingers.map { text($0.text) } == "left thumb, right index finger")
+    #expect(fingers?.names == names.reversed())
     #expect(Fingers(named: [])?.isEmpty == true)
     for wrong in ["any", "", "right-index-finge", "right-index-finger "] {
       #expect(Fingers(named: [Bytes(text: wrong)]) == nil)
