@@ -1,18 +1,21 @@
 internal import CBus
 
-/// The process that started this one, by a connection that is our standard input.
+/// The process that asks, by a connection that is our standard input.
 ///
+/// - It MUST be of our own effective uid: root asks root.                               test_finger_socket.py
 /// - Its end MUST be seen even where a process that it forked keeps its end of the connection open: by a pidfd, too.
 ///                                                                               test_finger_caller.py
 public struct Caller: ~Copyable {
   private let process: CInt
-  /// Its process id; while the pidfd is open and hasn't told its end, nobody else's.
+  /// Its process id; while the pidfd is open and hasn't told its end, nobody else's. (Before Linux 6.5 the number alone
+  /// leads to the process: one that ended at once, and whose child kept the connection, could be mistaken for another.)
   let number: pid_t
 
-  /// nil: it has ended, or another process made the connection. The corresponding C function is `pidfd_open`.
+  /// nil: it has ended, or is somebody else's. The corresponding C functions are `getsockopt`, with SO_PEERCRED and
+  /// SO_PEERPIDFD, and `pidfd_open`.
   public static func find() -> Caller? {
-    let number = getppid()
-    let process = cb_watch_parent()
+    var number: pid_t = -1
+    let process = unsafe cb_watch_peer(&number)
     return process < 0 ? nil : Caller(process: process, number: number)
   }
 

@@ -5,6 +5,7 @@ public import PasscodeReader
 /// A connection to the system bus; it is closed when it goes, and fprintd then frees the reader.
 ///
 /// - The address MUST be the usual one: sd-bus is never asked to read the environment.    test_finger_attacks.py
+/// - Nobody MUST be able to send it descriptors.                                            test_finger_attacks.py
 /// - What was received is copied into `BusMessage` at once, so that no pointer outlives its message.
 @safe public struct SystemBus: ~Copyable {
   private let bus: OpaquePointer
@@ -33,7 +34,7 @@ public import PasscodeReader
     // SAFETY: a StaticString ends in NUL and lives for ever.
     let address = unsafe UnsafeRawPointer(SystemBus.address.utf8Start).assumingMemoryBound(to: CChar.self)
     return unsafe sd_bus_set_address(bus, address) >= 0 && sd_bus_set_bus_client(bus, 1) >= 0
-      && sd_bus_start(bus) >= 0
+      && sd_bus_negotiate_fds(bus, 0) >= 0 && sd_bus_start(bus) >= 0
   }
 
   /// Sends it, or puts it in the queue until the connection is made.

@@ -14,9 +14,9 @@ public import PasscodePolicy
 ///
 /// - A VerifyStatus MUST come from that connection, about that device, after VerifyStart was answered and before
 ///   VerifyStop is called: fprintd 1.90.6 and 1.90.8 fixed such holes in pam_fprintd.
-/// - Everybody on the bus sees the result. So that nobody gains a touch by killing the program that asks as soon as it
-///   didn't match, a prompt that is abandoned first asks for a property: what was decided before comes before the
-///   answer, and is charged. VerifyStop itself makes fprintd say "verify-no-match" where nobody touched the reader.
+/// - Everybody on the bus sees the result, so a touch is charged before VerifyStart. A prompt that is abandoned first
+///   asks for a property: what was decided before comes before the answer, and stays charged. VerifyStop itself makes
+///   fprintd say "verify-no-match" where nobody touched the reader; a match that comes then is a touch.
 /// - Another answer than the expected one ends the dialogue. Nothing is asked twice, so it ends.
 /// - Tests: ReaderDialogTests, test_finger_attacks.py.
 ///
@@ -28,9 +28,11 @@ public struct ReaderDialog {
     case call(BusCall)
     /// As `call`, and the answer may take seconds: the bus starts fprintd.
     case start(BusCall)
+    /// The reader is ours: `verify` is next, once a touch is charged.
+    case ready
     /// The reader waits for a touch.
     case watching
-    /// The finger was decided, and nothing is believed yet: the touch must be charged first.
+    /// The finger was decided.
     case touched(isMatch: Bool)
     case listed(Fingers)
     /// The reader is free; there is nothing more to do.
@@ -52,10 +54,13 @@ public struct ReaderDialog {
   private let name: Bytes
   private var state = State.owner
   private var wasStarted = false
-  private var owner = Bytes()
-  private var device = Bytes()
+  private(set) var owner = Bytes()
+  private(set) var device = Bytes()
   /// Of the call that waits for its answer.
   private var serial: UInt64?
+  /// fprintd itself has said that it doesn't wait for the touch that `verify` was for, and it has decided none.
+  public private(set) var isUntouched = false
+  private var wasTouched = false
 
   /// - Parameter name: the account's.
   public init(_ operation: FingerRequest.Operation, name: Bytes) {
@@ -74,13 +79,25 @@ public struct ReaderDialog {
   /// Whether fprintd was found.
   public var hasOwner: Bool { !owner.isEmpty }
 
-  /// Whether fprintd may have decided a touch that nobody has heard of yet.
-  public var mayHaveDecided: Bool {
-    if case .lastLook = state { return true }
-    return false
+  /// A touch that is decided now comes too late.
+  public var isStopping: Bool {
+    switch state {
+    case .lastLook, .lastStop: true
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .watching,
+      .idle,
+      .verifyStop, .release, .over:
+      false
+    }
   }
 
-  /// Another touch, after one that was charged and didn't match.
+  /// Has the reader wait for a touch.
+  public mutating func verify() -> Step {
+    guard case .idle = state else { return end(.failed) }
+    (isUntouched, wasTouched) = (false, false)
+    return then(.verifyStart, deviceCall("VerifyStart", [.text(Bytes(text: "any"))]))
+  }
+
+  /// Another touch, after one that didn't match.
   public mutating func again() -> Step {
     guard case .idle = state else { return end(.failed) }
     return then(.verifyStop, deviceCall("VerifyStop"))
@@ -108,7 +125,7 @@ public struct ReaderDialog {
     case .error(let serial, let name):
       guard isAwaited(serial, message) else { return .nothing }
       self.serial = nil
-      return refused(name)
+      return refused(name, message)
     case .signal(let interface, let member):
       return signal(message, interface, member)
     case .other: return .nothing
@@ -134,9 +151,9 @@ public struct ReaderDialog {
     case .verifyStart:
       state = .watching
       return .watching
-    case .verifyStop: return then(.verifyStart, verifyStart)
+    case .verifyStop: return ready()
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
-    case .lastStop: return then(.release, deviceCall("Release"))
+    case .lastStop: return stopped(message)
     case .release: return over(.finished)
     case .watching, .idle, .over: return end(.failed)
     }
@@ -158,9 +175,20 @@ public struct ReaderDialog {
   private mutating func claimed() -> Step {
     switch operation {
     case .list: then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
-    case .watch: then(.verifyStart, verifyStart)
+    case .watch: ready()
     case .session: end(.failed)  // it asks for no reader
     }
+  }
+
+  private mutating func ready() -> Step {
+    state = .idle
+    return .ready
+  }
+
+  /// It doesn't matter what it says, as long as fprintd says it.
+  private mutating func stopped(_ message: BusMessage) -> Step {
+    isUntouched = !wasTouched && message.sender == owner
+    return then(.release, deviceCall("Release"))
   }
 
   private mutating func listed(_ message: BusMessage) -> Step {
@@ -179,9 +207,9 @@ public struct ReaderDialog {
       !owner.isEmpty, message.sender == owner, message.path == device
     else { return .nothing }
     switch state {
-    case .watching, .lastLook: return result(message)
+    case .watching, .lastLook, .lastStop: return result(message)
     case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
-      .verifyStop, .lastStop, .release, .over:
+      .verifyStop, .release, .over:
       return .nothing
     }
   }
@@ -198,19 +226,25 @@ public struct ReaderDialog {
     else { return end(.failed) }
     if !isFinal { return .nothing }  // swiped too fast, lift the finger: fprintd goes on
     if word.spells("verify-match") { return touched(isMatch: true) }
+    if case .lastStop = state { return .nothing }  // said where nobody touched it, too
     if word.spells("verify-no-match") { return touched(isMatch: false) }
     // libfprint's virtual reader says the second one when it is unplugged.
-    let isGone = word.spells("verify-disconnected") || word.spells("verify-unknown-error")
-    return end(isGone ? .gone : .failed)
+    guard word.spells("verify-disconnected") || word.spells("verify-unknown-error") else {
+      return end(.failed)
+    }
+    isUntouched = !wasTouched
+    return end(.gone)
   }
 
   private mutating func touched(isMatch: Bool) -> Step {
-    // After the last look its answer is still to come.
+    if wasTouched { return .nothing }  // one result for one VerifyStart
+    wasTouched = true
+    // After the last look, or stop, its answer is still to come.
     if case .watching = state { state = .idle }
     return .touched(isMatch: isMatch)
   }
 
-  private mutating func refused(_ name: Bytes) -> Step {
+  private mutating func refused(_ name: Bytes, _ message: BusMessage) -> Step {
     if case .owner = state, name.spells("org.freedesktop.DBus.Error.NameHasNoOwner"), !wasStarted {
       wasStarted = true
       state = .starting
@@ -220,9 +254,13 @@ public struct ReaderDialog {
     switch state {
     case .owner, .starting: return end(.noService)
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
-    case .lastStop: return then(.release, deviceCall("Release"))
+    case .lastStop: return stopped(message)
     case .release: return over(.finished)
-    case .list, .verifyStart, .verifyStop:
+    case .verifyStart:
+      isUntouched = message.sender == owner
+      state = .idle
+      return .ended(ReaderDialog.reason(name))
+    case .list, .verifyStop:
       state = .idle
       return .ended(ReaderDialog.reason(name))
     case .user, .lossRule, .resultRule, .device, .claim, .watching, .idle, .over:
@@ -248,49 +286,8 @@ public struct ReaderDialog {
     return step
   }
 
-  // MARK: Calls
-
-  private static var service: String { "net.reactivated.Fprint" }
-  private static var deviceInterface: String { "net.reactivated.Fprint.Device" }
-  private static var devicePrefix: String { "/net/reactivated/Fprint/Device/" }
-
   private mutating func then(_ next: State, _ call: BusCall) -> Step {
     state = next
     return .call(call)
-  }
-
-  private func addMatch(_ rule: Text) -> BusCall {
-    .driver("AddMatch", [.text(rule.bytes)])
-  }
-
-  private var lossRule: Text {
-    """
-    type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',\
-    arg0='net.reactivated.Fprint'
-    """
-  }
-
-  private var resultRule: Text {
-    "type='signal',sender='\(owner)',interface='net.reactivated.Fprint.Device',member='VerifyStatus'"
-  }
-
-  // To the connection itself: another one may have the service's name by now.
-
-  private var defaultDevice: BusCall {
-    BusCall(
-      owner, Bytes(text: "/net/reactivated/Fprint/Manager"), "net.reactivated.Fprint.Manager",
-      "GetDefaultDevice", [])
-  }
-
-  private func deviceCall(_ member: String, _ values: [BusMessage.Value] = []) -> BusCall {
-    BusCall(owner, device, ReaderDialog.deviceInterface, member, values)
-  }
-
-  private var verifyStart: BusCall { deviceCall("VerifyStart", [.text(Bytes(text: "any"))]) }
-
-  private var someProperty: BusCall {
-    BusCall(
-      owner, device, "org.freedesktop.DBus.Properties", "Get",
-      [.text(Bytes(text: ReaderDialog.deviceInterface)), .text(Bytes(text: "name"))])
   }
 }

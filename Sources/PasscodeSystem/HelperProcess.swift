@@ -12,7 +12,7 @@ internal import CSystem
 /// - After a prompt a secret MUST go to this connection or nowhere: the host may have closed it, and given its
 ///   number to another file.                                                           test_helper_host.py
 public struct HelperProcess: ~Copyable {
-  /// After the end of its stream a process needs a moment to be gone; one may have to free a device first.
+  /// After the end of its stream a process needs a moment to be gone.
   private static let leave = 1_000
 
   private let connection: Descriptor
@@ -39,7 +39,7 @@ public struct HelperProcess: ~Copyable {
 
   /// Reaps the process, if the host hasn't; one that doesn't end is left to itself.
   deinit {
-    stop()
+    if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_RDWR)) }
     for round in 0..<HelperProcess.leave {
       if waitpid(process, nil, WNOHANG) != 0 { return }
       // Mostly it takes some microseconds, which everybody would wait for at a prompt.
@@ -69,24 +69,6 @@ public struct HelperProcess: ~Copyable {
   /// Sends the end of the stream: there is no further request.
   public func endRequests() {
     shutdown(connection.raw, Int32(SHUT_WR))
-  }
-
-  /// What has come, up to `limit` bytes, after at most so many milliseconds; empty: the stream has ended; nil: nothing
-  /// yet, or this is no longer its connection. The corresponding C functions are `poll` and `recv`.
-  public func receive(limit: Int, within milliseconds: Int32) -> [UInt8]? {
-    guard hasInput(within: milliseconds), connection.inode == inode else { return nil }
-    var bytes = [UInt8](repeating: 0, count: limit)
-    // SAFETY: the buffer has `limit` bytes.
-    let got = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe recv(connection.raw, buffer.baseAddress, limit, Int32(MSG_DONTWAIT))
-    }
-    bytes.removeLast(limit - max(0, got))
-    return bytes
-  }
-
-  /// Ends the connection, in both directions, and doesn't wait for the process: that is for the end of this value.
-  public func stop() {
-    if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_RDWR)) }
   }
 
   private static var quietly: Int32 { Int32(MSG_NOSIGNAL | MSG_DONTWAIT) }
@@ -170,5 +152,5 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  fileprivate var inode: UInt64 { (try? status())?.inode ?? 0 }
+  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

@@ -116,6 +116,8 @@ struct Authentication {
     let door: Options.Door
     /// nil: the passcode alone.
     let finger: FingerRequest?
+
+    var withoutFinger: Question { Question(user: user, door: door, finger: nil) }
   }
 
   private func ending<Way: Login & ~Copyable>(
@@ -125,7 +127,9 @@ struct Authentication {
     var wasTyped = false
     // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
     var finger: FingerPrompt?
-    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Interruption) in
+    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) {
+      passcode, takesFinger throws(Interruption) in
+      let question = takesFinger ? question : question.withoutFinger
       let response = try ask(question, &secrets.line, &passcode, &finger)
       if case .passcode = response { wasTyped = true }
       return response
@@ -157,8 +161,9 @@ struct Authentication {
     switch prompted == .tooLong ? .empty : passcode.take(line) {
     case .passcode: return .passcode
     case .empty:
-      if prompted == .typed, finger?.isOffered ?? false, let transcript = finger?.transcript {
-        return .finger(transcript)
+      if prompted == .typed, finger?.isOffered ?? false {
+        finger?.confirm()
+        if let transcript = finger?.transcript { return .finger(transcript) }
       }
     case .other:
       // One prompt for both: the next module finds the password there, and doesn't ask again.

@@ -13,11 +13,12 @@ internal import PasscodeSystem
   }
 
   enum Item {
-    case service, terminal, display, remoteHost, requester
+    case service, user, terminal, display, remoteHost, requester
 
     fileprivate var number: CInt {
       switch self {
       case .service: PAM_SERVICE
+      case .user: PAM_USER
       case .terminal: PAM_TTY
       case .display: PAM_XDISPLAY
       case .remoteHost: PAM_RHOST

@@ -10,8 +10,6 @@ struct Session: ~Copyable {
   private static let readyWithin: UInt64 = 300
   /// Milliseconds for the answer to `list`, fprintd's start included.
   private static let listedWithin: UInt64 = 2_000
-  /// Milliseconds from the start of this program to the end of the reader's use.
-  private static let heldFor: UInt64 = 30_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
   private static let finishedWithin: UInt64 = 1_000
 
@@ -33,11 +31,11 @@ struct Session: ~Copyable {
     let isList = request.operation == .list
     let deadline = begin + (isList ? Session.listedWithin : Session.readyWithin)
     guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
-    let isSession = request.operation == .session
-    if isSession || request.wantsSession, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
-    if isSession { return tell(.present) }
+    if request.operation != .list, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
+    if request.operation == .session { return tell(.present) }
     let dialog = ReaderDialog(request.operation, name: account.name)
-    var prompt = Prompt(dialog, deadline: deadline, latest: isList ? deadline : begin + Session.heldFor)
+    var prompt = Prompt(
+      dialog, from: begin, deadline: deadline, latest: isList ? deadline : begin + FingerTranscript.longest)
     if let end = talk(&prompt, bus) { tell(.ended(end)) }
     finish(&prompt, bus)
   }
@@ -47,9 +45,31 @@ struct Session: ~Copyable {
     return count.isOff ? .off : nil
   }
 
-  /// Whether the person's session is active, local and not locked.
+  /// Whether somebody is at the request's place.
   private func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
-    guard let session = caller.activeLocalSession(of: account.uid) else { return false }
+    switch request.place {
+    case .session:
+      guard case .inSession(let id) = caller.presence(of: account.uid) else { return false }
+      return isUnlocked(id, bus, deadline)
+    case .terminal(let terminal):
+      switch caller.presence(of: nil) {
+      case .inSession(let id): return isUnlocked(id, bus, deadline)
+      case .noSession: return isInForeground(terminal)
+      case .absent: return false
+      }
+    }
+  }
+
+  private func isInForeground(_ terminal: FingerRequest.Terminal) -> Bool {
+    switch terminal {
+    case .display: true
+    case .console: FingerRequest.Terminal(named: Console.foreground) == terminal
+    case .other: false
+    }
+  }
+
+  /// Whether that session isn't locked.
+  private func isUnlocked(_ session: Bytes, _ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
     var dialog = SessionDialog(session)
     var step = SessionDialog.Step.call(dialog.first)
     while true {
@@ -110,6 +130,7 @@ struct Session: ~Copyable {
       prompt.deadline = prompt.latest
       if request.operation == .watch { tell(.starting) }
       return prompt.send(call, bus) ? .goOn : .over(.gone)
+    case .ready: return verify(&prompt, bus)
     case .watching:
       if !prompt.isWatched { tell(.watching) }
       prompt.isWatched = true
@@ -124,13 +145,21 @@ struct Session: ~Copyable {
     }
   }
 
-  /// Charged first, whatever the result.
-  private func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
-    let time = now
+  /// A touch is charged before the reader waits for it.
+  private func verify(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
     guard let charged = charge() else { return .over(.failed) }
     guard let count = charged else { return .over(.off) }
+    prompt.charge = count
+    return handle(prompt.dialog.verify(), &prompt, bus)
+  }
+
+  private func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+    guard let charged = charge(unless: prompt.charge.take()) else { return .over(.failed) }
+    guard let count = charged else { return .over(.off) }
     if isMatch {
-      tell(.matched(serial: count.serial, milliseconds: time))
+      guard remaining(prompt.latest) > 0 else { return .over(.time) }
+      guard isPresent(bus, now + Session.readyWithin) else { return .over(.noSession) }
+      tell(.matched(serial: count.serial, milliseconds: prompt.drained))
       return .over(nil)
     }
     tell(.noMatch)
@@ -141,26 +170,28 @@ struct Session: ~Copyable {
   }
 
   /// nil: it couldn't be charged; nil within: the finger is off.
-  private func charge() -> TouchCount?? {
-    do throws(Errno) { return .some(try counter.charge()) } catch { return nil }
+  private func charge(unless earlier: TouchCount? = nil) -> TouchCount?? {
+    do throws(Errno) { return .some(try counter.charge(unless: earlier)) } catch { return nil }
   }
 
-  /// Frees the reader. Charges what fprintd had decided by then, and a touch where it doesn't say so in time.
+  /// Frees the reader, and takes back the charge where fprintd says that nobody touched it.
   private func finish(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
+    free(&prompt, bus)
+    if prompt.dialog.isUntouched, let charge = prompt.charge.take() { counter.takeBack(charge) }
+  }
+
+  private func free(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
     let deadline = now + Session.finishedWithin
     var step: ReaderDialog.Step? = prompt.dialog.finish()
     while true {
       switch step {
       case .call(let call): if !prompt.send(call, bus) { return }
-      case .touched: _ = charge()
+      case .touched: _ = charge(unless: prompt.charge.take())
       case .finished, .ended: return
-      case .nothing, .start, .watching, .listed, nil: break
+      case .nothing, .start, .ready, .watching, .listed, nil: break
       }
       let left = remaining(deadline)
-      if left == 0 {
-        if prompt.dialog.mayHaveDecided { _ = charge() }
-        return
-      }
+      if left == 0 { return }
       step = prompt.next(bus)
       if step == nil { Caller.waitForMessages(from: bus, milliseconds: left) }
     }
@@ -196,11 +227,16 @@ private struct Prompt {
   var deadline: UInt64
   /// As far as the deadline may be moved.
   let latest: UInt64
+  /// When the bus last had nothing for us: what comes next was said after it. CLOCK_BOOTTIME in milliseconds.
+  private(set) var drained: UInt64
+  /// Of the touch that the reader waits for.
+  var charge: TouchCount?
   var isWatched = false
   var misses = 0
 
-  init(_ dialog: ReaderDialog, deadline: UInt64, latest: UInt64) {
+  init(_ dialog: ReaderDialog, from begin: UInt64, deadline: UInt64, latest: UInt64) {
     self.dialog = dialog
+    drained = begin
     self.deadline = deadline
     self.latest = latest
   }
@@ -214,11 +250,14 @@ private struct Prompt {
 
   /// What the next message means; nil: there is none yet.
   mutating func next(_ bus: borrowing SystemBus) -> ReaderDialog.Step? {
+    let time = SystemClock.bootMilliseconds()
     switch bus.receive() {
-    case .message(let message): dialog.receive(message)
-    case .more: .nothing
-    case .nothing: nil
-    case .gone: .ended(dialog.hasOwner ? .gone : .noService)
+    case .message(let message): return dialog.receive(message)
+    case .more: return .nothing
+    case .nothing:
+      if let time { drained = time }
+      return nil
+    case .gone: return .ended(dialog.hasOwner ? .gone : .noService)
     }
   }
 }

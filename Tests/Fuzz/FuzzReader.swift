@@ -32,6 +32,7 @@ public func fuzzReader(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   var dialog = ReaderDialog(input.first == 0 ? .list : .watch, name: Bytes(text: "alice"))
   var session = SessionDialog(Bytes(text: "7"))
   var isWatched = false
+  var wasTouched = false
   var serial: UInt64 = 1
   var answers = 0
   for byte in input.dropFirst() {
@@ -39,10 +40,17 @@ public func fuzzReader(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     session.sent(serial: serial)
     let message = message(byte, serial)
     var step = byte == 0x1c ? dialog.again() : byte == 0x3c ? dialog.finish() : dialog.receive(message)
+    if case .ready = step {
+      step = dialog.verify()
+      wasTouched = false
+    }
+    precondition(!(wasTouched && dialog.isUntouched))
     if case .touched = step {
       precondition(
-        (isWatched || dialog.mayHaveDecided) && message.sender == senders[1] && message.path == reader)
-      isWatched = dialog.mayHaveDecided
+        (isWatched || dialog.isStopping) && message.sender == senders[1] && message.path == reader)
+      precondition(!dialog.isUntouched)
+      isWatched = dialog.isStopping
+      wasTouched = true
       step = .nothing
     }
     if case .watching = step { isWatched = true }

@@ -192,11 +192,12 @@ def free_reader(installed_reader):
 def touchable(free_reader, machine):
     """The installed system with a reader: alice and bob have a passcode, alice an enrolled finger."""
     machine.reader = free_reader
-    fingers.install()
+    machine.listener = fingers.install()
     for name in ("alice", "bob"):
         machine.enroll(name, RIGHT)
     machine.configure(finger="yes")
     yield machine
+    machine.listener.close()
     fingers.INSTALLED.unlink(missing_ok=True)
 
 

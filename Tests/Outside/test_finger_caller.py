@@ -153,7 +153,8 @@ NONSENSE = {
     "no operation": lambda sound: b"\1\0" + sound[2:],
     "an unknown operation": lambda sound: b"\1\4" + sound[2:],
     "an unknown condition": lambda sound: sound[:2] + b"\2" + sound[3:],
-    "something in the gap": lambda sound: sound[:3] + b"\1" + sound[4:],
+    "no terminal": lambda sound: sound[:3] + b"\100" + sound[4:],
+    "a person's terminal": lambda sound: sound[:2] + b"\1\1" + sound[4:],
     "nobody's uid": lambda sound: sound[:4] + b"\xfe\xff\xff\x7f",
 }
 
@@ -177,12 +178,22 @@ def test_a_caller_that_says_more_than_the_request_is_none(reader):
     assert reader.is_free()
 
 
-def test_a_connection_that_another_process_made_is_none(reader):
-    """The program watches its parent: it must be the process at the other end."""
-    between = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
-    with Finger(program=[sys.executable, "-c", between, PROGRAM]) as finger:
-        assert finger.events() == []
-        assert finger.program.wait(5) == 1
+def test_a_connection_that_somebody_else_made_is_none(reader):
+    """Root answers root alone: what counts is who made the connection."""
+    os.setresuid(0, uid("alice"), 0)
+    try:
+        ours, theirs = socket.socketpair()
+    finally:
+        os.setresuid(0, 0, 0)
+    with ours, theirs:
+        program = subprocess.Popen([PROGRAM], stdin=theirs, env={})
+        theirs.close()
+        ours.sendall(request())
+        assert program.wait(5) == 1
+        ours.settimeout(1)
+        with pytest.raises(ConnectionResetError):  # it hasn't even read the request
+            ours.recv(16)
+    assert reader.is_free()
 
 
 def test_the_account_counts_and_not_the_caller(reader):

@@ -14,9 +14,9 @@ import pexpect
 import pytest
 from bed import MODULE, person, uid
 from dialogue import has_a_shell
-from finger import LIMIT, charged, matched, missed, set_count
-from logind import Logind
-from process import children, wait_for
+from finger import LIMIT, charged, matched, missed, missed_last, running, set_count
+from logind import Logind, scope
+from process import wait_for
 from scenario import PASSWORD, RIGHT, WRONG
 
 FOLDER = pathlib.Path("/etc/pam.d")
@@ -50,8 +50,10 @@ def own(touchable):
     kept[sudoers] = sudoers.read_bytes()
     sudoers.write_text(SUDOERS)
     machine.sudoers = sudoers
-    with Logind() as machine.logind:
+    with Logind() as machine.logind, scope() as join:
+        IN_SESSION.append(join)
         yield machine
+        IN_SESSION.clear()
     for path, content in kept.items():
         path.unlink() if content is None else path.write_bytes(content)
 
@@ -64,16 +66,21 @@ def su():
     return terminal("su", "alice", "-c", "id -u")
 
 
+IN_SESSION = []
+
+
 def login():
-    child = terminal("login", "alice", user="root")
+    """In a session at this machine: on a pseudo-terminal alone its user could be anywhere."""
+    child = terminal("login", "alice", user="root", join=IN_SESSION[0])
     assert child.waitnoecho(timeout=20)  # without reading: it has begun, and asks
     return child
 
 
-def terminal(*command, user="alice", groups=()):
+def terminal(*command, user="alice", groups=(), join=lambda: None):
     who = person(user)
 
     def become():
+        join()
         os.setgroups(groups)
         os.setresgid(*[who["group"]] * 3)
         os.setresuid(*[who["user"]] * 3)
@@ -147,7 +154,7 @@ def test_five_touches_over_two_prompts_then_off_and_on_again(own):
         waits(child, "sudo")
         for _ in range(misses - 1):
             missed(own.reader)
-        last_miss(own.reader)
+        missed_last(own.reader)
         child.send("\r")
         child.expect(SUDO_PASSWORD)
         child.close()
@@ -162,14 +169,6 @@ def test_five_touches_over_two_prompts_then_off_and_on_again(own):
         child.close()
     assert charged() == 0
     test_a_match_and_enter(own, "sudo")
-
-
-def last_miss(reader):
-    """The program ends by itself after it."""
-    before = charged()
-    reader.touch("somebody-else")
-    wait_for(lambda: charged() == before + 1)
-    wait_for(reader.is_free)
 
 
 @EACH
@@ -294,7 +293,7 @@ def test_a_reader_that_goes_leaves_passcode_and_password(own, loss):
         waits(child, "su")
         wait_for(own.reader.is_claimed)
         LOST[loss](own)
-        wait_for(lambda: set(children(child.pid).values()) <= {"Z"})  # passcode-finger has ended
+        wait_for(lambda: not running())
         child.send("\r")
         child.expect("The fingerprint reader has gone. Use your passcode.\r\n")
         child.expect("Password: ")

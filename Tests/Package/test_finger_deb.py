@@ -26,8 +26,9 @@ def test_what_is_in_the_package_of_the_finger(finger_deb):
     documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.gz", "copyright")}
     page = "usr/share/man/man8/passcode-finger.8.gz"
     profile = "etc/apparmor.d/usr.libexec.passcode-finger"
+    units = {f"usr/lib/systemd/system/passcode-finger{name}" for name in (".socket", "@.service")}
     examples = {f"usr/share/doc/passcode-finger/examples/{name}" for name in ("finger", "finger-first")}
-    assert set(files) == {FINGER, page, profile, *documents, *examples}
+    assert set(files) == {FINGER, page, profile, *units, *documents, *examples}
     assert files.pop(FINGER) == ("-rwxr-xr-x", "root/root")
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", finger_deb, "Installed-Size"))

@@ -47,12 +47,14 @@ private struct Bus {
     sent(dialog.receive(message))
   }
 
-  mutating func sent(_ step: ReaderDialog.Step) -> ReaderDialog.Step {
+  mutating func sent(_ next: ReaderDialog.Step) -> ReaderDialog.Step {
+    // The touch is charged here.
+    let step = next == .ready ? dialog.verify() : next
     switch step {
     case .call, .start:
       serial += 1
       dialog.sent(serial: serial)
-    case .nothing, .watching, .touched, .listed, .finished, .ended: break
+    case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: break
     }
     return step
   }
@@ -86,7 +88,7 @@ extension ReaderDialog.Step {
   fileprivate var call: BusCall? {
     switch self {
     case .call(let call), .start(let call): call
-    case .nothing, .watching, .touched, .listed, .finished, .ended: nil
+    case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: nil
     }
   }
 
@@ -256,17 +258,68 @@ struct ReaderDialogTests {
     }
   }
 
-  /// What was decided before the last look is charged; what VerifyStop itself makes fprintd say isn't a touch.
+  @Test func theReaderWaitsOnlyOnceATouchIsCharged() {
+    var bus = Bus()
+    bus.proceed(to: "Claim")
+    let claimed = BusMessage(.methodReturn(bus.serial), sender: Bytes(text: Bus.fprintd))
+    #expect(bus.dialog.receive(claimed) == .ready)
+    #expect(bus.sent(bus.dialog.finish()).member == "Release", "where it can't be charged")
+    #expect(!bus.dialog.isUntouched)
+  }
+
+  /// What was decided before the last look stays charged; what VerifyStop itself makes fprintd say isn't a touch.
   @Test func anAbandonedPromptLooksOnceMoreBeforeItStops() {
+    for (early, late, isUntouched) in [
+      (nil, nil, true), (nil, "verify-no-match", true), (nil, "verify-match", false),
+      ("verify-no-match", nil, false), ("verify-match", "verify-no-match", false),
+    ] as [(String?, String?, Bool)] {
+      var bus = Bus.watching()
+      #expect(bus.sent(bus.dialog.finish()).member == "Get")
+      #expect(bus.dialog.isStopping && !bus.dialog.isUntouched)
+      if let early { #expect(bus.status(early) == .touched(isMatch: early == "verify-match")) }
+      #expect(bus.answer(Bus.fprintd).member == "VerifyStop")
+      #expect(bus.dialog.isStopping && !bus.dialog.isUntouched)
+      if let late {
+        #expect(bus.status(late) == (late == "verify-match" ? .touched(isMatch: true) : .nothing))
+      }
+      #expect(bus.answer(Bus.fprintd).member == "Release")
+      #expect(bus.dialog.isUntouched == isUntouched)
+      #expect(bus.answer(Bus.fprintd) == .finished)
+      #expect(bus.dialog.isUntouched == isUntouched)
+    }
+  }
+
+  @Test func onlyFprintdItselfSaysThatNobodyTouched() {
+    var refused = Bus.watching()
+    _ = refused.sent(refused.dialog.finish())
+    _ = refused.answer(Bus.fprintd)
+    #expect(refused.refuse(Bus.fprintd, "net.reactivated.Fprint.Error.Internal").member == "Release")
+    #expect(refused.dialog.isUntouched)
+    var lost = Bus.watching()
+    _ = lost.sent(lost.dialog.finish())
+    _ = lost.answer(Bus.fprintd)
+    _ = lost.refuse(Bus.driver, "org.freedesktop.DBus.Error.NoReply")
+    #expect(!lost.dialog.isUntouched)
+    var killed = Bus.watching()
+    _ = killed.owner(was: Bus.fprintd)
+    #expect(!killed.dialog.isUntouched)
+    var unplugged = Bus.watching()
+    _ = unplugged.status("verify-disconnected")
+    #expect(unplugged.dialog.isUntouched)
+    for (sender, isUntouched) in [(Bus.fprintd, true), (Bus.driver, false)] {
+      var never = Bus()
+      never.proceed(to: "VerifyStart")
+      _ = never.refuse(sender, "net.reactivated.Fprint.Error.NoEnrolledPrints")
+      #expect(never.dialog.isUntouched == isUntouched)
+    }
+  }
+
+  @Test func aTouchIsNoLongerUntouchedAfterTheNextVerifyStart() {
     var bus = Bus.watching()
-    #expect(bus.sent(bus.dialog.finish()).member == "Get")
-    #expect(bus.dialog.mayHaveDecided)
-    #expect(bus.status("verify-no-match") == .touched(isMatch: false))
-    #expect(bus.answer(Bus.fprintd).member == "VerifyStop")
-    #expect(!bus.dialog.mayHaveDecided)
-    #expect(bus.status("verify-no-match") == .nothing)
-    #expect(bus.answer(Bus.fprintd).member == "Release")
-    #expect(bus.answer(Bus.fprintd) == .finished)
+    _ = bus.status("verify-no-match")
+    _ = bus.sent(bus.dialog.again())
+    #expect(bus.answer(Bus.fprintd).member == "VerifyStart")
+    #expect(!bus.dialog.isUntouched)
   }
 
   @Test func afterATouchTheReaderIsReleased() {
@@ -281,7 +334,7 @@ struct ReaderDialogTests {
       var bus = Bus()
       bus.proceed(to: member)
       #expect(bus.dialog.finish() == .finished)
-      #expect(!bus.dialog.mayHaveDecided)
+      #expect(!bus.dialog.isStopping)
     }
   }
 

@@ -144,6 +144,14 @@ final class TestBed {
     return login.accept(transcript, &secrets.unsealed)
   }
 
+  /// What the look says of it.
+  func takesFinger() throws -> Bool {
+    var secrets = try secrets()
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    #expect(login.look(&secrets.unsealed) == nil)
+    return login.takesFinger
+  }
+
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
     var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)

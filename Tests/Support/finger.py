@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -24,6 +25,8 @@ ENDS = {
     7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session",
 }  # fmt: skip
 LENGTH = 16
+OTHER, DISPLAY = 0, 255
+SOCKET = pathlib.Path("/run/passcode-finger.socket")
 Match = collections.namedtuple("Match", "serial milliseconds")
 
 
@@ -31,8 +34,11 @@ def uid(name):
     return pwd.getpwnam(name).pw_uid
 
 
-def request(name="alice", operation=WATCH, wants_session=False):
-    return struct.pack("<BBBBI", 1, operation, wants_session, 0, uid(name))
+def request(name="alice", operation=WATCH, wants_session=False, terminal=None):
+    """For a person's program, or for the machine's: at a display, or at a terminal of that number."""
+    if terminal is None:
+        terminal = 0 if wants_session else DISPLAY
+    return struct.pack("<BBBBI", 1, operation, wants_session, terminal, uid(name))
 
 
 def count_file(name="alice"):
@@ -72,13 +78,13 @@ def decode(event):
 class Finger:
     """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
 
-    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, **how):
+    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, terminal=None, **how):
         self.connection, theirs = socket.socketpair()
         how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
         self.program = subprocess.Popen(program, stdin=theirs, **how)
         theirs.close()
         try:
-            self.connection.sendall(request(name, operation, wants_session) if ask is None else ask)
+            self.connection.sendall(request(name, operation, wants_session, terminal) if ask is None else ask)
         except BrokenPipeError:
             pass  # it ended at once; there are no events then
 
@@ -118,24 +124,72 @@ def descriptors(pid):
 
 
 def install():
-    """Where the module looks for it; in the mount namespace of a `machine`."""
+    """Where systemd looks for it, in the mount namespace of a `machine`; and the socket, at which systemd would start one
+    for each connection. Returns what ends that."""
     INSTALLED.unlink(missing_ok=True)
     shutil.copyfile(PROGRAM, INSTALLED)
     INSTALLED.chmod(0o755)
+    return Listener()
+
+
+class Listener:
+    """As systemd with the units of the package: each connection is the standard input of a process of its own."""
+
+    def __init__(self):
+        command = ["systemd-socket-activate", "--accept", "--inetd", "--listen", SOCKET, INSTALLED]
+        self.process = subprocess.Popen(
+            command, env={}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_for(SOCKET.exists)
+        SOCKET.chmod(0o600)
+
+    def close(self):
+        """Whatever else stood in for the program ends, too."""
+        if self.process.returncode is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        SOCKET.unlink(missing_ok=True)
+
+
+def running():
+    """The processes of the program, installed or not, in these tests' namespace."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if executable(pid) == PROGRAM.name]
+
+
+def executable(pid):
+    try:
+        if os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"):
+            return None
+        return pathlib.Path(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")).name
+    except OSError:
+        return None  # it has ended, or is the kernel's
+
+
+def waits(reader):
+    """The reader waits for a touch, which is charged already."""
+    wait_for(reader.is_claimed)
+    time.sleep(0.1)  # it forgets one that comes before
 
 
 def matched(reader, name="alice"):
     """The person touches the reader with the right finger: the match has been told, and the reader freed."""
-    wait_for(reader.is_claimed)
+    waits(reader)
     reader.touch(f"{name}-finger")
-    wait_for(lambda: charged(name) > 0)
     wait_for(reader.is_free)
 
 
 def missed(reader, name="alice"):
-    """With another one, which is told."""
-    wait_for(reader.is_claimed)
+    """With another one, which is told; the next touch is charged then."""
+    waits(reader)
     before = charged(name)
     reader.touch("somebody-else")
     wait_for(lambda: charged(name) == before + 1)
-    time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
+    time.sleep(0.1)
+
+
+def missed_last(reader):
+    """With another one, and the program ends by itself after it."""
+    waits(reader)
+    reader.touch("somebody-else")
+    wait_for(reader.is_free)

@@ -2,14 +2,19 @@
 systemd as the first process."""
 
 import os
+import contextlib
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import textwrap
 
 from finger import uid
+from process import state, wait_for
 
 FILES = pathlib.Path("/run/systemd")
+CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 SESSION = "7"
 
 # Says how it stands with each session's lock; every session has the same object.
@@ -67,11 +72,30 @@ class Logind:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        for kind in ("sessions", "users"):
-            for path in (FILES / kind).iterdir():
-                path.unlink()
+    def end(self):
+        """Only who tells whether it is locked; another one is to come."""
         if self.service:
-            self.service.kill()
+            # Popen kills no process that isn't a child: the test's child may do this.
+            os.kill(self.service.pid, signal.SIGKILL)
+            wait_for(lambda: state(self.service.pid) in "ZX")
             self.service.wait()
             self.service = None
+
+    def __exit__(self, *_):
+        for kind in ("sessions", "users"):
+            for path in (FILES / kind).glob("*"):
+                path.unlink()
+        self.end()
+
+
+@contextlib.contextmanager
+def scope():
+    """What puts a new process into logind's session, as its cgroup tells: for Popen's preexec_fn."""
+    folder = CGROUPS / f"user.slice/user-{uid('alice')}.slice/session-{SESSION}.scope"
+    folder.mkdir(parents=True)
+    try:
+        yield lambda: (folder / "cgroup.procs").write_text(str(os.getpid()))
+    finally:
+        wait_for(lambda: not (folder / "cgroup.procs").read_text())
+        for path in (folder, *list(folder.parents)[:2]):
+            path.rmdir()

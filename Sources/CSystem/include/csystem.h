@@ -120,6 +120,8 @@ int cs_execute(const uint8_t *program, const uint8_t *argument);
 /* Settings of the build: where the helper is and the program at the fingerprint reader, and where libpam looks for
    modules. Package.swift takes them from the environment; nothing at run time names others. */
 const char *cs_helper_path(void);
+/* Connects to a service of root's, without waiting. An errno: EPERM where the other end isn't root's. */
+int cs_connect_to_root(const char *path, int *connection);
 const char *cs_finger_path(void);
 const char *cs_module_directory(void);
 

@@ -4,8 +4,8 @@
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    operation     1 byte    FingerRequest.Operation
-///     offset 2    condition     1 byte    1: refuse unless the person's session is active, local and not locked; or 0
-///     offset 3    nothing       1 byte    0
+///     offset 2    for whom      1 byte    1: the caller runs for a person; 0: for the machine
+///     offset 3    terminal      1 byte    for the machine: 1 to 63, a virtual console; 255: a display. Else 0
 ///     offset 4    uid           4 bytes   whose finger it must be
 ///
 /// An event has 16 bytes. `FingerTranscript` says which may follow which:
@@ -17,22 +17,29 @@
 ///     offset 8    time          8 bytes   `matched`: CLOCK_BOOTTIME in milliseconds. Else 0
 ///
 /// `passcode-finger` MUST
-///  1  take nothing from its caller but a uid: no argument, environment, descriptor or signal state.
-///                                                                          test_finger_caller.py
-///  2  be root in every id before it connects to the bus, so that the person can't stop it while it holds the reader;
-///     without root's privileges, answer only `list` for its own uid, and be its caller's in every id.
-///                                                                          test_finger_caller.py, test_finger_status.py
+///  1  take nothing from its caller but this request: no argument, environment, descriptor, limit or signal state, and
+///     no cgroup: systemd starts it, in a unit of its own.                  test_finger_caller.py, test_finger_socket.py
+///  2  answer only root (SO_PEERCRED), and be root in every id before it connects to the bus. The person can't stop,
+///     slow or kill it. The tool starts it itself for `list`: without root's privileges it answers only that, for the
+///     caller's own uid, and is the caller's in every id.
+///                                            test_finger_caller.py, test_finger_socket.py, test_finger_status.py
 ///  3  believe a result only from the connection that owned `net.reactivated.Fprint` and is root's, about the device
 ///     that it claimed, after VerifyStart was answered.           ReaderDialogTests, test_finger_attacks.py
-///  4  charge each touch under the count's lock before it tells its result; a touch that can't be charged is no match.
+///  4  charge a touch under the count's lock before the reader waits for it: everybody on the bus sees the result, and
+///     whatever ends this program, the touch is counted. The charge is taken back only once fprintd has said that the
+///     reader no longer waits, and decided no touch before. What can't be charged isn't waited for, and is no match.
 ///                                                                TouchCountTests, test_finger_touches.py
-///  5  hold the reader for at most 30 s and 3 touches that don't match, and free it when its caller ends, however that
-///     happens: 0.1 s later it is free, and a touch that was decided by then is charged.
+///  5  wait for at most 3 touches that don't match, and 30 s by CLOCK_BOOTTIME: a match that it reads later is none. It
+///     stamps a match with the last time that the bus had nothing for it, which is never too late.
+///                                                                test_finger.py, test_finger_touches.py
+///  6  free the reader when its caller ends, however that happens: 0.1 s later it is free.
 ///                                                                test_finger.py, test_finger_caller.py
-///  6  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
-///  7  where its caller runs for a person, use the reader only while that person's session is active, local and not
-///     locked: the caller's own session, or else the person's display session.   SessionDialogTests,
-///                                                                               test_finger_session.py
+///  7  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
+///  8  where its caller runs for a person, use the reader only while that person's session is active, local and not
+///     locked: the caller's own session, or else the person's display session. Where it runs for the machine, the same
+///     holds for a session that the caller belongs to, whosever it is; if it belongs to none, the terminal must be a
+///     display, or the virtual console in the foreground. Asked before the reader is claimed, and again before a match
+///     is told.                                                   SessionDialogTests, test_finger_session.py
 ///
 /// Its caller MUST take anything but a valid transcript as no match.              FingerTranscriptTests, FuzzFinger
 ///
@@ -45,19 +52,53 @@ public struct FingerRequest: Equatable, Sendable {
     case watch = 1
     /// Tell which fingers are enrolled.
     case list = 2
-    /// Tell whether the person's session is active, local and not locked, and do nothing else.
+    /// Tell whether somebody is at that place, and do nothing else.
     case session = 3
+  }
+
+  /// Where somebody must be for the reader to be used.
+  public enum Place: Equatable, Sendable {
+    /// The caller runs for the person: their session.
+    case session
+    /// It runs for the machine (a login program runs for nobody yet): whatever session it belongs to; or else here.
+    case terminal(Terminal)
+  }
+
+  public enum Terminal: Equatable, Sendable {
+    /// None that shows where its user is: a serial line, a pseudo-terminal.
+    case other
+    /// A virtual console, 1 to 63.
+    case console(UInt8)
+    case display
+
+    /// A virtual console by its name: "tty3", also with /dev/ before it; anything else is another terminal.
+    public init(named name: Bytes) {
+      self = .other
+      let start = name[...].begins(with: "/dev/") ? 5 : 0
+      guard name[start...].begins(with: "tty"), (start + 4...start + 5).contains(name.count) else { return }
+      var number: UInt8 = 0
+      for index in start + 3..<name.count {
+        let digit = name[index] &- UInt8(ascii: "0")
+        guard digit <= 9, digit > 0 || number > 0 else { return }
+        number = number * 10 + digit
+      }
+      if number <= 63 { self = .console(number) }
+    }
   }
 
   public let operation: Operation
   public let uid: UInt32
-  /// The caller runs for a person and not for the machine. (A login program runs for nobody yet.)
-  public let wantsSession: Bool
+  public let place: Place
 
-  public init(_ operation: Operation, uid: UInt32, wantsSession: Bool = false) {
+  public init(_ operation: Operation, uid: UInt32, at place: Place = .terminal(.other)) {
     self.operation = operation
     self.uid = uid
-    self.wantsSession = wantsSession
+    self.place = place
+  }
+
+  /// The same about another operation.
+  public func with(_ operation: Operation) -> FingerRequest {
+    FingerRequest(operation, uid: uid, at: place)
   }
 
   /// A question that anyone may ask about themselves.
@@ -66,15 +107,29 @@ public struct FingerRequest: Equatable, Sendable {
   }
 
   public var bytes: Bytes {
-    [1, operation.rawValue, wantsSession ? 1 : 0, 0] + littleEndian(UInt64(uid), 4)
+    let (forPerson, terminal): (UInt8, UInt8) =
+      switch place {
+      case .session: (1, 0)
+      case .terminal(.other): (0, 0)
+      case .terminal(.console(let number)): (0, number)
+      case .terminal(.display): (0, 255)
+      }
+    return [1, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
   }
 
   /// nil if there is any doubt.
   public init?(_ bytes: Bytes) {
-    guard bytes.count == FingerRequest.length, bytes[0] == 1, bytes[2] <= 1, bytes[3] == 0,
-      let operation = Operation(rawValue: bytes[1])
+    guard bytes.count == FingerRequest.length, bytes[0] == 1, let operation = Operation(rawValue: bytes[1])
     else { return nil }
-    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), wantsSession: bytes[2] == 1)
+    let place: Place
+    switch (bytes[2], bytes[3]) {
+    case (1, 0): place = .session
+    case (0, 0): place = .terminal(.other)
+    case (0, 1...63): place = .terminal(.console(bytes[3]))
+    case (0, 255): place = .terminal(.display)
+    case (_, _): return nil
+    }
+    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), at: place)
   }
 }
 
@@ -100,7 +155,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case time = 10
   /// What fprintd said makes no sense, or a touch couldn't be charged.
   case failed = 11
-  /// The person's session isn't active, local and unlocked, or nothing tells.
+  /// The session isn't active, local and unlocked, the terminal isn't one that shows where its user is, or nothing tells.
   case noSession = 12
 
   /// What the log says: `finger=WORD`.

@@ -9,6 +9,8 @@ public enum FingerOutcome: Equatable, Sendable {
   /// One or two touches didn't match.
   case noMatch
   case noTouch
+  /// The passcode was given out for one login: no finger is taken.
+  case oneLogin
   /// fprintd was still being started.
   case notReady
   case ended(FingerEnd)
@@ -21,6 +23,7 @@ public enum FingerOutcome: Equatable, Sendable {
     case .tooLate: "too-late"
     case .noMatch: "no-match"
     case .noTouch: "no-touch"
+    case .oneLogin: "one-login"
     case .notReady: "not-ready"
     case .ended(let end): end.word
     }

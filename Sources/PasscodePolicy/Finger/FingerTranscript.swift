@@ -65,6 +65,16 @@ public struct FingerTranscript: Equatable, Sendable {
     return true
   }
 
+  /// How long a prompt may have the reader, in milliseconds.
+  public static let longest: UInt64 = 30_000
+
+  /// A match from before the prompt, or from after its time, is none. CLOCK_BOOTTIME in milliseconds, so that time in
+  /// suspend counts.
+  public mutating func limit(toPromptFrom begin: UInt64) {
+    guard case .matched(_, let time) = state else { return }
+    if time < begin || time - begin > FingerTranscript.longest { state = .ended(.time) }
+  }
+
   /// How long a match is worth something, in milliseconds.
   public static let matchIsFresh: UInt64 = 10_000
 

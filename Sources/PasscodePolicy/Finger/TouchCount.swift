@@ -7,8 +7,8 @@
 ///
 /// - An empty file is a count of 0: it was made, and nothing has been charged yet. Any other content is damage, and
 ///   the finger is off until a passcode opens.
-/// - MUST: a touch is charged before its result is told or believed, so a process that is killed at any point
-///   gains none.                                            TouchCountTests, test_finger_touches.py
+/// - MUST: a touch is charged before the reader waits for it, so a process that is killed at any point gains none: it
+///   loses one, which a passcode brings back.               TouchCountTests, test_finger_touches.py
 /// - MUST: a match is believed only while the serial is the one that its own charge left: no other touch was
 ///   charged, no other match was used, and nothing was reset since.                        TouchCountTests
 /// - fprintd has no limit of its own, and touches that other programs ask for aren't counted here.
@@ -37,6 +37,11 @@ public struct TouchCount: Equatable, Sendable {
   /// With one more touch; nil: the finger is off.
   public func charged() -> TouchCount? {
     isOff ? nil : TouchCount(touches: touches + 1, serial: serial &+ 1)
+  }
+
+  /// Without the touch that was charged last: nobody touched the reader.
+  public func takenBack() -> TouchCount {
+    TouchCount(touches: touches == 0 ? 0 : touches - 1, serial: serial &+ 1)
   }
 
   /// After a passcode opened, or a match did.

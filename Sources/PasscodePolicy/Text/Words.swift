@@ -54,7 +54,8 @@ public enum Words {
     case .ended(.off): "Finger off after 5 touches. Use your passcode."
     case .ended(.notEnrolled): "No finger is enrolled: see fprintd-enroll."
     case .ended(.gone): "The fingerprint reader has gone. Use your passcode."
-    case .notReady, .unused, .ended(.noService), .ended(.noReader), .ended(.inUse), .ended(.denied),
+    case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.noReader), .ended(.inUse),
+      .ended(.denied),
       .ended(.slow), .ended(.failed), .ended(.noSession):
       "The fingerprint reader can't be used now. Use your passcode."
     }

@@ -35,6 +35,7 @@ public struct DirectLogin: Login, ~Copyable {
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
+  public private(set) var takesFinger = false
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
@@ -60,6 +61,7 @@ public struct DirectLogin: Login, ~Copyable {
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
+        takesFinger = record.current.takesFinger
         return nil
       }
     } catch {
@@ -110,6 +112,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .locked(var record):
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         _ = try openCredential(record.current, &unsealed)
+        guard record.current.takesFinger else { return .fingerRefused(.oneLogin) }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
         return .fingerGranted
       }
@@ -274,6 +277,9 @@ public struct DirectLogin: Login, ~Copyable {
 }
 
 extension Record {
+  /// Only for a passcode that its owner chose. One that was given out for one login is spent by a passcode alone.
+  fileprivate var takesFinger: Bool { terms.change == .notNeeded }
+
   fileprivate var failedAttempts: FailedAttempts {
     FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
   }

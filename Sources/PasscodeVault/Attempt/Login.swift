@@ -24,6 +24,9 @@ public protocol Login: ~Copyable {
   ///   - unsealed: as for `look`.
   mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict
 
+  /// Whether the last look said that a finger may be taken for this passcode.
+  var takesFinger: Bool { get }
+
   /// Enter alone, while the fingerprint reader could be used.
   ///
   /// - Parameter transcript: all that had arrived from it by then.
@@ -37,6 +40,8 @@ public enum Response: Sendable {
 }
 
 extension Login where Self: ~Copyable {
+  public var takesFinger: Bool { false }
+
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
     .fingerRefused(transcript.outcome)
@@ -44,15 +49,16 @@ extension Login where Self: ~Copyable {
 
   /// The one way from a prompt to a verdict, for every program.
   ///
-  /// - Parameter ask: takes a passcode, or the reader's transcript; an error of its own ends the login without either.
+  /// - Parameter ask: takes a passcode, or the reader's transcript if a finger may be taken, which it is told; an error of
+  ///   its own ends the login without either.
   public mutating func run<Stop: Error>(
     _ passcode: inout Passcode, _ unsealed: inout Unsealed,
-    asking ask: (inout Passcode) throws(Stop) -> Response
+    asking ask: (inout Passcode, Bool) throws(Stop) -> Response
   ) throws(Stop) -> Verdict {
     if let refusal = look(&unsealed) { return refusal }
     // What an earlier question took isn't an answer to this one.
     passcode.wipe()
-    switch try ask(&passcode) {
+    switch try ask(&passcode, takesFinger) {
     case .passcode: return attempt(passcode, &unsealed)
     case .finger(let transcript): return accept(transcript, &unsealed)
     }

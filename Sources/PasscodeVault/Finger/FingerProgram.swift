@@ -26,10 +26,10 @@ public enum FingerProgram {
     }
   }
 
-  /// Whether it may be started, for a prompt, too.
+  /// Whether it may be started.
   ///
   /// - Throws: ENOENT where the package isn't installed.
-  static func isSound() throws(Errno) -> Bool {
+  private static func isSound() throws(Errno) -> Bool {
     let status = try FileStatus.of(Installed.finger)
     return status.kind == .file && status.owner == 0 && status.mode & 0o6022 == 0
   }

@@ -40,14 +40,28 @@ public struct TouchCounter {
     (try? current().isOff) ?? true
   }
 
-  /// Charges one touch, before its result is told or believed.
+  /// Charges one touch, before the reader waits for it.
   ///
+  /// - Parameter earlier: a touch that was charged before and is decided now. While nothing else happened to the count,
+  ///   it is that one; after a reset, for one, it is charged again.
   /// - Returns: the count with it; nil: the finger is off.
-  public func charge() throws(Errno) -> TouchCount? {
+  public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
     let locked = try lock(try open(isNew: true))
-    guard let charged = try read(locked).charged() else { return nil }
+    let count = try read(locked)
+    if let earlier, count == earlier { return earlier }
+    guard let charged = count.charged() else { return nil }
     try locked.file.write(charged.bytes, at: 0)
     return charged
+  }
+
+  /// Takes back a charge, where nobody touched the reader and nothing else happened to the count since. What can't be
+  /// written stays charged.
+  public func takeBack(_ charged: TouchCount) {
+    do throws(Errno) {
+      let locked = try lock(try open(isNew: false))
+      guard try read(locked) == charged else { return }
+      try locked.file.write(charged.takenBack().bytes, at: 0)
+    } catch {}
   }
 
   /// Takes a match, once: its charge must be the last thing that happened to the count, which is then 0.

@@ -11,11 +11,23 @@ struct FingerMessageTests {
     + FingerEnd.allCases.map { .ended($0) }
     + (0..<1024).compactMap { Fingers(bits: $0) }.map { .listed($0) }
 
+  private static let places: [FingerRequest.Place] =
+    [.session, .terminal(.other), .terminal(.display)] + (1...63).map { .terminal(.console($0)) }
+
+  @Test func noTwoPlacesAreTheSameBytes() {
+    #expect(Set(Self.places.map { FingerRequest(.watch, uid: 0, at: $0).bytes }).count == Self.places.count)
+    for (person, terminal) in [(1, 1), (1, 255), (0, 64), (0, 254), (2, 0)] as [(UInt8, UInt8)] {
+      #expect(FingerRequest([1, 1, person, terminal, 0, 0, 0, 0]) == nil)
+    }
+    let request = FingerRequest(.watch, uid: 7, at: .terminal(.console(3)))
+    #expect(request.with(.session) == FingerRequest(.session, uid: 7, at: .terminal(.console(3))))
+  }
+
   @Test(arguments: FingerRequest.Operation.allCases)
   func aRequestComesBackAsItWas(_ operation: FingerRequest.Operation) {
     for uid in [0, 1_000, UInt32.max] {
-      for wantsSession in [false, true] {
-        let request = FingerRequest(operation, uid: uid, wantsSession: wantsSession)
+      for place in Self.places {
+        let request = FingerRequest(operation, uid: uid, at: place)
         #expect(request.bytes.count == FingerRequest.length)
         #expect(FingerRequest(request.bytes) == request)
       }
@@ -58,7 +70,7 @@ struct FingerMessageTests {
       bytes[index] = 1
       #expect(FingerEvent(bytes) == nil)
     }
-    for (index, value) in [(2, 2), (2, 255), (3, 1)] as [(Int, UInt8)] {
+    for (index, value) in [(2, 2), (2, 255), (3, 64)] as [(Int, UInt8)] {
       var bytes = FingerRequest(.watch, uid: 7).bytes
       bytes[index] = value
       #expect(FingerRequest(bytes) == nil)

@@ -89,4 +89,22 @@ struct FingerTranscriptTests {
     matched.lose()
     #expect(matched.freshMatch(now: 1) == 7)
   }
+
+  /// The match is of 1,000; the prompt may have begun at most 30 s before it, and not after it.
+  @Test(
+    arguments: [(1_000, true), (0, true), (1_001, false), (30_000, false), (.max, false)] as [(UInt64, Bool)])
+  func `a match from before the prompt is none`(_ begin: UInt64, _ isOne: Bool) {
+    var transcript = FingerTranscript([FingerEvent.watching, Self.match].flatMap(\.bytes))
+    transcript?.limit(toPromptFrom: begin)
+    #expect((transcript?.freshMatch(now: 1_000) == 7) == isOne)
+    #expect(isOne || transcript?.state == .ended(.time))
+  }
+
+  @Test(arguments: [(30_000, true), (30_001, false)] as [(UInt64, Bool)])
+  func `a match from after the prompt's time is none`(_ age: UInt64, _ isOne: Bool) {
+    let late = FingerEvent.matched(serial: 7, milliseconds: 5_000 + age)
+    var transcript = FingerTranscript([FingerEvent.watching, late].flatMap(\.bytes))
+    transcript?.limit(toPromptFrom: 5_000)
+    #expect((transcript?.freshMatch(now: 5_000 + age) == 7) == isOne)
+  }
 }

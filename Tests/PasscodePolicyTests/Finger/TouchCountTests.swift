@@ -32,6 +32,13 @@ struct TouchCountTests {
     #expect(last?.cleared().serial == 0)
   }
 
+  /// A touch that nobody made: the count is as before, the serial never is.
+  @Test func aTouchIsTakenBack() {
+    let charged = TouchCount().charged()?.charged()
+    #expect(charged?.takenBack().touches == 1 && charged?.takenBack().serial == 3)
+    #expect(TouchCount().takenBack().touches == 0)
+  }
+
   @Test func whatIsWrittenIsRead() {
     for touches in 0...TouchCount.limit {
       for serial in [0, 1, UInt64(UInt32.max)] {

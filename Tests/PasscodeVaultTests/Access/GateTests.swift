@@ -154,9 +154,32 @@ struct GateTests {
 
   // MARK: The finger
 
-  private static let offers: [(real: UInt32, requester: String, wantsSession: Bool)] = [
-    (0, "", false), (0, "root", false), (0, own, true), (1, "", true), (1, "root", true), (1, own, true),
+  private static let offers: [(real: UInt32, requester: String, FingerRequest.Place)] = [
+    (0, "", .terminal(.console(2))), (0, "root", .terminal(.console(2))), (0, own, .session),
+    (1, "", .session),
+    (1, "root", .session), (1, own, .session),
   ]
+
+  private static let places: [(LoginItems, FingerRequest.Terminal)] = [
+    (items("login", terminal: "tty1"), .console(1)), (items("login", terminal: "/dev/tty63"), .console(63)),
+    (items("lightdm", terminal: ":0"), .display), (items("xdm", display: ":0"), .display),
+    (items("sddm"), .display), (items("su", requester: "root", display: ":0"), .display),
+    // Somebody may sit elsewhere.
+    (items("login", terminal: "ttyS0"), .other), (items("login", terminal: "/dev/hvc0"), .other),
+    (items("su", terminal: "/dev/pts/3"), .other), (items("sudo", terminal: "pts/3"), .other),
+    (items("su", terminal: "/dev/pts/3", display: ":0"), .other), (items("su", requester: "root"), .other),
+    (items("login", terminal: "tty"), .other), (items("login", terminal: "/dev/tty"), .other),
+    (items("login", terminal: "tty0"), .other), (items("login", terminal: "tty01"), .other),
+    (items("login", terminal: "tty64"), .other), (items("login", terminal: "tty1x"), .other),
+    (items("login", terminal: "console"), .other), (items("login", terminal: "1"), .other),
+  ]
+
+  @Test(arguments: places)
+  private func `a terminal shows where its user is, or doesn't`(
+    items: LoginItems, terminal: FingerRequest.Terminal
+  ) {
+    #expect(items.place == terminal)
+  }
 
   private func request(
     real: UInt32 = 0, effective: UInt32 = 0, requester: String = "", isRemote: Bool = false,
@@ -165,7 +188,7 @@ struct GateTests {
     let account = try Self.account(Self.own)
     let identity = ProcessIdentity(
       real: real, effective: effective, saved: effective, isSecure: real != effective)
-    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote)
+    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote, at: .console(2))
     var options = Options()
     options.door.finger = true
     options.door.remote = .allow
@@ -178,11 +201,11 @@ struct GateTests {
 
   @Test(arguments: offers)
   private func `a program that somebody runs wants their session`(
-    real: UInt32, requester: String, wantsSession: Bool
+    real: UInt32, requester: String, place: FingerRequest.Place
   ) throws {
     let account = try Self.account(Self.own)
     let found = try request(real: real == 0 ? 0 : account.uid, requester: requester)
-    #expect(found == FingerRequest(.watch, uid: account.uid, wantsSession: wantsSession))
+    #expect(found == FingerRequest(.watch, uid: account.uid, at: place))
   }
 
   @Test

@@ -193,6 +193,37 @@ struct AttemptTests {
     }
   }
 
+  /// A finger would open it any number of times: spending it is the passcode's part.
+  @Test func `a match opens no passcode that was given out for one login`() throws {
+    let bed = try TestBed(enrolled: false)
+    var terms = NewTerms()
+    terms.mustChange = true
+    try bed.enroll(TestBed.right, on: terms)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.oneLogin))
+    #expect(try bed.takesFinger() == false)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.accept(Self.match) == .mustChange)
+    try bed.enroll(TestBed.right)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    #expect(try bed.takesFinger() == true)
+    terms.mustChange = false
+    terms.seconds = 60
+    try bed.enroll(TestBed.right, on: terms)
+    #expect(try bed.takesFinger() == true)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    bed.now += 61_000
+    bed.wall += 61
+    #expect(try bed.accept(Self.match) == .expired)
+  }
+
+  /// Set while the prompt stands: it is decided again under the lock.
+  @Test func `a match is refused, too, where the terms came after the look`() throws {
+    let bed = try TestBed()
+    #expect(try bed.takesFinger() == true)
+    try bed.change { $0.terms.change = .afterLogin }
+    #expect(try bed.accept(Self.match) == .fingerRefused(.oneLogin))
+  }
+
   /// MUST 5: nobody can grant by accident where granting is two lines.
   @Test func `granted comes from one line, and fingerGranted from another`() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
