@@ -69,7 +69,12 @@ def test_what_was_built_looks_for_the_helper_there(program):
 
 
 def test_what_was_built_looks_for_the_reader_s_program_there():
-    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "pam_passcode.so").read_bytes()
+    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "passcode").read_bytes()
+
+
+def test_the_unit_of_the_reader_s_program_starts_it_there():
+    unit = (TREE / "Sources/system/systemd/passcode-finger@.service").read_text()
+    assert f"ExecStart=-{DEFAULTS['PASSCODE_FINGER_PATH']}\n" in unit
 
 
 def test_no_swift_file_has_a_path_of_its_own():
