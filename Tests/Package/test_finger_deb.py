@@ -37,13 +37,16 @@ def test_what_is_in_the_package_of_the_finger(finger_deb):
 
 
 def test_installing_it_changes_nothing_but_its_own_files(machine, finger_deb):
-    """No stack, no account, no service; the passcode goes on."""
+    """No stack, no account; its socket is enabled, and the passcode goes on."""
     before = machine.snapshot(*FOLDERS)
     machine.install(finger_deb)
     after = machine.snapshot(*FOLDERS)
     assert machine.run("stat", "-c", "%A %U %G", f"/{FINGER}") == "-rwxr-xr-x root root\n"
     new = {path for path in after if after[path] != before.get(path)}
-    assert FINGER in new and all("passcode-finger" in path for path in new)
+    its_own = {path for path in new if "passcode-finger" in path}
+    # Besides, folders that nothing else needed before.
+    assert all(any(path.startswith(f"{other}/") for path in its_own) for other in new - its_own), new - its_own
+    assert FINGER in new and "etc/systemd/system/sockets.target.wants/passcode-finger.socket" in new
     assert set(before) <= set(after)
     passcode_works(machine)
 
