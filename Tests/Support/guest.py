@@ -26,11 +26,11 @@ StandardOutput=tty
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
 
 
-def disk(release, *debs, programs=""):
-    """An image of a machine with people, on which the packages lie, not installed. Answers with its folder."""
-    folder = MACHINES / f"guest{len(debs)}"
+def disk(release, deb):
+    """An image of a machine with people, on which the package lies, not installed. Answers with its folder."""
+    folder = MACHINES / "guest"
     folder.mkdir()
-    machine = Machine(root(release, f"{PROGRAMS} {programs}".strip()))
+    machine = Machine(root(release, PROGRAMS))
     machine.people()
     etc = machine.path / "etc"
     (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 0\n")
@@ -47,8 +47,7 @@ def disk(release, *debs, programs=""):
     # Nothing is to be made anew at the first boot.
     for path in (etc, machine.path / "var"):
         (path / ".updated").touch()
-    for deb in debs:
-        shutil.copy(deb, machine.path / "root")
+    shutil.copy(deb, machine.path / "root")
     (boot,) = (machine.path / "boot").glob("vmlinuz-*")
     shutil.copy(boot, folder / "kernel")
     (boot,) = (machine.path / "boot").glob("initrd.img-*")

@@ -56,7 +56,9 @@ public struct DirectLogin: Login, ~Copyable {
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .none) {
       case .missing: return .notEnrolled
-      case .busy: return nil
+      case .busy:
+        takesFinger = true  // not known: it is decided again at Enter
+        return nil
       case .locked(var record):
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         // It is better not to ask for what can't be verified.
