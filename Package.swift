@@ -28,6 +28,8 @@ let swiftSettings: [SwiftSetting] = [
   // Nothing here throws in the C++ sense. A debugger unwinds by .debug_frame, which goes into the symbols package:
   // test_backtrace.py
   .unsafeFlags(["-Xcc", "-fno-asynchronous-unwind-tables", "-Xcc", "-fno-unwind-tables"], embedded),
+  // A call of libc by its address in the table that is read-only from the start, instead of a stub for each function.
+  .unsafeFlags(["-Xcc", "-fno-plt"], embedded),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -37,7 +39,7 @@ let cSettings: [CSetting] = [
   .unsafeFlags([
     "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Oz",
     "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
-    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-plt",
     "-ffile-prefix-map=\(Context.packageDirectory)=.", "-ffile-compilation-dir=.",
   ])
 ]

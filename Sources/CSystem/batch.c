@@ -13,7 +13,7 @@ pid_t cs_fork_worker(int *result) {
   return child;
 }
 
-/* What is ignored (nohup, a shell's &) stays so: Linux would keep it pending once it is blocked. */
+/* A signal that is ignored (nohup, a shell's &) stays ignored: Linux would keep it pending once it is blocked. */
 static void stops(sigset_t *set) {
   static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   sigemptyset(set);
@@ -26,6 +26,15 @@ static void stops(sigset_t *set) {
 void cs_hold_stops(void) {
   sigset_t held;
   stops(&held);
+  pthread_sigmask(SIG_BLOCK, &held, NULL);
+}
+
+void cs_hold_pauses(void) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGTSTP);
+  sigaddset(&held, SIGTTIN);
+  sigaddset(&held, SIGTTOU);
   pthread_sigmask(SIG_BLOCK, &held, NULL);
 }
 

@@ -10,13 +10,13 @@ public struct PAMControl: Equatable, Sendable {
 
   public let success: Action
   public let failure: Action
-  /// Of a result that isn't named: the passcode is refused without a prompt, say.
+  /// For any other result, such as a refusal without a prompt.
   public let other: Action
-  /// Of PAM_IGNORE.
+  /// For PAM_IGNORE.
   public let ignored: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool
-  /// libpam knows what it means.
+  /// libpam accepts it.
   public let isUnderstood: Bool
 
   /// - Parameter text: `required`, or what stands in brackets: `success=1 default=ignore`. What libpam doesn't
@@ -36,7 +36,7 @@ public struct PAMControl: Equatable, Sendable {
     }
   }
 
-  /// - Parameter other: nil: as the failure.
+  /// - Parameter other: nil: the same as the failure.
   init(
     _ success: Action, _ failure: Action, other: Action? = nil, ignored: Action = .ignore,
     diesOnFailure: Bool = false, isUnderstood: Bool = true

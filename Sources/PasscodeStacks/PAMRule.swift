@@ -1,8 +1,8 @@
 public import PasscodePolicy
 
-/// What `passcode check` finds in a PAM service file, besides what `status` tells (`PAMFinding`).
+/// What only `passcode check` finds in a PAM service file; `PAMFinding` has what `status` finds, too.
 public enum PAMRule: Equatable, Sendable {
-  // What libpam makes of it.
+  // Lines that libpam refuses.
   case badLine, badControl
   case missingFile(Bytes)
   /// An account or password line: the module has neither.
@@ -11,15 +11,15 @@ public enum PAMRule: Equatable, Sendable {
   // Whom it lets in.
   /// A right passcode is refused.
   case neverLetsIn
-  /// The same comes of a right passcode and of a wrong one.
+  /// The result is the same after a right passcode and after a wrong one.
   case decidesNothing
   /// Without any secret.
   case letsAnyoneIn
-  /// Those without a passcode, by `nullok`.
+  /// Users without a passcode, because of `nullok`.
   case nullokLetsAnyoneIn
   /// `nullok` is there, but the control refuses PAM_IGNORE.
   case nullokRefuses
-  /// No login service takes root's password alone. (whether root has a passcode; nil: not known)
+  /// No login service lets root in with the password alone. (whether root has a passcode; nil: not known)
   case rootNeedsPasscode(Bool?)
 
   // The order.
@@ -27,20 +27,23 @@ public enum PAMRule: Equatable, Sendable {
   case askedTwice
   /// pam_fprintd waits for a finger between the one prompt and the password's module.
   case fingerAfterEither
+  /// `finger=yes`, and pam_fprintd asks in the same stack; whether a profile put it there.
+  case fingerTwice(isProfile: Bool)
   case faillockCounts
-  /// A module (without `.so`) that needs the password is there, and the first login may be by passcode.
+  /// A module (named without `.so`) needs the password, but the first login may be with the passcode.
   case needsPassword(Bytes)
 
   // Contradictions.
-  /// `second_factor` in the line, and not in the configuration.
+  /// `second_factor` is in the line, but not in the configuration.
   case secondFactorOff
-  /// `second_factor` in the line, and the passcode alone is enough.
+  /// `second_factor` is in the line, but the passcode alone is enough.
   case notSecond
-  /// The same with `second_factor` in the configuration.
+  /// `second_factor` is in the configuration, but the passcode alone is enough.
   case onlyFactor
-  /// The service's logins are remote. It can't be opened without the passcode; or it can.
+  /// The service's logins are remote, without `remote=allow`. `remoteDenied`: the password alone isn't enough either, so
+  /// nobody gets in. `remoteUseless`: it is enough, and nobody is ever asked for the passcode.
   case remoteDenied, remoteUseless
-  /// `first_login=deny`, and no session line that notes a login; or no password to log in with first.
+  /// `first_login=deny`, but no session line notes a login; or there is no password to log in with first.
   case noSessionLine, firstLoginRefused
 
   // In the service that proves passwords.
@@ -48,7 +51,7 @@ public enum PAMRule: Equatable, Sendable {
   case passwordServiceOpen
 }
 
-/// Never changed once it is made: shared, not copied.
+/// A rule's finding, and where. It never changes once it is made, so it is shared, not copied.
 public final class PAMRuleFinding: Sendable {
   public let path: Bytes
   /// 0: the whole file.
@@ -68,15 +71,15 @@ extension PAMRuleFinding: Equatable {
   }
 }
 
-/// What the files alone don't tell.
+/// What the rules need to know besides the files.
 public struct PAMSurroundings: Sendable {
   /// The files of libpam's folder of modules.
   public var modules: [Bytes] = []
-  /// systemd-homed manages someone's home directory.
+  /// systemd-homed manages at least one home directory.
   public var hasManagedHomes = false
   /// nil: not known.
   public var rootHasPasscode: Bool?
-  /// A session line names the module: told by the files after all.
+  /// A session line names the module. (`PAMStacks.check` finds this in the files.)
   var hasSessionLine = false
 
   public init() {}
@@ -89,7 +92,7 @@ final class PAMRuleContext {
   let index: Int
   let arguments: [Bytes]
   private let isSecondByPolicy: Bool
-  /// What holds for the line; nil: not known.
+  /// The options that apply to the line; nil: not known.
   let door: Options.Door?
   let surroundings: PAMSurroundings
 
@@ -118,7 +121,7 @@ final class PAMRuleContext {
 
   // MARK: Whom it lets in
 
-  /// What holds, whether other modules let in or weren't there.
+  /// Whether a fact holds both if all other modules succeed and if they aren't there.
   @inline(never)
   private func isSure(_ fact: (PAMStack.Others) -> Bool) -> Bool { fact(.absent) && fact(.succeed) }
 
@@ -135,7 +138,7 @@ final class PAMRuleContext {
     }
   }
 
-  /// Not only together with the password.
+  /// The passcode is enough, without the password.
   private lazy var passcodeAloneOpens = isSure { opens(false, index, $0) }
   private lazy var isSecond = stack.needsBoth(passcodeAt: index)
 
@@ -170,7 +173,7 @@ final class PAMRuleContext {
 
   // MARK: The order
 
-  /// Modules that choose by something else than a secret may lead each person to one line only.
+  /// With a module that decides by something other than a secret, each user may get to only one of the lines.
   private var choosesLine: Bool {
     stack.entries.contains {
       $0.isOne(of: "pam_succeed_if pam_listfile pam_localuser pam_usertype pam_access pam_time pam_exec")
@@ -190,7 +193,7 @@ final class PAMRuleContext {
     stack.entries[(place + 1)...].contains { $0.role == .password }
   }
 
-  /// Of a module that is installed, behind this line.
+  /// The place, after this line, of one of these modules, if it is installed.
   private func placeBehind(_ names: String) -> Int? {
     for place in index + 1..<stack.entries.count where stack.entries[place].isOne(of: names) {
       if surroundings.modules.contains(Bytes(fileName(stack.entries[place].module))) { return place }
@@ -198,7 +201,17 @@ final class PAMRuleContext {
     return nil
   }
 
+  /// The first line with this module, if that is installed.
+  private func installed(_ name: String) -> PAMStack.Entry? {
+    stack.entries.first {
+      $0.isOne(of: name) && surroundings.modules.contains(Bytes(fileName($0.module)))
+    }
+  }
+
   private func finger() -> PAMRule? {
+    if door?.finger == true, let other = installed("pam_fprintd") {
+      return .fingerTwice(isProfile: fileName(other.path).elementsEqual(Bytes(text: "common-auth")))
+    }
     guard door?.either == true, !isSecond, let place = placeBehind("pam_fprintd") else { return nil }
     return isPasswordBehind(place) ? .fingerAfterEither : nil
   }
@@ -228,7 +241,7 @@ final class PAMRuleContext {
   // MARK: Contradictions
 
   private func secondFactor() -> PAMRule? {
-    // Another configuration is named: what it says isn't known.
+    // The line names another configuration, which isn't read.
     guard door != nil else { return nil }
     guard arguments.contains(where: { $0.spells("second_factor") }) else {
       return isSecondByPolicy && passcodeAloneOpens ? .onlyFactor : nil

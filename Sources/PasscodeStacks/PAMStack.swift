@@ -15,7 +15,7 @@ struct PAMStack: Sendable {
 
   final class Entry: Sendable {
     let role: Role
-    /// Its file; empty: it has none.
+    /// The module's file as the line names it; empty: the line names none.
     let module: Bytes
     let control: PAMControl
     let path: Bytes
@@ -23,7 +23,7 @@ struct PAMStack: Sendable {
     /// How many substacks it lies in.
     let level: Int
 
-    /// One that lets anybody in, as a rule.
+    /// A module that normally doesn't refuse anyone.
     fileprivate var isHarmless: Bool {
       isOne(
         of: """
@@ -54,7 +54,7 @@ struct PAMStack: Sendable {
   }
 
   var entries: [Entry] = []
-  /// What libpam doesn't understand, or doesn't find.
+  /// Lines that libpam doesn't accept, and files that it doesn't find.
   var broken: [PAMRuleFinding] = []
   /// With those that include others.
   var linesRead = 0
@@ -64,19 +64,19 @@ struct PAMStack: Sendable {
     if name.spells("pam_passcode.so") { return .passcode(arguments) }
     if name.spells("pam_permit.so") { return .permit }
     if name.spells("pam_deny.so") { return .deny }
-    // It only counts what failed; and what lets root do without a secret isn't asked about.
+    // authfail only counts failures. pam_rootok lets root in without any secret, which isn't the question here.
     if name.spells("pam_faillock.so"), arguments.contains(where: { $0.spells("authfail") }) { return .deny }
     if name.spells("pam_rootok.so") { return .deny }
     return isAmong("pam_unix.so pam_sss.so pam_ldap.so pam_krb5.so pam_winbind.so", name) ? .password : .other
   }
 
-  /// What becomes of those who don't give the right passcode.
+  /// How a line with the passcode refuses.
   enum Refusal: CaseIterable {
-    /// It is wrong.
+    /// The passcode is wrong.
     case wrong
     /// It isn't asked for: no passcode is set, it is locked, the login is remote.
     case unasked
-    /// None is set, where the line has `nullok`; as `unasked`, where it hasn't.
+    /// None is set, and the line has `nullok`; without `nullok` the same as `unasked`.
     case ignored
   }
 
@@ -86,15 +86,15 @@ struct PAMStack: Sendable {
       && !opens(password: false, passcodeAt: index)
   }
 
-  /// Whether it comes to a line once the passcode at another line is right.
+  /// Whether libpam gets to a line if the passcode at another line is right.
   func comes(to line: Int, passcodeAt index: Int) -> Bool {
     var visited: [Int] = []
     return run(false, index, .wrong, .absent, &visited) && visited.contains(line)
   }
 
-  /// What is made of modules that ask for neither password nor passcode.
+  /// What modules that ask for neither password nor passcode are assumed to do.
   enum Others: CaseIterable {
-    /// They are taken as if they weren't there.
+    /// As if they weren't there.
     case absent
     case succeed
     case fail
@@ -117,8 +117,8 @@ struct PAMStack: Sendable {
   /// - Parameters:
   ///   - password: whether the password is right.
   ///   - index: the line at which the passcode is right; at all others it isn't.
-  ///   - refusal: what these answer.
-  ///   - others: what modules do that are neither.
+  ///   - refusal: how these lines refuse.
+  ///   - others: what all other modules do.
   @inline(never)
   func opens(
     password: Bool, passcodeAt index: Int?, refusal: Refusal = .wrong, others: Others = .absent
@@ -127,7 +127,7 @@ struct PAMStack: Sendable {
     return run(password, index, refusal, others, &visited)
   }
 
-  /// - Parameter visited: the lines that it came to.
+  /// - Parameter visited: gets the lines that libpam came to.
   private func run(
     _ password: Bool, _ index: Int?, _ refusal: Refusal, _ others: Others, _ visited: inout [Int]
   ) -> Bool {

@@ -14,7 +14,7 @@ extension PAMStacks {
       if service.spells("passcode") {
         found = passwordService(stack)
       } else if !stack.broken.isEmpty {
-        // What else there is to say may come of that.
+        // Other findings may only follow from these.
         found = stack.firstPasscode == nil ? [] : stack.broken
       } else {
         for index in stack.entries.indices {
@@ -47,7 +47,7 @@ extension PAMStacks {
     return paths
   }
 
-  /// What holds for a line; nil: it names another configuration, or has a bad option.
+  /// The options that apply to a line; nil: it names another configuration, or has a bad option.
   private func door(_ arguments: [Bytes], _ options: Options) -> Options.Door? {
     do throws(Fault) {
       let line = try ModuleLine(arguments)
@@ -59,7 +59,7 @@ extension PAMStacks {
     }
   }
 
-  /// Every line that names the module, in every file that may count.
+  /// Every line that names the module, in every file that libpam may read.
   @inline(never)
   private func passcodeLines() -> [(Bytes, PAMLine)] {
     var lines: [(Bytes, PAMLine)] = []
@@ -97,13 +97,13 @@ extension PAMStacks {
     return [PAMRuleFinding(entry.path, 0, .passwordServiceOpen)]
   }
 
-  /// Whether root has a way in by the password alone: root may have no passcode, or one that is locked out.
+  /// Finds nothing if root can get in with the password alone: root may have no passcode, or one that is locked out.
   private func rootsWay(_ surroundings: PAMSurroundings) -> PAMRuleFinding? {
     let ways = Bytes(text: "login su sudo sshd gdm-password lightdm sddm greetd")
     var first: PAMStack.Entry?
     for way in ways[...].words() {
       guard services().contains(where: { $0.elementsEqual(way) }) else { continue }
-      // One that can't be read may be a way.
+      // A service that can't be read may let root in.
       guard let stack = try? stack(of: Bytes(way)), stack.broken.isEmpty else { return nil }
       let refusal: PAMStack.Refusal = surroundings.rootHasPasscode == true ? .unasked : .ignored
       for others in PAMStack.Others.allCases {

@@ -145,7 +145,7 @@ public struct Descriptor: ~Copyable {
     return names
   }
 
-  /// Lends each of them: there may be more than should be in memory at once.
+  /// The same names, one at a time: all of them at once could take too much memory.
   public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
     let copy = try Descriptor.openat(raw, literal("."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }

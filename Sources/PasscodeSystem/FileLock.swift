@@ -64,7 +64,7 @@ public struct RangeLock: ~Copyable {
     cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
   }
 
-  /// Whether nobody else has any of them locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
+  /// Whether no other open file has any of these bytes locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
   public static func isFree(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
     cs_is_unlocked(file.raw, start, count) != 0
   }

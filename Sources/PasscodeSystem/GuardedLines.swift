@@ -10,20 +10,20 @@ internal import CSystem
 
   public enum Next: Equatable, Sendable {
     case line, tooLong
-    /// It isn't there yet: `fill`.
+    /// The line isn't complete yet: call `fill`.
     case notYet
     case end
   }
 
   let file: Descriptor
   private let base: UnsafeMutablePointer<UInt8>
-  /// What was read and not used yet.
+  /// What was read, but not used yet.
   private var rest = 0..<0
   private var line = 0..<0
   private var isAtEnd = false
   /// In a line that is too long.
   private var isSkipping = false
-  /// Bytes of all lines up to this one.
+  /// The bytes of all lines up to and including this one.
   public private(set) var position = 0
 
   /// nil: no memory.
@@ -48,7 +48,7 @@ internal import CSystem
     return status.size
   }
 
-  /// It would be seen while it is typed.
+  /// A terminal, on which people could watch passcodes being typed.
   public var isTerminal: Bool { isatty(file.raw) == 1 }
 
   // SAFETY (of all below): `line` and `rest` lie within the capacity.
@@ -82,7 +82,7 @@ internal import CSystem
     return .line
   }
 
-  /// Reads on; waits where there is nothing yet, but not for a whole line. The corresponding C function is `read`.
+  /// Reads more; waits until there is something, but not for a whole line. The corresponding C function is `read`.
   public mutating func fill() throws(Errno) {
     unsafe memmove(base, base + rest.lowerBound, rest.count)
     let count = rest.count
@@ -115,7 +115,7 @@ internal import CSystem
     target.count = line.count - offset
   }
 
-  /// Wipes everything that was read: for a copy of the process that has no business with it.
+  /// Wipes everything that was read: for a forked copy of this process, which needs none of it.
   public mutating func wipe() {
     wipe(0..<GuardedLines.capacity)
     rest = 0..<0

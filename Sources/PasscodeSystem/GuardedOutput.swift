@@ -1,6 +1,7 @@
 internal import CSystem
 
-/// Where lines with passcodes go, straight from guarded memory.                                   test_batch.py
+/// Where lines with passcodes go, straight from guarded memory: a pipe, a terminal, or a file that MUST be root's alone
+/// and that only one process at a time writes to.                                                 test_batch.py
 public final class GuardedOutput {
   private let file: Descriptor
   /// Of a file, in bytes; nil: a pipe, a socket or a terminal.
@@ -13,7 +14,7 @@ public final class GuardedOutput {
 
   /// Standard output.
   ///
-  /// - Throws: `denied` if it is a terminal (unless that is meant), a file or a device.
+  /// - Throws: `denied` if it is a file, a device, or a terminal that wasn't asked for.
   public static func standard(orTerminal: Bool) throws(Errno) -> GuardedOutput {
     let file = Descriptor(adopting: try retrying { cs_duplicate(1) })
     let isTerminal = Stream.output.isTerminal
@@ -21,9 +22,10 @@ public final class GuardedOutput {
     return GuardedOutput(file, nil)
   }
 
-  /// Makes a file, 0600; one that is there is continued. It is locked as long as this process lives.
+  /// Creates a file, 0600, or appends to one. It is locked as long as this process lives.
   ///
-  /// - Throws: `denied` if it isn't root's alone, `wouldBlock` if another process has it.
+  /// - Throws: `denied` unless the file is a plain one, root's, without rights for group and others and without further
+  ///   hard links; `wouldBlock` if another process has it locked.
   public static func file(_ path: [UInt8]) throws(Errno) -> GuardedOutput {
     let file = try openOrCreate(path)
     let status = try file.status()
@@ -32,7 +34,7 @@ public final class GuardedOutput {
     }
     try retrying { flock(file.raw, LOCK_EX | LOCK_NB) }
     var size = try file.status().size
-    // A line that was cut off, by a power cut say: nobody has its passcode, and the next one is a line of its own.
+    // A line may be incomplete, for example after a power cut. Its passcode was never set; it is ended here.
     let newline = UInt8(ascii: "\n")
     if size > 0, try file.read(1, at: size - 1) != [newline] {
       try file.write([newline], at: size)
@@ -45,6 +47,8 @@ public final class GuardedOutput {
     do throws(Errno) {
       let file = try Descriptor.open(path, .create(mode: 0o600))
       try file.setMode(0o600)
+      // A line's sync is for the file; its name must be on the device, too, before the first passcode is set.
+      try Descriptor.open(folder(of: path), .directory).sync()
       return file
     } catch {
       if error != .exists { throw error }
@@ -52,7 +56,13 @@ public final class GuardedOutput {
     return try Descriptor.open(path, .readWrite)
   }
 
-  /// Writes it; returns when it is on the device, or in the pipe. Where that fails, a file is as it was. The
+  /// With a dot at the end: a folder may be reached through a link.
+  private static func folder(of path: [UInt8]) -> [UInt8] {
+    let end = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    return path[..<end] + literal(".")
+  }
+
+  /// Writes a line; returns when it is on the device, or in the pipe. If that fails, a file is left as it was. The
   /// corresponding C functions are `pwrite` and `write`.
   public func write(_ line: borrowing TypedLine) throws(Errno) {
     let (raw, place, count) = unsafe (file.raw, line.start, line.count)
@@ -70,7 +80,7 @@ public final class GuardedOutput {
     size = end + count
   }
 
-  /// Closes it in a copy of this process: with this process the lock is gone then.
+  /// Closes it in a forked copy of this process, so that the lock ends with this process.
   ///
   /// - Precondition: the copy ends without its deinit.
   public func closeInCopy() {

@@ -4,12 +4,12 @@ internal import CSystem
 
 /// What a file system has left, and how it is mounted.
 public struct FileSystem: Sendable {
-  /// Bytes that anyone but root can have.
+  /// Bytes that users other than root can still use.
   public let freeBytes: UInt64
-  /// Files that can still be made; nil: it has no such limit.
+  /// How many files can still be created; nil: the file system has no such limit.
   public let freeFiles: UInt64?
   public let isReadOnly: Bool
-  /// Setuid and setgid bits mean nothing there.
+  /// Setuid and setgid bits are ignored there.
   public let isNosuid: Bool
 
   /// Of the file system that holds a path. The corresponding C function is `statvfs`.
@@ -24,8 +24,8 @@ public struct FileSystem: Sendable {
   }
 }
 
-/// Whether a library can be loaded with all that it needs. It is loaded into this process, which had better be one
-/// for nothing else. The corresponding C function is `dlopen`.
+/// Whether a library can be loaded with all that it needs. Call this in a process of its own: the library stays loaded.
+/// The corresponding C function is `dlopen`.
 public func canLoad(_ path: [UInt8]) -> Bool {
   unsafe withCString(path) { unsafe dlopen($0, RTLD_NOW) } != nil
 }

@@ -53,8 +53,8 @@ public struct Sodium: Sendable {
     password = unsafe Password(start + 784)
   }
 
-  /// Locks it in the memory of a copy of the process, too: that isn't inherited. The corresponding C function is
-  /// `mlock`.
+  /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited. The corresponding C
+  /// function is `mlock`.
   func lockAgain() {
     unsafe _ = mlock(base, Secrets.total)
   }

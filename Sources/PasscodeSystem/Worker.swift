@@ -1,12 +1,14 @@
 internal import CSodium
 internal import CSystem
 
-/// A copy of this process that does one task. For programs with one thread.
+/// A forked copy of this process that does one task. For programs with one thread.
 ///
-/// - Its secrets MUST be in locked memory of its own before it does anything.      test_batch.py
+/// - The worker's secrets MUST be in its own locked memory before it does anything.      test_batch.py
 /// - It MUST have no other secrets of this process.
+/// - Ctrl-Z MUST NOT suspend it, because it may have a record locked. It ends with its task; the process that started it
+///   is suspended.                                                                   test_batch.py
 public final class Worker {
-  /// A result has at most so many bytes: what a pipe takes at once.
+  /// The most bytes of a result: what a pipe takes at once.
   private static let longest = 4_096
 
   private let result: Descriptor
@@ -30,11 +32,12 @@ public final class Worker {
     let child = try retrying { unsafe cs_fork_worker(&end) }
     let worker = Worker(Descriptor(adopting: end), child)
     guard child == 0 else {
-      // It is locked in memory. At the end of the pipe it died, which `finish` notices.
+      // Waits until its secrets are in locked memory. If it has died instead, `finish` notices.
       var ready: UInt8 = 0
       _ = try? retrying { unsafe CSystem.read(worker.result.raw, &ready, 1) }
       return worker
     }
+    cs_hold_pauses()
     secrets.lockAgain()
     worker.send([1])
     worker.send(task(&secrets))

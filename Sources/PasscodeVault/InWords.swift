@@ -7,7 +7,10 @@ extension Fault {
   /// One line for the log or for standard error.
   public var text: Text { Words.fault(self, error: systemWords) }
 
-  /// The same where nothing but a login can fail: it doesn't bring the sentences for the rest.
+  /// The same, with the command apart.
+  public var advice: Advice { Words.advice(self, error: systemWords) }
+
+  /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
 
   private var systemWords: Bytes { Errno(Int32(error)).text }

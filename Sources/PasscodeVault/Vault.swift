@@ -10,8 +10,8 @@ public final class Vault {
   let clock: Clock
   /// Takes what isn't part of any answer.
   let log: (Fault) -> Void
-  /// For a batch: it takes a hashing slot only while another one stays free, never hashes without one, and waits as
-  /// long as that takes. Called while it waits, and under the record's lock before it writes; may end the process.
+  /// Set for a batch, which then takes a hashing slot only while another one stays free, never hashes without a slot, and
+  /// waits without a limit. Called while it waits, and under the record's lock before it writes; may end the process.
   let background: (() -> Void)?
 
   /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.

@@ -19,12 +19,13 @@ struct Authentication {
 
   func result() -> PAMResult {
     pam.note(.mayLogIn, nil)  // of an earlier call, for another account perhaps
-    var door = Options().door
+    var configuration: Configuration?
     var user: Bytes?
     do throws(Interruption) {
-      return answer(try ending(&door, &user), door, user: user)
+      let ending = try ending(&configuration, &user)
+      return answer(ending, configuration?.options.door ?? Options().door, user: user)
     } catch {
-      if error.result == .unknownUser { delayFailure(door) }
+      if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
       return error.result
     }
   }
@@ -48,10 +49,10 @@ struct Authentication {
     }
   }
 
-  private func ending(_ door: inout Options.Door, _ user: inout Bytes?) throws(Interruption) -> Ending {
+  private func ending(_ loaded: inout Configuration?, _ user: inout Bytes?) throws(Interruption) -> Ending {
     let configuration: Configuration
     do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
-    door = configuration.options.door
+    loaded = configuration
     switch pam.user() {
     case .refused(let result): throw Interruption(result: result)
     case .named(let name):
@@ -91,12 +92,12 @@ struct Authentication {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return Ending(.unavailable(Fault(.noMemory)))
     }
-    let door = configuration.options.door
     if configuration.access == .helper {
       let conditions = HelperRequest.Conditions(
-        wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
+        wantsLogin: configuration.options.door.firstLogin == .deny,
+        isSecondFactor: configuration.isSecondFactor)
       let login = HelperLogin(permit, conditions, service: origin.service)
-      return try ending(login, Question(user: user, door: door, finger: nil), &secrets)
+      return try ending(login, Question(user: user, configuration: configuration, finger: nil), &secrets)
     }
     let login: DirectLogin
     do throws(Fault) {
@@ -107,29 +108,30 @@ struct Authentication {
     }
     pam.note(.mayLogIn, permit.account.uid)
     let finger = Gate.finger(permit, origin, configuration)
-    return try ending(login, Question(user: user, door: door, finger: finger), &secrets)
+    return try ending(login, Question(user: user, configuration: configuration, finger: finger), &secrets)
   }
 
   /// What is asked at the one prompt.
   private struct Question {
     let user: Bytes
-    let door: Options.Door
+    let configuration: Configuration
     /// nil: the passcode alone.
-    let finger: FingerRequest?
+    var finger: FingerRequest?
 
-    var withoutFinger: Question { Question(user: user, door: door, finger: nil) }
+    var door: Options.Door { configuration.options.door }
   }
 
   private func ending<Way: Login & ~Copyable>(
     _ login: consuming Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Interruption) -> Ending {
     var login = login
+    var question = question
     var wasTyped = false
     // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
     var finger: FingerPrompt?
     let verdict = try login.run(&secrets.passcode, &secrets.unsealed) {
       passcode, takesFinger throws(Interruption) in
-      let question = takesFinger ? question : question.withoutFinger
+      if !takesFinger { question.finger = nil }
       let response = try ask(question, &secrets.line, &passcode, &finger)
       if case .passcode = response { wasTyped = true }
       return response
@@ -154,7 +156,7 @@ struct Authentication {
       throw Interruption(result: .cancelled)
     }
     guard case .named(let name) = pam.user(), name == question.user else {
-      pam.log(.notice, logLine("the user changed while the passcode was typed", question.user, door).text)
+      pam.log(.notice, logLine("the user changed while the passcode was typed", question.user).text)
       throw Interruption(result: .failed)
     }
     // No module gets a part of an answer that is too long: the next one asks for itself.
@@ -175,7 +177,7 @@ struct Authentication {
 
   private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {
     guard let finger else { return }
-    var line = logLine(event, question.user, question.door)
+    var line = logLine(event, question.user)
     line.add("finger", Bytes(text: finger.outcome.word))
     pam.log(.notice, line.text)
   }
@@ -198,7 +200,7 @@ struct Authentication {
   /// Renders a verdict: the log, the notice, the delay, the result.
   private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> PAMResult {
     let verdict = ending.verdict
-    if isWorthLogging(verdict) || door.debug { log(ending, user, door) }
+    if isWorthLogging(verdict) || door.debug { log(ending, user) }
     if !door.quiet, let notice = verdict.notice { pam.tell(notice) }
     let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
     if result != .success && result != .ignored && verdict.finger == nil { delayFailure(door) }
@@ -221,9 +223,9 @@ struct Authentication {
     }
   }
 
-  private func log(_ ending: Ending, _ user: Bytes?, _ door: Options.Door) {
+  private func log(_ ending: Ending, _ user: Bytes?) {
     let verdict = ending.verdict
-    var line = logLine(verdict.event, user ?? [], door)
+    var line = logLine(verdict.event, user ?? [])
     line.add("finger", (verdict.finger ?? ending.finger).map { Bytes(text: $0.word) })
     switch verdict {
     case .wrong(.open(let left), let failures):
@@ -252,7 +254,7 @@ struct Authentication {
     return true
   }
 
-  private func logLine(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+  private func logLine(_ event: String, _ user: Bytes) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
     line.add("service", origin.service)

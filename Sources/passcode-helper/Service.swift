@@ -134,7 +134,9 @@ extension HelperOperation {
   fileprivate func word(_ reply: HelperReply) -> String? {
     switch self {
     case .look, .status: nil
-    case .verify, .prove: reply.verdict?.event
+    case .verify: reply.verdict?.event
+    // It opens nothing, so nobody who searches the log for logins should find it.
+    case .prove: reply.verdict.map { $0.isGranted ? "passcode proven" : $0.event }
     case .change: reply.kind == .done ? "passcode changed" : reply.verdict?.event
     case .remove: reply.kind == .done ? "passcode removed" : reply.verdict?.event
     case .enroll: reply.kind == .done ? "passcode enrolled" : reply.verdict?.event

@@ -41,11 +41,14 @@ extension Session {
   }
 
   /// Notes an administrative act in the system's log, with who really did it.
-  func note(_ act: Act, _ account: Account) {
+  ///
+  /// - Parameter old: the account's name before.
+  func note(_ act: Act, _ account: Account, from old: Bytes = []) {
     guard !isTrial else { return }
     var line = LogLine(act.event)
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))
+    if !old.isEmpty { line.add("from", old) }
     line.add("by_uid", UInt64(process.real))
     line.add("loginuid", ProcessIdentity.loginUID())
     line.add("sudo_user", environment("SUDO_USER"))

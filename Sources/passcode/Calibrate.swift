@@ -2,14 +2,14 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// `passcode calibrate`: measures which cost of hashing suits this machine, and prints it as lines of the configuration,
-/// or with `--write` puts them there.
+/// `passcode calibrate`: measures which cost of hashing suits this machine, and prints it as lines for the configuration
+/// file, or with `--write` puts them there.
 func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   let configuration = try session.configuration()
   if session.writes, configuration.access == .helper { throw .onlyRoot }
   let sodium = try startSodium()
   let time = { (cost: Options.Cost) -> UInt64? in
-    // The first one also finds its pages.
+    // The first hash also has to get its memory from the kernel, so it isn't the one that counts.
     guard hashingTime(operations: cost.operations, memory: cost.memory, sodium) != nil else { return nil }
     return hashingTime(operations: cost.operations, memory: cost.memory, sodium)
   }
@@ -31,7 +31,7 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
 }
 
 extension Session {
-  /// In the configuration file, which is made where there is none; the rest of it stays.
+  /// Sets them in the configuration file, which is created if there is none. The rest of the file stays as it is.
   fileprivate func setOptions(_ options: [(String, Bytes)]) throws(Failure) {
     let path = configurationPath ?? Configuration.usualPath
     let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
@@ -43,7 +43,7 @@ extension Session {
         return content
       }
     } catch {
-      throw .batch(.configuration(path, error))
+      throw .batch(error == .wouldBlock ? .inUse(path) : .configuration(path, error))
     }
   }
 }

@@ -22,7 +22,7 @@ struct Command {
   let run: (Session) throws(Failure) -> ExitStatus
   /// For oneself without root: by the helper. nil: nobody has it for themselves.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
-  /// What `--batch` does to each user of a list.
+  /// What `--batch` does for each user in a list.
   var batch: Act?
 
   /// All of them, in the order of `--help`.

@@ -3,6 +3,7 @@ internal import PasscodePolicy
 /// How the tool ended; scripts decide by it.
 enum ExitStatus: Int32 {
   case done = 0
+  /// A wrong passcode or password; `check` found an error; a step of `try --demo` failed.
   case wrong = 1
   case usage = 2
   case notEnrolled = 3
@@ -14,7 +15,7 @@ enum ExitStatus: Int32 {
   /// Store, key or configuration unusable.
   case unusable = 7
   case cancelled = 8
-  /// A batch was done, but not for every user.
+  /// A batch reached the end of its list, but some lines failed.
   case someFailed = 9
 }
 

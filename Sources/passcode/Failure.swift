@@ -21,7 +21,7 @@ enum Failure: Error {
   case notEnrolled(Bytes)
   case noDeletedAccount(Bytes)
   case noAccount(Bytes)
-  /// What was to be renamed wasn't.
+  /// There is still an account under the old name: `usermod -l` has to come before `rename`.
   case stillThere(Bytes)
   case disabled
   /// By one who could do nothing but look.
@@ -29,7 +29,7 @@ enum Failure: Error {
   case otherPerson
   case notPermitted
   case onlyRoot
-  /// An option that nobody else has.
+  /// An option that only root may use.
   case onlyRootUses(Command.Option)
   case selfServiceClosed
   case forbidden

@@ -9,6 +9,8 @@ struct FingerReport {
     case enrolled(Fingers)
     /// The passcode itself can't be used now, or there is none: no finger is asked for either.
     case waiting(Fingers)
+    /// A service has the option, and systemd doesn't listen for its prompts.
+    case inactive(Fingers)
     case off
     case notInstalled
     case unusable
@@ -24,8 +26,13 @@ struct FingerReport {
   init?(_ status: Status, _ stacks: PAMReport?) {
     guard let stacks, !isServiceAccount(status.account.uid) else { return nil }
     offering = stacks.offering
-    state = FingerReport.state(status, FingerProgram.list(status.account.uid))
+    let state = FingerReport.state(status, FingerProgram.list(status.account.uid))
     if state == .notInstalled && offering.isEmpty { return nil }
+    if case .enrolled(let fingers) = state, !offering.isEmpty, FingerProgram.installation == .notListening {
+      self.state = .inactive(fingers)
+    } else {
+      self.state = state
+    }
   }
 
   private static func state(_ status: Status, _ answer: FingerProgram.Answer) -> State {
@@ -42,7 +49,7 @@ struct FingerReport {
   /// Those that fprintd keeps.
   var fingers: Fingers? {
     switch state {
-    case .enrolled(let fingers), .waiting(let fingers): fingers
+    case .enrolled(let fingers), .waiting(let fingers), .inactive(let fingers): fingers
     case .off, .notInstalled, .unusable, .ended: nil
     }
   }
@@ -52,6 +59,7 @@ struct FingerReport {
     switch state {
     case .enrolled: "ok"
     case .waiting: "waiting"
+    case .inactive: "inactive"
     case .off: FingerEnd.off.word
     case .notInstalled: "not-installed"
     case .unusable: FingerEnd.failed.word

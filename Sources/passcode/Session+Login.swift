@@ -3,7 +3,7 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 extension Question {
-  /// What is opened by the answer.
+  /// What the answer is for: only the old passcode of a change doesn't count as a login.
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change

@@ -14,7 +14,7 @@ final class Session {
   var wantsJSON = false
   var length: Int?
   var generates = false
-  /// Of the passcodes that are set.
+  /// The terms of the passcodes that are set: `--expires`, `--must-change`.
   var terms = NewTerms()
   var isForced = false
   var isDemo = false
@@ -26,7 +26,8 @@ final class Session {
   /// Milliseconds that a hash may take.
   var target: UInt64 = 250
   var writes = false
-  /// Only records in this state (`Status.stateName`), and only those to which something happened in the last seconds.
+  /// `list`: only records in this state (`Status.stateName`), and only those that were set, used or mistyped in the last
+  /// so many seconds.
   var state: Bytes?
   var since: UInt64?
   /// Part of `try`: nothing of it belongs in the system's log.
@@ -74,7 +75,7 @@ final class Session {
     }
   }
 
-  /// What goes with `--batch`.
+  /// - Throws: if there is an operand or an option that doesn't go with `--batch`.
   func checkBatch() throws(Failure) {
     if case .input = asker { throw .batch(.notWithBatch) }
     guard operands.isEmpty, !isForced else { throw .batch(.notWithBatch) }
@@ -83,7 +84,7 @@ final class Session {
     }
   }
 
-  /// - Throws: if an option was given that is root's, unless root gave it.
+  /// - Throws: if anyone but root used an option that only root may use.
   func checkOptions(_ access: Access) throws(Failure) {
     guard access != .root else { return }
     if isForced { throw .onlyRootUses(.force) }

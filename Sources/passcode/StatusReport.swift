@@ -59,7 +59,7 @@ extension Status {
     ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "corrupt"]
   }
 
-  /// Whether `--state` and `--since` mean it.
+  /// Whether `--state` and `--since` select this record.
   func isAsked(_ session: Session) -> Bool {
     if let state = session.state, state != stateName.bytes { return false }
     guard let since = session.since else { return true }

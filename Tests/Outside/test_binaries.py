@@ -44,6 +44,20 @@ def test_the_module_exports_pam_entries_and_nothing_else():
     assert names <= {"pam_sm_authenticate", "pam_sm_setcred", "pam_sm_open_session", "pam_sm_close_session"}
 
 
+@pytest.mark.parametrize("name", ["pam_passcode.so", "passcode", "passcode-helper", "passcode-finger"])
+def test_each_program_says_of_which_version_it_is(name):
+    """As debian/changelog: `passcode check` compares them."""
+    changelog = (pathlib.Path(__file__).parents[2] / "debian/changelog").read_text()
+    [version] = re.findall(r"\A[\w-]+ \((.*?)\)", changelog)
+    dump = subprocess.run(
+        ["readelf", "--string-dump=.note.passcode", TOOL.parent / name], check=True, capture_output=True, text=True
+    )
+    assert re.findall(r"\]  (\S+)$", dump.stdout, re.MULTILINE)[-1] == version
+    if name == TOOL.name:
+        said = subprocess.run([TOOL, "--version"], check=True, capture_output=True, text=True).stdout
+        assert said.split()[-1] == version
+
+
 @BOTH
 def test_only_libpam_libsodium_and_libc_are_needed(program):
     assert {"libsodium.so.23", "libc.so.6"} <= needed(program) <= ALLOWED

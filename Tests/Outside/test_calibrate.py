@@ -1,13 +1,16 @@
 """`calibrate`: a cost of hashing that suits the machine, printed or put into the configuration."""
 
+import fcntl
+import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
-from bed import USUAL
+from bed import USUAL, become
 from tool import DONE, NOT_PERMITTED, UNUSABLE, USAGE, one_line
 
 LINES = re.compile(r"# opslimit (\d+) and memlimit (\d+)M: a hash takes (\d+) ms here\nopslimit=\1\nmemlimit=\2M\n")
@@ -71,14 +74,71 @@ def test_a_file_that_is_missing_is_made(make_bed):
         away.rename(USUAL)
 
 
-def test_two_runs_at_once_leave_a_whole_file(little):
+def start(bed, **how):
+    command = [*bed.tool_words(), "calibrate", "--target", "10ms", "--write", "--quiet"]
+    return subprocess.Popen(command, cwd="/", stderr=subprocess.PIPE, text=True, **how)
+
+
+def test_several_runs_at_once_leave_a_whole_file(little):
+    """One that comes while another writes says so."""
     before = little.configuration.read_text().splitlines()
-    command = [*little.tool_words(), "calibrate", "--target", "10ms", "--write", "--quiet"]
-    runs = [subprocess.Popen(command, cwd="/") for _ in range(8)]
-    assert [run.wait() for run in runs] == [DONE] * 8
+    runs = [start(little) for _ in range(8)]
+    ended = [(run.communicate()[1], run.returncode) for run in runs]
+    busy = (f"passcode: {little.configuration}: another run is writing to it\n", UNUSABLE)
+    assert ("", DONE) in ended and set(ended) <= {("", DONE), busy}
     after = little.configuration.read_text().splitlines()
     assert [line.split("=")[0] for line in after] == [line.split("=")[0] for line in before]
     assert not list(little.folder.glob("*.new"))
+
+
+def new_file(bed):
+    return bed.configuration.with_name("passcode.conf.new")
+
+
+def test_while_another_run_writes_the_file_stays(little):
+    before = little.configuration.read_text()
+    with new_file(little).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        answer = little.tool("calibrate", "--target", "10ms", "--write", check=UNUSABLE)
+    assert answer.errors == f"passcode: {little.configuration}: another run is writing to it\n"
+    assert little.configuration.read_text() == before and new_file(little).exists()
+
+
+def test_a_lock_that_anyone_can_take_keeps_nobody_waiting(make_bed):
+    """The folder can be opened, and so locked, by everyone; what is locked instead can't."""
+    bed = make_bed(usual=True, max_parallel=64)
+    command = ["flock", "--exclusive", str(USUAL.parent), "sh", "-c", "echo; sleep 100"]
+    locker = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=become("alice"), start_new_session=True)
+    try:
+        assert locker.stdout.readline()
+        assert start(bed).wait(timeout=60) == DONE
+    finally:
+        os.killpg(locker.pid, signal.SIGKILL)
+        locker.wait()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_what_a_killed_run_left_is_taken_over(little, mode):
+    new_file(little).write_text("x" * 10_000)
+    new_file(little).chmod(mode)
+    little.tool("calibrate", "--target", "10ms", "--write", check=DONE)
+    assert "xx" not in little.configuration.read_text() and not new_file(little).exists()
+    little.enroll("alice", "0471")
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link", "directory"])
+def test_nothing_is_written_through_what_is_in_the_way(little, kind):
+    victim = little.folder / "victim"
+    victim.write_text("mine")
+    if kind == "link":
+        new_file(little).symlink_to(victim)
+    elif kind == "hard link":
+        os.link(victim, new_file(little))
+    else:
+        new_file(little).mkdir()
+    before = little.configuration.read_text()
+    assert one_line(little.tool("calibrate", "--target", "10ms", "--write", check=UNUSABLE).errors)
+    assert victim.read_text() == "mine" and little.configuration.read_text() == before
 
 
 def test_on_a_full_disk_the_file_stays_as_it_is(little):

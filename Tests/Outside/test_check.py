@@ -13,9 +13,11 @@ import pytest
 
 import machine as machines
 from bed import BUILD, MODULE, uid
+from finger import INSTALLED as FINGER
+from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
 from scenario import EXAMPLES, RIGHT
-from tool import DONE, USAGE
+from tool import DONE, UNUSABLE, USAGE
 
 ETC, VENDOR = pathlib.Path("/etc/pam.d"), pathlib.Path("/usr/lib/pam.d")
 SAVED = pathlib.Path("/var/lib/pam")
@@ -277,7 +279,7 @@ def record_of_another_key(system):
     KEY.write_bytes(os.urandom(32))
 
 
-@broken("store", "error", None, None, "must be owned by _passcode", runs=True)
+@broken("store", "error", None, None, "don't trust it, remove it and enrol again", runs=True)
 def record_of_a_user(system):
     shutil.chown(record(), "alice")
 
@@ -300,7 +302,7 @@ def orphaned_record(system):
     return lambda: accounts.write_text(before)
 
 
-@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia", runs=True)
+@broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia")
 def reused_record(system):
     accounts = pathlib.Path("/etc/passwd")
     before = accounts.read_text()
@@ -326,6 +328,16 @@ def helper_without_bits(system):
 @broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
 def helper_of_root(system):
     machines.install_helper(owner="root")
+
+
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_of_a_user(system):
+    machines.install_helper(owner="alice")
+
+
+@broken("helper", "error", HELPER, None, "another account can write to it: reinstall")
+def helper_writable_by_all(system):
+    HELPER.chmod(0o6777)
 
 
 @broken("helper", "error", HELPER, None, "no such file: reinstall")
@@ -382,7 +394,7 @@ def no_module(system):
     module(system).unlink()
 
 
-@broken("module", "error", None, None, "only root may write to it", runs=True)
+@broken("module", "error", None, None, "only root may write to it: reinstall")
 def module_writable_by_all(system):
     module(system).chmod(0o666)
 
@@ -553,6 +565,76 @@ def finger_behind_the_passcode(system):
     (SAVED / "auth").unlink()
 
 
+def with_finger(system):
+    """The program and its socket, and su with the option."""
+    shutil.copyfile(BUILD / "passcode-finger", FINGER)
+    FINGER.chmod(0o755)
+    SOCKET.touch()
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+    def restore():
+        FINGER.unlink()
+        SOCKET.unlink(missing_ok=True)
+
+    return restore
+
+
+@broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for the finger, too")
+def finger_and_fprintd_in_the_profiles(system):
+    a_finger_before(system)
+    system.configure(finger="yes")
+    return with_finger(system)
+
+
+@broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for the finger, too: remove one of them")
+def finger_and_fprintd_in_a_service(system):
+    (system.modules / "pam_fprintd.so").write_bytes(b"")
+    restore = with_finger(system)
+    service("su", "auth sufficient pam_passcode.so either finger\nauth sufficient pam_fprintd.so\nauth required pam_unix.so\n")
+    return restore
+
+
+@broken("finger", "warning", None, None, "needs a package that isn't installed")
+def finger_without_its_package(system):
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+
+@broken("finger", "warning", None, None, "needs systemd as the first process")
+def finger_without_systemd(system):
+    restore = with_finger(system)
+    SOCKET.unlink()
+    return restore
+
+
+@broken("finger", "warning", SOCKET, None, "no such socket")
+def finger_whose_socket_is_not_active(system):
+    restores = with_finger(system), tmpfiles_of_the_administrator(system)
+    SOCKET.unlink()
+    return lambda: [restore() for restore in restores]
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_writable_by_all(system):
+    restore = with_finger(system)
+    FINGER.chmod(0o757)
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_of_a_user(system):
+    restore = with_finger(system)
+    shutil.chown(FINGER, "alice")
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "of another version")
+def finger_program_of_another_version(system):
+    restore = with_finger(system)
+    change_version(FINGER)
+    FINGER.chmod(0o755)
+    return restore
+
+
 @broken("services", "warning", ETC / "su", 1, "is not the installed module")
 def another_module(system):
     service("su", f"auth sufficient {MODULE}\nauth required pam_unix.so\n")
@@ -621,6 +703,49 @@ def runtime_directory_for_the_group(system):
     RUN.chmod(0o2770)
 
 
+@broken("runtime", "error", RUN, None, "must be a directory", runs=True)
+def runtime_directory_that_is_a_link(system):
+    shutil.rmtree(RUN)
+    RUN.symlink_to("/etc")
+
+
+WAITING = RUN / "waiting"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "directory", "queue", "hard link", "of a user", "for all"])
+def test_the_remedy_for_the_file_of_the_waiting_follows_no_link(system, kind):
+    """`_passcode` can put anything there."""
+    WAITING.unlink(missing_ok=True)
+    victim = RUN.parent / "victim"
+    victim.write_text("mine")
+    victim.chmod(0o644)
+    if kind == "link":
+        WAITING.symlink_to(victim)
+    elif kind == "dangling":
+        WAITING.symlink_to("/run/nothing")
+    elif kind == "directory":
+        WAITING.mkdir()
+        (WAITING / "x").symlink_to("/run")
+    elif kind == "queue":
+        os.mkfifo(WAITING)
+    elif kind == "hard link":
+        os.link(victim, WAITING)
+        victim.chmod(0o600)
+        shutil.chown(victim, ACCOUNT)
+    else:
+        WAITING.touch(mode=0o600)
+        shutil.chown(WAITING, "alice" if kind == "of a user" else ACCOUNT)
+        WAITING.chmod(0o644 if kind == "for all" else 0o600)
+    before = victim.stat()
+    [found] = check(system)
+    assert (found.check, found.path, found.command) == ("runtime", str(WAITING), f"rm -rf {WAITING}")
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == []
+    after = victim.stat()
+    assert (after.st_mode, after.st_uid) == (before.st_mode, before.st_uid) and victim.read_text() == "mine"
+    victim.unlink()
+
+
 def apparmor(profiles):
     """The kernel's list, and the profile's file."""
     folder = pathlib.Path("/sys/kernel/security")
@@ -664,6 +789,79 @@ def test_a_broken_installation_is_named_with_its_remedy(system, undone, name):
     if runs:
         machines.sh("sh", "-euc", f"PATH={BUILD}:$PATH; {found.command}", stdout=subprocess.DEVNULL)
         assert check(system) == []
+
+
+def test_a_renamed_account_keeps_its_passcode(system, undone):
+    """Which command is right depends on who the account is, so none is offered to be run as it is."""
+    undone(reused_record)
+    [found] = check(system)
+    assert "passcode rename alice alicia" in found.message and found.command is None
+    system.tool("rename", "alice", "alicia", check=DONE)
+    assert check(system) == [] and system.status("alicia")["enrolled"]
+
+
+@pytest.mark.parametrize("spoil", [lambda path: shutil.chown(path, ACCOUNT), lambda path: path.chmod(0o602)])
+@pytest.mark.parametrize("user", ["root", "alice"])
+def test_no_remedy_makes_a_record_valid_that_another_may_have_written(system, user, spoil):
+    """`_passcode` can read the key, so it can seal a record for root; chown would make it root's."""
+    system.enroll(user, RIGHT)
+    path = system.record_file(user)
+    spoil(path)
+    if user == "alice" and path.stat().st_mode & 0o077 == 0:
+        shutil.chown(path, "bob")
+    [found] = check(system)
+    assert "don't trust it" in found.message and found.command == f"rm {path}"
+    errors = system.tool("verify", user, "--stdin", stdin=f"{RIGHT}\n", check=UNUSABLE).errors
+    assert f"run: rm {path}\n" in errors and "chown" not in errors and "chmod" not in errors
+    machines.sh("sh", "-euc", found.command)
+    assert check(system) == [] and not system.status(user)["enrolled"]
+
+
+NAMES_FOR_A_SHELL = ["x; run: id #", "x;id", "-rf", "$(id)", "a b", "a|b", "`id`", "x'", "*", "a" * 130, "plain"]
+
+
+@pytest.mark.parametrize("name", NAMES_FOR_A_SHELL)
+def test_no_command_has_a_name_that_a_shell_takes_apart(system, name):
+    """The sentence says the name; a file's, a record's, or a member's."""
+    (STORE / name).write_bytes(b"")
+    system.tool("disable", "alice", check=DONE)
+    system.tool("remove", "alice", check=DONE)
+    system.rewrite("alice", lambda text: text.replace(b"name=alice\n", b"name=%s\n" % name.encode()))
+    [stray, reused] = check(system)
+    assert "is not a record" in stray.message and "now belongs to alice" in reused.message
+    for found in (stray, reused):
+        assert name[:60] in found.message and found.command is None, found
+    assert "passcode rename" in reused.message if name == "plain" else "passcode" not in reused.message.split("alice:")[1]
+    assert "    run: " not in system.tool("check").output
+
+
+@pytest.mark.parametrize("name", ["x; touch here", "-x", "$(id)"])
+def test_no_command_for_a_member_with_a_hostile_name(system, name):
+    groups = pathlib.Path("/etc/group")
+    before = groups.read_text()
+    try:
+        groups.write_text(re.sub(rf"^({ACCOUNT}:.*:)$", lambda line: line[1] + name, before, flags=re.MULTILINE))
+        [found] = check(system)
+    finally:
+        groups.write_text(before)
+    assert found.check == "group" and name in found.message and found.command is None
+
+
+def test_a_helper_that_could_not_be_asked_is_not_called_well(system):
+    """Root asks as nobody, and without that account it can't."""
+    helper_that_ends(system)
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    services = pathlib.Path("/etc/nsswitch.conf")
+    sources = services.read_text()
+    try:
+        accounts.write_text("".join(line for line in before.splitlines(True) if not line.startswith("nobody:")))
+        services.write_text(re.sub(r"^passwd:.*$", "passwd: files", sources, flags=re.MULTILINE))
+        text = system.tool("check", check=DONE).output
+    finally:
+        accounts.write_text(before)
+        services.write_text(sources)
+    assert "\n- helper: not asked: there is no account nobody to ask as" in text and "✓ helper" not in text
 
 
 def test_enough_is_broken():
@@ -778,6 +976,7 @@ def polkit_with_its_drop_in(system):
 @healthy
 def tmpfiles_of_the_administrator(system):
     path = pathlib.Path("/etc/tmpfiles.d/passcode.conf")
+    path.parent.mkdir(exist_ok=True)  # a small system has none
     path.write_text(f"d {RUN} 0700 {ACCOUNT} root -\n")
     pathlib.Path("/run/systemd/system").mkdir(parents=True)
 
@@ -818,6 +1017,19 @@ def a_finger_before(system):
     lines.insert(1, "auth	[success=3 default=ignore]	pam_fprintd.so\n")
     COMMON.write_text("".join(lines))
     (SAVED / "auth").write_text("Module: fprintd\n[success=end default=ignore]	pam_fprintd.so\n" + SEEN)
+
+
+@healthy
+def a_finger_beside_the_passcode(system):
+    return with_finger(system)
+
+
+@healthy
+def an_unused_package_of_the_finger(system):
+    restore = with_finger(system)
+    (ETC / "su").unlink()
+    SOCKET.unlink()
+    return restore
 
 
 @healthy
@@ -866,7 +1078,7 @@ def no_runtime_directory_without_systemd(system):
 def a_profile_that_the_administrator_disabled(system):
     restore = apparmor("/usr/bin/man (enforce)\n")
     folder = pathlib.Path("/etc/apparmor.d/disable")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "usr.libexec.passcode-helper").touch()
 
     def both():
@@ -882,7 +1094,7 @@ def test_a_healthy_installation_is_silent(system, undone, name):
     assert check(system) == []
     assert system.tool("check", "--quiet", check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
-    assert len(lines) == 13 and all(line.startswith("✓ ") for line in lines), lines
+    assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
 
 
 # MARK: Whose, and of what
@@ -1046,7 +1258,7 @@ def test_hostile_names_are_shown_printable(system):
     (ETC / "a\n\x1b[31m").write_text("auth sufficient pam_passcode.so x\nauth required pam_unix.so\n")
     (STORE / "b\n\x1b[31m\xff").write_bytes(b"")
     answer = system.tool("check")
-    assert answer.status == WRONG and answer.output.count("\n") == 13 and "\x1b" not in answer.output
+    assert answer.status == WRONG and answer.output.count("\n") == 14 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
 
 

@@ -9,7 +9,7 @@ import machine as machines
 import pexpect
 import pytest
 from bed import BUILD, MODULE, TOOL, become
-from finger import LIST, SESSION, WATCH, Finger, count_file
+from finger import LIST, SESSION, SOCKET, WATCH, Finger, count_file
 from process import wait_for
 from reader import BROKEN, NO_READER
 from scenario import RIGHT, fail
@@ -50,10 +50,12 @@ def system(services, restored, machine):
     for name in ("alice", "bob"):
         machine.enroll(name, RIGHT)
     install(PROGRAM)
+    SOCKET.touch()
     offer(services / "sudo")
     machine.reader = restored
     yield machine
-    PROGRAM.unlink(missing_ok=True)
+    for path in (PROGRAM, SOCKET):
+        path.unlink(missing_ok=True)
 
 
 def install(path):
@@ -167,6 +169,16 @@ def test_the_package_is_missing(system, user):
 
 
 @BY_BOTH
+def test_the_socket_is_not_active(system, user):
+    """Told with the command that starts it, where a service has the option."""
+    SOCKET.unlink()
+    assert told(system, user) == f"{INDEX}, not offered: systemctl enable --now passcode-finger.socket"
+    assert in_json(system, user) == ("inactive", ["right-index-finger"], ["sudo"])
+    offer(ETC / "sudo", "")
+    assert told(system, user) == f"{INDEX}, not offered: no PAM service has finger=yes"
+
+
+@BY_BOTH
 @pytest.mark.parametrize("mode, owner", [(0o777, "root"), (0o775, "root"), (0o755, "alice"), (0o4755, "root")])
 def test_a_program_that_someone_else_could_have_written_is_not_started(system, user, mode, owner):
     mark = system.folder / "started"
@@ -219,7 +231,7 @@ def test_it_is_of_no_concern_to_other_stores_and_to_the_service_account(system, 
 
 
 def asked(user, *request):
-    with Finger(*request, program=(PROGRAM,), preexec_fn=become(user)) as prompt:
+    with Finger(*request, program=(PROGRAM,), caller=user, preexec_fn=become(user)) as prompt:
         return prompt.events()
 
 

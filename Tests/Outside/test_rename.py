@@ -11,13 +11,20 @@ from scenario import RIGHT, WRONG, fail
 from tool import DONE, NOT_ENROLLED, NOT_PERMITTED, UNUSABLE, USAGE, one_line
 
 
+def usermod(*arguments):
+    """In a namespace of its own: it refuses while a process of the account runs, and elsewhere on the machine other
+    tests have the same uids."""
+    namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
+    subprocess.run([*namespace, "usermod", *arguments], check=True)
+
+
 @contextlib.contextmanager
 def renamed():
-    subprocess.run(["usermod", "-l", "alina", "alice"], check=True)
+    usermod("-l", "alina", "alice")
     try:
         yield
     finally:
-        subprocess.run(["usermod", "-l", "alice", "alina"], check=True)
+        usermod("-l", "alice", "alina")
 
 
 def test_it_works_under_the_new_name_with_all_that_was_known(alice):
@@ -32,11 +39,29 @@ def test_it_works_under_the_new_name_with_all_that_was_known(alice):
         assert alice.authenticate("alina", RIGHT).result == "SUCCESS"
         assert b"name=alice" not in alice.record("alina")
         # Again, as after an interruption: nothing is worse.
-        alice.tool("rename", "alice", "alina", check=DONE)
+        answer = alice.tool("rename", "alice", "alina", check=DONE)
+        assert answer.output == "Passcode already renamed for alina.\n"
         assert alice.authenticate("alina", WRONG[0]).result == "AUTH_ERR"
         assert alice.authenticate("alina", RIGHT).result == "SUCCESS"
     messages = [line.message for line in alice.log() if "passcode renamed" in line.message]
-    assert f"user=alina uid={uid('alice')} by_uid=0" in messages[0]
+    assert len(messages) == 1 and f"user=alina uid={uid('alice')} from=alice by_uid=0" in messages[0]
+
+
+def test_where_nothing_is_enrolled_nothing_is_renamed(alice):
+    alice.tool("remove", "alice", check=DONE)
+    with renamed():
+        for old in ("alice", "nonsense"):
+            assert one_line(alice.tool("rename", old, "alina", check=NOT_ENROLLED).errors)
+        alice.record_file("alina").unlink()
+        assert one_line(alice.tool("rename", "alice", "alina", check=NOT_ENROLLED).errors)
+    assert not [line for line in alice.log() if "passcode renamed" in line.message]
+
+
+def test_a_name_that_it_has_already_is_not_called_renamed(alice):
+    answer = alice.tool("rename", "nonsense", "alice", check=DONE)
+    assert answer.output == "Passcode already renamed for alice.\n"
+    assert not [line for line in alice.log() if "passcode renamed" in line.message]
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
 
 
 def test_after_removal_too(alice):

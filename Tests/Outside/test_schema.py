@@ -85,6 +85,13 @@ def test_check_weak(bed):
     assert [row["weak"] for row in rows] == [True, False, True]
 
 
+def test_check(alice):
+    alice.key.unlink()
+    rows = validated("finding", alice.tool("check", "--json").output)
+    assert {"ok", "error"} <= {row["level"] for row in rows}
+    assert str(alice.key) in [row["path"] for row in rows]
+
+
 def test_a_batch(keyed):
     keyed.configure(weak="refuse", lengths="4")
     keyed.typed |= {"8305", "1234", "260417"}

@@ -9,7 +9,7 @@ import forge
 import machine as machines
 from bed import MODULE, TOOL
 from helper import A_PHONE, A_ROOM, A_RUN, BACKWARDS, BAD_LENGTH, CHANGE, DONE_IT, ENROLL, ON_THE_LIST
-from helper import PASSWORD_IS_DIGITS, WRONG_PASSWORD, ask
+from helper import GRANTED, PASSWORD_IS_DIGITS, PROVE, VERIFY, WRONG_ONE, WRONG_PASSWORD, ask
 from machine import ALICE, PROOF
 from scenario import NEW, PASSWORD, RIGHT, WRONG, fail, refused_unasked
 from tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, POLICY, UNUSABLE, WRONG_CODE, alone
@@ -22,6 +22,18 @@ def own(with_passwords):
 
 def state(bed):
     return json.loads(bed.tool("status", "--json", user="alice").output)
+
+
+def test_the_old_passcode_of_a_change_is_logged_as_no_login(own):
+    """A cancelled change would otherwise look like a login."""
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
+    asks = {"about": "alice", "user": "alice"}
+    assert ask(PROVE, passcode=RIGHT, **asks).kind == GRANTED
+    assert ask(PROVE, passcode=WRONG[0], **asks).kind == WRONG_ONE
+    assert ask(VERIFY, passcode=RIGHT, **asks).kind == GRANTED
+    said = [line.message for line in own.log() if "user=alice" in line.message]
+    words = ["passcode proven", "passcode wrong", "passcode granted"]
+    assert [word for line in said for word in words if word in line] == words, said
 
 
 def test_all_of_it(own):

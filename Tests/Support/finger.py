@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from bed import BUILD
-from process import wait_for
+from process import make_urgent, wait_for
 
 PROGRAM = BUILD / "passcode-finger"
 INSTALLED = pathlib.Path("/usr/libexec/passcode-finger")
@@ -78,11 +78,15 @@ def decode(event):
 class Finger:
     """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
 
-    def __init__(self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, terminal=None, **how):
-        self.connection, theirs = socket.socketpair()
+    def __init__(
+        self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, terminal=None, caller="root",
+        **how,
+    ):  # fmt: skip
+        self.connection, theirs = connected_by(caller)
         how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
         self.program = subprocess.Popen(program, stdin=theirs, **how)
         theirs.close()
+        make_urgent(self.program.pid)
         try:
             self.connection.sendall(request(name, operation, wants_session, terminal) if ask is None else ask)
         except BrokenPipeError:
@@ -119,6 +123,15 @@ class Finger:
             return True
 
 
+def connected_by(name):
+    """Both ends; at each the kernel says that the other one is this person's."""
+    os.seteuid(uid(name) if name != "root" else 0)
+    try:
+        return socket.socketpair()
+    finally:
+        os.seteuid(0)
+
+
 def descriptors(pid):
     return sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
 
@@ -138,7 +151,7 @@ class Listener:
     def __init__(self):
         command = ["systemd-socket-activate", "--accept", "--inetd", "--listen", SOCKET, INSTALLED]
         self.process = subprocess.Popen(
-            command, env={}, start_new_session=True,
+            command, env={}, start_new_session=True, preexec_fn=make_urgent,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         wait_for(SOCKET.exists)

@@ -1,7 +1,6 @@
 """systemd-logind as far as passcode-finger asks it: its files in /run, and one property on the bus. The real one needs
 systemd as the first process."""
 
-import os
 import contextlib
 import os
 import pathlib
@@ -11,7 +10,7 @@ import sys
 import textwrap
 
 from finger import uid
-from process import state, wait_for
+from process import make_urgent, state, wait_for
 
 FILES = pathlib.Path("/run/systemd")
 CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
@@ -57,10 +56,7 @@ class Logind:
         self.service = None
         if lock:
             command = [sys.executable, "-c", SERVICE, lock]
-            # A service of the machine isn't as nice as the tests may be: a prompt waits 300 ms for it.
-            self.service = subprocess.Popen(
-                command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.setpriority(os.PRIO_PROCESS, 0, 0)
-            )
+            self.service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=make_urgent)
             assert self.service.stdout.readline() == "ready\n"
 
     def write(self, kind, name, values):

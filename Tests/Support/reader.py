@@ -11,7 +11,7 @@ import time
 
 import dbus
 import dbus.bus
-from process import wait_for
+from process import make_urgent, wait_for
 
 SERVICE = "net.reactivated.Fprint"
 DEVICE = "/net/reactivated/Fprint/Device/0"
@@ -88,7 +88,7 @@ class Reader:
 
     def start_bus(self):
         BUS.mkdir(exist_ok=True)
-        self.bus = subprocess.Popen(["dbus-daemon", "--system", "--nofork", "--nopidfile"], **QUIET)
+        self.bus = subprocess.Popen(["dbus-daemon", "--system", "--nofork", "--nopidfile"], preexec_fn=make_urgent, **QUIET)
         wait_for((BUS / "system_bus_socket").exists)
 
     def stop_bus(self):

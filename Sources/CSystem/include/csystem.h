@@ -86,7 +86,7 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 /* Locks bytes of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks them
    (F_UNLCK): F_OFD_SETLK. */
 int cs_set_lock(int file, short type, off_t start, off_t count);
-/* Whether nobody else has any of them locked: F_OFD_GETLK. */
+/* Whether no other open description has any of these bytes locked: F_OFD_GETLK. */
 int cs_is_unlocked(int file, off_t start, off_t count);
 /* kept.c. The memory: as sodium_malloc gave it. cs_keep_memory: 0, there is some already; the caller frees it.
    A boot's id has 36 bytes; cs_kept_boot_id: 0, not known yet. The service account's uid: -1, not known yet. */
@@ -168,9 +168,11 @@ int cs_lay_down_inheritance(unsigned seconds);
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
 
-/* batch.c: a copy of this process, and a pipe from it to this one; each gets its own end. Returns as fork does. */
+/* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
-/* What asks a program to stop (Ctrl-C, a closed window, a shutdown) waits from here on, unless it is ignored; whether
-   anything did. */
+/* From here on, signals that ask a program to stop (Ctrl-C, a closed window, a shutdown) stay pending, unless they are
+   ignored; whether one is pending. */
 void cs_hold_stops(void);
 int cs_stop_is_held(void);
+/* From here on, neither Ctrl-Z nor the terminal suspends this process. */
+void cs_hold_pauses(void);

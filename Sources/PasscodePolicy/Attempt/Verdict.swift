@@ -14,9 +14,9 @@ public enum Verdict: Equatable, Sendable {
   case exhausted(failures: UInt32)
   /// Disabled by an administrator.
   case disabled
-  /// The time for which an administrator gave it out is over.
+  /// It was given out with `--expires`, and that time is over.
   case expired
-  /// The one login for which an administrator gave it out is over: its owner must choose another one.
+  /// It was given out with `--must-change`, and has opened its one login: the owner must choose another passcode.
   case mustChange
   case notEnrolled
   case notPermitted(NotPermitted)

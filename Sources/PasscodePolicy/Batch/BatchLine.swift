@@ -5,9 +5,10 @@
 ///                "#" anything, or empty   nothing
 ///     user       1 to 255 bytes; no blank, no control character, no ":"
 ///
-/// What a bad line says MUST NOT be told: it may be a passcode. It is named by its number.   BatchLineTests, FuzzBatch
+/// The content of a bad line MUST NOT be shown, because it may be a passcode: the line is named by its number.
+///                                                                               BatchLineTests, FuzzBatch
 public enum BatchLine: Equatable, Sendable {
-  /// A passcode, where the form has one, begins behind the name and the colon.
+  /// If the form has a passcode, it begins after the name and the colon.
   case user(Bytes)
   case nothing
   case bad(Problem)
@@ -18,7 +19,7 @@ public enum BatchLine: Equatable, Sendable {
 
   public enum Problem: Equatable, Sendable {
     case tooLong, noUser, noPasscode, surplusPasscode, notDigits
-    /// As Windows ends a line.
+    /// The line ends as on Windows.
     case carriageReturn
   }
 
@@ -40,7 +41,7 @@ public enum BatchLine: Equatable, Sendable {
     }
   }
 
-  /// - Parameter length: of what stands where the name belongs.
+  /// - Parameter length: bytes before the colon, where the name belongs.
   private static func problem(_ length: Int, _ line: Span<UInt8>, _ form: Form) -> Problem? {
     if line[line.count - 1] == UInt8(ascii: "\r") { return .carriageReturn }
     guard 1...longestName ~= length, (0..<length).allSatisfy({ line[$0] > 0x20 && line[$0] != 0x7f }) else {

@@ -1,6 +1,7 @@
-/// Numbers that were seen: at most 16 bytes for each. Set would bring its hashing, which is larger than the rest of a batch.
+/// Numbers that were seen: at most 16 bytes for each. `Set` would add its hashing code, which is larger than all the rest
+/// of the batch code.
 public struct NumberSet: Sendable {
-  /// Each number plus 1, at or behind the place that it asks for; 0: nothing.
+  /// Each number plus 1, at its own place or the next free one after it; 0: free.
   private var table = [UInt32](repeating: 0, count: 64)
   private var count = 0
 
@@ -22,7 +23,7 @@ public struct NumberSet: Sendable {
   }
 
   private static func put(_ entry: UInt32, _ table: inout [UInt32]) -> Bool {
-    // Fibonacci hashing: its high bits depend on all bits of the number, so that no step between uids fills one place.
+    // Fibonacci hashing: the high bits depend on all bits of the number, so uids at regular distances don't collide.
     var place = Int((entry &* 2_654_435_769) >> UInt32(32 - table.count.trailingZeroBitCount))
     while table[place] != 0 {
       if table[place] == entry { return false }

@@ -79,7 +79,7 @@ public final class Fault: Error, Sendable {
     case sealedOtherwise = 26
     /// (number: the format's version)
     case laterVersion = 27
-    // 28 was a record that expires or must be changed, for a version that kept neither.
+    // 28 was a record that expires or must be changed, in versions that knew neither. Don't use it again.
     /// (error)
     case unwritableRecord = 29
     case busyRecord = 30
@@ -141,6 +141,11 @@ public final class Fault: Error, Sendable {
     case noSlots = 60
     /// Nobody who holds a hashing slot moves.
     case stuckSlots = 61
+
+    // Records (path) that somebody else may have written.
+    /// (name: who must own it)
+    case foreignRecord = 62
+    case openRecord = 63
   }
 }
 

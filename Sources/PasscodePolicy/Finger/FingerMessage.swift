@@ -224,12 +224,19 @@ public enum FingerEvent: Equatable, Sendable {
 
   /// nil if there is any doubt.
   public init?(_ bytes: Bytes) {
-    guard bytes.count == FingerEvent.length, bytes[0] == 1, let kind = Kind(rawValue: bytes[1]) else {
-      return nil
-    }
-    let detail = UInt16(littleEndianNumber(bytes, 2, 2))
-    let serial = UInt32(littleEndianNumber(bytes, 4, 4))
-    let time = littleEndianNumber(bytes, 8, 8)
+    guard bytes.count == FingerEvent.length else { return nil }
+    self.init(bytes, at: 0)
+  }
+
+  /// The event that begins there, of several.
+  ///
+  /// - Precondition: there are as many bytes as it has.
+  @inline(never)
+  init?(_ bytes: Bytes, at start: Int) {
+    guard bytes[start] == 1, let kind = Kind(rawValue: bytes[start + 1]) else { return nil }
+    let detail = UInt16(littleEndianNumber(bytes, start + 2, 2))
+    let serial = UInt32(littleEndianNumber(bytes, start + 4, 4))
+    let time = littleEndianNumber(bytes, start + 8, 8)
     // What the kind doesn't use must be 0.
     guard detail == 0 || kind == .ended || kind == .listed, serial == 0 && time == 0 || kind == .matched
     else { return nil }

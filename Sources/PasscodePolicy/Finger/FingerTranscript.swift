@@ -30,9 +30,7 @@ public struct FingerTranscript: Equatable, Sendable {
   public init?(_ bytes: Bytes) {
     guard bytes.count % FingerEvent.length == 0 else { return nil }
     for start in stride(from: 0, to: bytes.count, by: FingerEvent.length) {
-      guard let event = FingerEvent(Bytes(bytes[start..<start + FingerEvent.length])), take(event) else {
-        return nil
-      }
+      guard let event = FingerEvent(bytes, at: start), take(event) else { return nil }
     }
   }
 

@@ -32,7 +32,7 @@
 ///   and the text, once a sentence, is still one line without control characters, which the older reader logs as the
 ///   cause.
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
-/// - An expired passcode, and one that must be changed, have kinds of their own: unavailable to an older reader.
+/// - An expired passcode, and one that must be changed, have kinds of their own: for an older reader, unavailable.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -166,10 +166,10 @@ public struct HelperReply: Equatable, Sendable {
     case openWithoutWaiting = 22
     /// The password that was proven is itself 4 or 6 digits: no passcode is set beside it.
     case passwordIsDigits = 23
-    // More verdicts, and a status with what they need.
+    // Later verdicts, and a status that can say them.
     case expired = 24
     case mustChange = 25
-    /// As `status`, where an administrator gave the passcode out on terms.
+    /// As `status`, for a passcode that was given out with terms.
     case statusWithTerms = 26
 
     /// So many of the numbers count.

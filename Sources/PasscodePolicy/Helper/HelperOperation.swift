@@ -14,10 +14,10 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
   case remove = 5
   case enroll = 6
   case unlock = 7
-  /// One attempt that opens nothing: a change is to follow.
+  /// One attempt that proves the old passcode before a change, and opens nothing.
   case prove = 8
 
-  /// Whether a helper that waits after a look takes it.
+  /// Whether a helper that waits after a look accepts it.
   public var isAttempt: Bool { self == .verify || self == .prove }
 }
 

@@ -1,17 +1,17 @@
 /// The cost of hashing that suits a machine.                                                 CalibrationTests
 public enum Calibration {
-  /// Bytes; less isn't chosen for the sake of speed.
+  /// Bytes: below this, passes are reduced instead of memory.
   private static let leastMemory: UInt64 = 8 << 20
-  /// RFC 9106 has three, and more memory rather than more of them.
+  /// As RFC 9106 recommends: three passes, and more memory rather than more passes.
   private static let usualOperations: UInt64 = 3
 
-  /// The most memory with which three passes don't take longer than the target; then as many passes as fit. Where
-  /// nothing is quick enough, one pass over 8 MiB.
+  /// The most memory with which three passes take no longer than the target, then as many passes as that allows. If
+  /// three passes over 8 MiB take too long, fewer passes over 8 MiB, at least one.
   ///
   /// - Parameters:
   ///   - target: microseconds.
-  ///   - largest: bytes; what every hashing slot can have at once.
-  ///   - time: measures a hash: microseconds; nil: there isn't so much memory.
+  ///   - largest: bytes; the most that every hashing slot can use at the same time.
+  ///   - time: measures a hash, in microseconds; nil: there isn't enough memory for it.
   public static func cost(
     target: UInt64, largest: UInt64, time: (Options.Cost) -> UInt64?
   ) -> Options.Cost {
@@ -49,9 +49,9 @@ public enum Calibration {
   }
 }
 
-/// A configuration file in which an option has this value; everything else, comments too, stays as it is.
+/// The text of a configuration file, with an option set to this value. All else, comments included, stays as it is.
 ///
-/// - Parameter file: one that the parser takes: it has the option once at most.
+/// - Parameter file: one that the parser accepts, so it has the option at most once.
 public func configurationText(_ file: Bytes, setting name: String, to value: Bytes) -> Bytes {
   let option = Bytes(text: name) + [UInt8(ascii: "=")] + value
   var lines = file[...].parts(between: UInt8(ascii: "\n"))

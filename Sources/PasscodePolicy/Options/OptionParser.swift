@@ -34,7 +34,7 @@ public struct OptionParser {
     if let first { throw first }
   }
 
-  /// All that is wrong with a configuration file, in its order.
+  /// All faults of a configuration file, in the order of its lines.
   public static func faults(_ file: ArraySlice<UInt8>, path: Bytes) -> [Fault] {
     var faults: [Fault] = []
     var parser = OptionParser()
@@ -45,7 +45,7 @@ public struct OptionParser {
     return faults
   }
 
-  /// - Parameter goesOn: is told each fault; whether to read on.
+  /// - Parameter goesOn: gets each fault, and says whether to read on.
   private mutating func take(file: ArraySlice<UInt8>, path: Bytes, _ goesOn: (Fault) -> Bool) {
     guard file.count <= OptionParser.largestFile else {
       _ = goesOn(Fault(.fileTooLarge, path: path, number: 1))

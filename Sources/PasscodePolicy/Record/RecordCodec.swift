@@ -16,9 +16,9 @@
 ///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
 ///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since.
 ///                                  What isn't root's stays until the passcode is set anew
-///     must_change=no               or yes: it opens one login; or used: it opened that, and is to be changed
-///     expires_time=0               wall clock, seconds since 1970, from which it opens nothing; 0: never, and then
-///                                  the next three lines are left out
+///     must_change=no               or yes: it opens one login; or used: it has opened that, and must be changed
+///     expires_time=0               when it expires: wall clock, seconds since 1970; 0: never, and then the next three
+///                                  lines are left out
 ///     seen_time=1767225600         the latest time that was seen, by the same clock,
 ///     seen_boot=9f2e…              and when that was: the boot's id
 ///     seen_at=123456               and its CLOCK_BOOTTIME in milliseconds

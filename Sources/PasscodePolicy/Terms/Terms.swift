@@ -1,28 +1,27 @@
-/// What an administrator who gave a passcode out allowed it: until when it opens anything, and whether it opens one login
-/// only.
+/// The terms of a passcode that an administrator gave out: when it expires, and whether it opens only one login.
 ///
 /// Time (MUST 13 of the attempt protocol; tests: TermsTests, test_terms.py):
-/// - The wall clock MUST only ever end the validity: `seenTime` is the latest time that anybody saw, and a clock that is
-///   set back doesn't lower it.
+/// - The wall clock can end the validity, but MUST NOT bring it back: `seenTime` is the latest time that any process saw,
+///   and a clock that is set back doesn't lower it.
 /// - Within one boot, the time since boot MUST count on from there, whatever the wall clock says.
-/// - An end that was seen MUST be made durable by the process that sees it, before anything is answered. So must the
-///   first look in another boot: from then on that boot's time counts.
+/// - The process that sees the expiry MUST write it durably before it answers. So must the process that looks first in
+///   another boot: from then on, that boot's time counts.
 public struct Terms: Equatable, Sendable {
-  /// Whether its owner must choose another passcode.
+  /// Whether the owner must choose another passcode. What spends the one login: `Purpose`, `DirectLogin.settle`.
   public enum Change: Equatable, Sendable, CaseIterable {
     case notNeeded
-    /// After one login.
+    /// After one login, which it has not opened yet.
     case afterLogin
-    /// Now: it opened that login.
+    /// Now: it has opened that login.
     case needed
   }
 
   public var change: Change
-  /// From then on it opens nothing: seconds since 1970; 0: never.
+  /// When it expires: seconds since 1970; 0: never.
   public let expiry: UInt64
   /// The latest time that was seen, seconds since 1970; 0 if it never expires.
   public let seenTime: UInt64
-  /// When that was; `Instant.never` if it never expires.
+  /// When that time was seen; `Instant.never` if it never expires.
   public let seenAt: Instant
 
   public static let none = Terms(.notNeeded, expiry: 0, seenTime: 0, seenAt: .never)
@@ -34,7 +33,7 @@ public struct Terms: Equatable, Sendable {
     self.seenAt = seenAt
   }
 
-  /// From now on.
+  /// The terms of a passcode that is set now.
   ///
   /// - Parameter wall: now, by the wall clock; seconds since 1970.
   public init(_ new: NewTerms, now: Instant, wall: UInt64) {
@@ -47,11 +46,11 @@ public struct Terms: Equatable, Sendable {
   }
 }
 
-/// What an administrator asks for when a passcode is given out.
+/// The terms that an administrator asks for when giving out a passcode: `--expires` and `--must-change`.
 public struct NewTerms: Equatable, Sendable {
-  /// How long it opens anything; 0: for ever.
+  /// How long it is valid, `shortest` to `longest`; 0: for ever.
   public var seconds: UInt64 = 0
-  /// It opens one login only.
+  /// It opens only one login.
   public var mustChange = false
 
   public init() {}
@@ -77,10 +76,10 @@ public struct NewTerms: Equatable, Sendable {
 }
 
 extension Terms {
-  /// A look at the terms.
+  /// What the terms say at one moment.
   struct Review: Equatable {
     let isExpired: Bool
-    /// What must be written, durably, before that is told or used; nil: nothing.
+    /// What must be written durably before this is reported or used; nil: nothing.
     let correction: Terms?
   }
 
@@ -92,9 +91,9 @@ extension Terms {
     return Review(isExpired: isExpired, correction: isNews ? seen : nil)
   }
 
-  /// The same terms, by what time it is at least.
+  /// The same terms, with `seenTime` moved on to the earliest that it can be now.
   ///
-  /// - Parameter wall: seconds since 1970; what it falls behind doesn't count.
+  /// - Parameter wall: seconds since 1970; ignored if it is behind what was seen.
   public func seen(now: Instant, wall: UInt64) -> Terms {
     guard expiry > 0 else { return self }
     let seconds = countsOn(to: now) ? (now.milliseconds - seenAt.milliseconds) / 1_000 : 0
@@ -119,11 +118,11 @@ private func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
 }
 
 extension Record {
-  /// What time says of a passcode.
+  /// What terms and ledger say of a passcode at one moment.
   public struct Review: Equatable, Sendable {
     public let isExpired: Bool
     public let standing: Standing
-    /// What must be written, durably, before any of it is told or used; nil: nothing.
+    /// What must be written durably before any of this is reported or used; nil: nothing.
     public let correction: Record?
   }
 

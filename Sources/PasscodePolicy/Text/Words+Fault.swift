@@ -6,12 +6,17 @@
 extension Words {
   /// - Parameter error: the system's words for the fault's errno.
   public static func fault(_ fault: Fault, error: Bytes) -> Text {
+    advice(fault, error: error).text
+  }
+
+  /// The same, with the command apart.
+  public static func advice(_ fault: Fault, error: Bytes) -> Advice {
     fill(pattern(fault.reason, isOne: fault.number == 1), fault, error)
   }
 
   /// The same for what a login can meet: all that the module needs.
   public static func loginFault(_ fault: Fault, error: Bytes) -> Text {
-    fill(loginPattern(fault.reason), fault, error)
+    fill(loginPattern(fault.reason), fault, error).text
   }
 
   private static func pattern(_ reason: Fault.Reason, isOne: Bool) -> String {
@@ -89,6 +94,11 @@ extension Words {
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
     case .notPlainRecord: "%1: must be a regular file, without further hard links"
+    // Never chown or chmod: that would make a record valid that somebody else has written.
+    case .foreignRecord:
+      "%1: must be owned by %2: don't trust it, remove it and enrol again; run: rm %1"
+    case .openRecord:
+      "%1: must be writable by its owner only: don't trust it, remove it and enrol again; run: rm %1"
 
     case .accountLookup: "the account can't be looked up: %3"
     case .lostAccount: "uid %d can't be looked up; to see why, run: getent passwd %d"
@@ -124,13 +134,14 @@ extension Words {
   }
 
   @inline(never)
-  private static func fill(_ pattern: String, _ fault: Fault, _ error: Bytes) -> Text {
+  private static func fill(_ pattern: String, _ fault: Fault, _ error: Bytes) -> Advice {
     var first = printable(fault.path)
     if fault.reason.isOption {
       first = fault.number == 0 ? Bytes(text: "module line") : Text("\(first):\(fault.number)").bytes
     }
     let third = fault.reason == .badValue ? values(fault.name) : error
-    return fill(pattern, fault.number, first, printable(fault.name), third)
+    return Advice(
+      pattern, fault.number, shown: (first, printable(fault.name), third), exact: (fault.path, fault.name))
   }
 
   /// What the option that a text begins with may be set to.
@@ -145,11 +156,17 @@ extension Words {
   public static func fill(
     _ pattern: String, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [], _ third: Bytes = []
   ) -> Text {
-    let pattern = pattern.utf8.span
+    fill(Bytes(text: pattern)[...], number, first, second, third)
+  }
+
+  @inline(never)
+  static func fill(
+    _ pattern: ArraySlice<UInt8>, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [],
+    _ third: Bytes = []
+  ) -> Text {
     var text = Bytes()
     var isParameter = false
-    for index in pattern.indices {
-      let byte = pattern[index]
+    for byte in pattern {
       if isParameter {
         switch byte {
         case UInt8(ascii: "1"): text += first

@@ -47,7 +47,7 @@ public final class Configuration: Sendable {
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
-  /// All that is wrong with the file, of which `load` throws the first.
+  /// All faults of the file; `load` throws the first one.
   public static func faults(_ line: ModuleLine, _ process: ProcessIdentity) -> [Fault] {
     do throws(Fault) {
       let access = try Access.of(process, ownConfiguration: line.configuration != nil)

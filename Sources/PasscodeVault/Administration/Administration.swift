@@ -52,7 +52,7 @@ extension Vault {
     while try !write(enrolment, new, &unsealed, store) { turn.wait() }
   }
 
-  /// - Returns: false if this is for a batch, and it is not its turn to hash.
+  /// - Returns: false if this is for a batch that has to wait for its turn to hash.
   private func write(
     _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ store: Store
   ) throws(Fault) -> Bool {
@@ -69,7 +69,7 @@ extension Vault {
       guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
         throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
       }
-      // Somebody else may hash while this is being written.
+      // Another process may hash while this one writes.
       _ = consume slot
       background?()
       try enroll(enrolment, &record, unsealed)
@@ -112,7 +112,7 @@ extension Vault {
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
     enrolled.times.enrolled = clock.wall()
-    // Without terms no clock is asked for, and none can stand in the way.
+    // Without terms this reads no clock, so a clock that fails can't prevent an enrolment.
     if enrolment.terms != NewTerms() {
       enrolled.terms = Terms(enrolment.terms, now: try clock.now(), wall: enrolled.times.enrolled)
     }

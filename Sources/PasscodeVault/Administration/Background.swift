@@ -1,7 +1,7 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// What is different for a batch, which has time: logins come first.                   test_batch.py
+// What is different for a batch: it can wait, so logins come first.                   test_batch.py
 
 extension Vault {
   /// Whether the account has a passcode. If its enrolment was cut off between the two copies of the record, this
@@ -36,7 +36,7 @@ extension Vault {
     }
   }
 
-  /// The right to hash; nil: a batch has to wait, and without the record's lock, which a login may need.
+  /// The right to hash; nil: a batch has to wait, and must release the record's lock first, because a login may need it.
   ///
   /// - Precondition: the account's record is locked.
   func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
@@ -47,7 +47,8 @@ extension Vault {
 
 /// A batch's waiting for its turn to hash.
 struct BackgroundTurn {
-  /// Longer than a login sleeps that waits for a slot: where there is only one, it finds it free between two hashes.
+  /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
+  /// free between two hashes.
   private static let longestPause = 50
 
   private let vault: Vault
@@ -60,7 +61,7 @@ struct BackgroundTurn {
     sleep(BackgroundTurn.longestPause)
   }
 
-  /// Sleeps a little; longer and longer where it isn't another line of the batch that hashes.
+  /// Sleeps a little, and longer each time: a wait that goes on isn't for another line of this batch.
   mutating func wait() {
     let pause = min(max(3, waited / 40), BackgroundTurn.longestPause)
     sleep(pause)

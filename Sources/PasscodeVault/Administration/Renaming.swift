@@ -1,32 +1,47 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
+/// What came of a renaming.
+public enum Renaming: Sendable {
+  case renamed
+  /// The record already had the new name.
+  case already
+  /// There is nothing to rename, or it is under another name.
+  case notEnrolled
+}
+
 extension Vault {
-  /// Gives an account's record its new name, after `usermod -l`: until then it counts as not enrolled. The passcode, its
-  /// failures and the disabled state stay. For root, who says by both names that it is the same person.
+  /// Gives an account's record the account's new name, after `usermod -l`. Until then the account counts as not enrolled.
+  /// The passcode, its failures and the disabled state stay. For root, who confirms with both names that it is the same
+  /// person.
   ///
-  /// The credential is sealed for its name, so this needs the key.                                test_rename.py
+  /// The credential is sealed for the old name, so this needs the key.                            test_rename.py
   ///
-  /// - Parameter account: as it is named today.
-  /// - Returns: false if the record isn't of the old name, or there is none; it is of the new one where this was
-  ///   interrupted, and is finished then.
+  /// - Parameters:
+  ///   - account: under its new name.
+  ///   - done: called once the record has the new name, if it had the old one.
+  /// - Returns: `already` also if this was interrupted before; then this finishes it.
   public func rename(
     _ account: Account, from old: Bytes, _ unsealed: inout Unsealed, then done: () -> Void
-  ) throws(Fault) -> Bool {
+  ) throws(Fault) -> Renaming {
     guard Record.canKeep(name: account.name) else { throw Fault(.nameTooLong, name: account.name) }
     try MachineKey(configuration: configuration).load(&unsealed.key)
     defer { unsealed.wipe() }
     switch try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock)) {
-    case .missing: return false
+    case .missing: return .notEnrolled
     case .busy: throw busy(account)
     case .locked(var record):
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       if record.isCorrupt { throw corrupt(account) }
-      guard let renamed = try renamed(record.current, account, from: old, &unsealed) else { return false }
+      let isRenamed = record.current.name == account.name
+      guard let renamed = try renamed(record.current, account, from: old, &unsealed) else {
+        return .notEnrolled
+      }
       do throws(Errno) { try record.replace(renamed) } catch { throw unwritten(account, error) }
+      if isRenamed { return .already }
       done()
-      return true
+      return .renamed
     }
   }
 
@@ -34,6 +49,8 @@ extension Vault {
     _ before: Record, _ account: Account, from old: Bytes, _ unsealed: inout Unsealed
   ) throws(Fault) -> Record? {
     guard before.name == old || before.name == account.name else { return nil }
+    // A disabled state is kept without a passcode, too.
+    guard before.state != .removed || before.disabled else { return nil }
     var record = before
     record.name = account.name
     if case .enrolled = before.state {

@@ -7,9 +7,9 @@ public struct Status: Equatable, Sendable {
     case ok
     case locked(milliseconds: UInt64)
     case exhausted, disabled, corrupt
-    /// It opens nothing any more.
+    /// It opens nothing any more, and can't be changed.
     case expired
-    /// It opens nothing until it is changed.
+    /// Its one login is over: it opens nothing until it is changed.
     case mustChange
   }
 
@@ -27,9 +27,9 @@ public struct Status: Equatable, Sendable {
   public let lastFailure: UInt64?
   /// The PAM service of the last failure; empty: not known.
   public let failureService: Bytes
-  /// Now, or after one login.
+  /// Whether it must be changed, now or after its one login.
   public let mustChange: Bool
-  /// Wall clock, seconds since 1970; nil: never.
+  /// When it expires or expired: wall clock, seconds since 1970; nil: never.
   public let expiresAt: UInt64?
   /// Too many touches in a row didn't match; only `Vault.status` asks for it.
   public var isFingerOff = false
@@ -147,7 +147,7 @@ public struct StatusList: ~Copyable {
   private let vault: Vault
   private let store: Store
   private let uids: [UInt32]
-  /// Of the uids from `first` on; all at once would take as much memory as there are users.
+  /// The accounts of the uids from `first` on, in portions: those of all users could take too much memory.
   private var accounts: [Account?] = []
   private var first = 0
   private static let most = 1 << 17

@@ -21,8 +21,8 @@ public import PasscodeSystem
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
 //     `HashingSlots`.                                                           test_hashing_slots.py
-// 13  A passcode that was given out opens nothing once it expired, and one that must be changed one login, spent
-//     before it is granted: see Terms, `settle`.                                    TermsTests, test_terms.py
+// 13  A passcode that has expired opens nothing. One that must be changed opens one login, which is spent before it is
+//     granted: see Terms, `settle`.                                                 TermsTests, test_terms.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -74,10 +74,9 @@ public struct DirectLogin: Login, ~Copyable {
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
     do throws(Fault) {
-      switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
-      case .missing: return .notEnrolled
-      case .busy: throw vault.busy(account)
-      case .locked(var record): return try attempt(passcode, &record, &unsealed)
+      switch try lockedRecord() {
+      case .refused(let verdict): return verdict
+      case .ready(var record, let standing): return try attempt(passcode, &record, standing, &unsealed)
       }
     } catch {
       return .unavailable(error)
@@ -85,21 +84,18 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   private mutating func attempt(
-    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
+    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ standing: Standing,
+    _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
-    switch try readiness(&record) {
-    case .refused(let verdict): return verdict
-    case .ready(let standing):
-      let credential = try openCredential(record.current, &unsealed)
-      let last = lastWrong(passcode, credential, &unsealed)
-      if try last?.isRepeated(at: vault.clock.now()) ?? false {
-        return .wrong(standing, failures: record.current.ledger.failures)
-      }
-      let slot = try vault.takeHashingSlot(store, account)
-      let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
-      if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
-      return withExtendedLifetime(slot) { verdict }
+    let credential = try openCredential(record.current, &unsealed)
+    let last = lastWrong(passcode, credential, &unsealed)
+    if try last?.isRepeated(at: vault.clock.now()) ?? false {
+      return .wrong(standing, failures: record.current.ledger.failures)
     }
+    let slot = try vault.takeHashingSlot(store, account)
+    let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
+    if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
+    return withExtendedLifetime(slot) { verdict }
   }
 
   /// The finger's rules are in Sources/README.md: all that the passcode has to pass before it is hashed, and then a fresh
@@ -108,11 +104,9 @@ public struct DirectLogin: Login, ~Copyable {
     defer { unsealed.wipe() }
     guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }
     do throws(Fault) {
-      switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
-      case .missing: return .notEnrolled
-      case .busy: throw vault.busy(account)
-      case .locked(var record):
-        if case .refused(let verdict) = try readiness(&record) { return verdict }
+      switch try lockedRecord() {
+      case .refused(let verdict): return verdict
+      case .ready(let record, _):
         _ = try openCredential(record.current, &unsealed)
         guard record.current.takesFinger else { return .fingerRefused(.oneLogin) }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
@@ -158,6 +152,7 @@ public struct DirectLogin: Login, ~Copyable {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
+    if try hasExpiredMeanwhile(&record) { return .expired }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
@@ -166,6 +161,34 @@ public struct DirectLogin: Login, ~Copyable {
     if vault.configuration.options.door.finger || vault.configuration.access == .service { touches.clear() }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
+  }
+
+  /// A process that waited for its slot, or was stopped, may reach this long after the ledger was read. The charge stays.
+  private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
+    guard record.current.terms.expiry > 0 else { return false }
+    let review = try vault.review(record.current)
+    if let correction = review.correction { try write(&record) { $0 = correction } }
+    return review.isExpired
+  }
+
+  /// The record as whatever lets somebody in needs it, or why nothing may be tried.
+  private enum Ready: ~Copyable {
+    case ready(LockedRecord, Standing)
+    case refused(Verdict)
+  }
+
+  /// Waits for the record's lock, and decides under it.
+  @inline(never)
+  private func lockedRecord() throws(Fault) -> Ready {
+    switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
+    case .missing: return .refused(.notEnrolled)
+    case .busy: throw vault.busy(account)
+    case .locked(var record):
+      switch try readiness(&record) {
+      case .refused(let verdict): return .refused(verdict)
+      case .ready(let standing): return .ready(record, standing)
+      }
+    }
   }
 
   /// What stands between a locked record and an attempt.
@@ -238,11 +261,11 @@ public struct DirectLogin: Login, ~Copyable {
     .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
-  /// Takes the charge back, and ends the one login of a passcode that was given out for one.
+  /// Takes the charge back, and spends the one login of a passcode that was given out for one login.
   ///
   /// If that can't be written the charge stays: never more attempts than the ledger says. Whatever goes wrong
-  /// here, or in `rehash`, the verdict stays; but a login that isn't spent isn't granted: the next one could be, too.
-  /// That is written in both copies, so that later damage doesn't bring it back.
+  /// here, or in `rehash`, the verdict stays, with one exception: if the one login can't be spent, it isn't granted,
+  /// because it could be granted again. It is spent in both copies, so that later damage doesn't bring it back.
   ///
   /// - Returns: whether it was written.
   private func settle(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {

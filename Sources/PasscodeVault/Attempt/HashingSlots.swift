@@ -102,8 +102,8 @@ enum HashingSlots {
     return nil
   }
 
-  /// One of so many slots while another one stays free for logins, unless there is only one; nil: not now. It touches
-  /// nothing: those who wait behind stuck holders would take it for movement.
+  /// Takes a slot for a batch only if another one stays free for logins, unless there is only one; nil: not now. It doesn't
+  /// change the file's time: logins that wait for stuck holders would take that for movement.
   ///
   /// - Throws: a fault if the slots can't be opened.
   static func takeInBackground(_ store: Store, _ count: Int) throws(Fault) -> Held? {
@@ -139,8 +139,8 @@ extension Vault {
 }
 
 extension Options.Policy {
-  /// Bytes that a hash may need, if `max_parallel` of them, or one for each processor, are to fit into a quarter of the
-  /// machine's memory.
+  /// The most bytes that a hash may need, so that `max_parallel` hashes (with `auto` one for each processor, at least two)
+  /// fit into a quarter of the machine's memory.
   public var largestMemory: UInt64 {
     let slots = maxParallel > 0 ? maxParallel : UInt64(max(2, Machine.processors))
     return Machine.memory / 4 / slots

@@ -1,11 +1,12 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// What a passcode is typed for.
+/// What a passcode is typed for. Decides what counts as the one login of a passcode with `--must-change`.
 public enum Purpose: Equatable, Sendable {
-  /// To open something, or as the proof for anything but a change.
+  /// To open something, or as proof for anything but a change. Spends the one login.
   case login
-  /// To set another one in its place. It opens nothing, so it works, too, where the passcode must be changed.
+  /// To set another one in its place. It opens nothing and spends nothing, and also works when the passcode must be
+  /// changed.
   case change
 }
 

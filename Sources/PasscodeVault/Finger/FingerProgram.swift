@@ -16,6 +16,31 @@ public enum FingerProgram {
     case ended(FingerEnd)
   }
 
+  /// How it is installed.
+  public enum Installation: Equatable, Sendable {
+    case missing
+    /// Not a file of root's that only root can write to.
+    case unsound
+    /// systemd doesn't listen, so no prompt offers the reader.
+    case notListening
+    case ready
+  }
+
+  /// What a prompt would find, as far as anyone may see it.
+  public static var installation: Installation {
+    do throws(Errno) {
+      guard try isSound() else { return .unsound }
+    } catch {
+      return error == .noEntry ? .missing : .unsound
+    }
+    return isListening ? .ready : .notListening
+  }
+
+  /// passcode-finger.socket has it, too, and removes it when it is stopped.
+  public static var socket: Bytes { Bytes(text: "/run/passcode-finger.socket") }
+
+  private static var isListening: Bool { (try? FileStatus.of(socket)) != nil }
+
   /// Asks, and waits for 3 seconds at most: it answers within 2.
   public static func list(_ uid: UInt32) -> Answer {
     do throws(Errno) {

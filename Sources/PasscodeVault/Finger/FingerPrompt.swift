@@ -85,12 +85,14 @@ public struct FingerPrompt: ~Copyable {
   /// Without that clock everything is late.
   private static var now: UInt64 { SystemClock.bootMilliseconds() ?? UInt64.max >> 1 }
 
+  @inline(never)
   private static func milliseconds(until latest: UInt64) -> Int32 {
     let now = now
     return now < latest ? Int32(clamping: latest - now) : 0
   }
 
   /// - Returns: whether there may be more.
+  @inline(never)
   private mutating func hear(until latest: UInt64) -> Bool {
     let milliseconds = FingerPrompt.milliseconds(until: latest)
     guard let bytes = service.receive(limit: FingerPrompt.most - heard.count, within: milliseconds) else {

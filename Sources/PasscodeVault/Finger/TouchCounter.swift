@@ -28,7 +28,7 @@ public struct TouchCounter {
   /// The count as it is now. Nothing is made where there is no file yet.
   public func current() throws(Errno) -> TouchCount {
     do throws(Errno) {
-      return try read(try lock(try open(isNew: false)))
+      return try read(try lock(try open()))
     } catch {
       if error == .noEntry { return TouchCount() }
       throw error
@@ -46,7 +46,7 @@ public struct TouchCounter {
   ///   it is that one; after a reset, for one, it is charged again.
   /// - Returns: the count with it; nil: the finger is off.
   public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
-    let locked = try lock(try open(isNew: true))
+    let locked = try lock(try openOrMake())
     let count = try read(locked)
     if let earlier, count == earlier { return earlier }
     guard let charged = count.charged() else { return nil }
@@ -58,7 +58,7 @@ public struct TouchCounter {
   /// written stays charged.
   public func takeBack(_ charged: TouchCount) {
     do throws(Errno) {
-      let locked = try lock(try open(isNew: false))
+      let locked = try lock(try open())
       guard try read(locked) == charged else { return }
       try locked.file.write(charged.takenBack().bytes, at: 0)
     } catch {}
@@ -68,7 +68,7 @@ public struct TouchCounter {
   ///
   /// - Returns: whether it counts.
   func use(serial: UInt32) throws(Errno) -> Bool {
-    let locked = try lock(try open(isNew: false))
+    let locked = try lock(try open())
     let count = try read(locked)
     guard count.touches > 0, count.serial == serial else { return false }
     try locked.file.write(count.cleared().bytes, at: 0)
@@ -79,7 +79,7 @@ public struct TouchCounter {
   /// replaced; where there is no file, none is made. What can't be reset stays as it is.
   public func clear() {
     do throws(Errno) {
-      let locked = try lock(try open(isNew: false))
+      let locked = try lock(try open())
       try check(locked)
       let count = (try? read(locked)) ?? TouchCount()
       try locked.file.write(count.cleared().bytes, at: 0)
@@ -87,14 +87,16 @@ public struct TouchCounter {
     } catch {}
   }
 
+  private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
+
   /// A file that isn't there has nothing to reset.
-  private func open(isNew: Bool) throws(Errno) -> Descriptor {
-    let name = decimalDigits(UInt64(uid)) + Bytes(text: ".finger")
-    do throws(Errno) {
-      return try Descriptor.open(RunFolder.path + Bytes(text: "/") + name, .readWrite)
-    } catch {
-      guard error == .noEntry, isNew else { throw error }
-    }
+  @inline(never)
+  private func open() throws(Errno) -> Descriptor {
+    try Descriptor.open(RunFolder.path + Bytes(text: "/") + name, .readWrite)
+  }
+
+  private func openOrMake() throws(Errno) -> Descriptor {
+    do throws(Errno) { return try open() } catch { guard error == .noEntry else { throw error } }
     let folder = try RunFolder.open(access)
     do throws(Errno) {
       let file = try folder.open(name, .create(mode: 0o600))

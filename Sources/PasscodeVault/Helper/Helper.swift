@@ -170,7 +170,7 @@ public struct HelperLogin: Login, ~Copyable {
   public mutating func look(_: inout Unsealed) -> Verdict? {
     do throws(Fault) {
       let verdict = try verdict(.look, begin(.look, passcode: 0))
-      // It is asked for a login: nothing else refuses it.
+      // The helper looks as for a login; a change is allowed all the same.
       return purpose == .change && verdict == .mustChange ? nil : verdict
     } catch {
       return .unavailable(error)

@@ -4,17 +4,17 @@ public import PasscodeSystem
 /// What is wrong with a store, its records or its key. `path` is the file's.
 public enum StoreFinding: Sendable {
   case fault(Fault)
-  /// Others than its owner can list or enter it, or a group can write a record.
+  /// Others than its owner can list or enter the store, or a group can write to a record.
   case openStore(Bytes)
-  /// Less than `Vault.leastRoom` bytes are free there, or less than `Vault.leastFiles` files can be made.
+  /// Fewer than `Vault.leastRoom` bytes are free there, or fewer than `Vault.leastFiles` files can be created.
   case lowSpace(Bytes, bytes: UInt64)
   case fewFiles(Bytes, UInt64)
   case readOnly(Bytes)
-  /// No record, and not the file of the slots.
+  /// A file that is neither a record nor the file of the hashing slots.
   case stray(Bytes)
   /// One copy of a record can't be read: a write was interrupted.
   case damagedCopy(Bytes)
-  /// There is no such account.
+  /// A record whose uid has no account.
   case orphan(Bytes, uid: UInt32)
   /// The uid belongs to an account of another name than the record was made for.
   case reused(Bytes, was: Bytes, now: Bytes)
@@ -25,7 +25,7 @@ extension Vault {
   public static let leastRoom: UInt64 = 1 << 20
   public static let leastFiles: UInt64 = 100
 
-  /// Looks at the key, as a login and as the helper need it. Writes nothing. For root, or a person's own store.
+  /// Checks that a login and the helper can use the key. Writes nothing. For root, or a person's own store.
   public func inspectKey(_ tell: (StoreFinding) -> Void) {
     do throws(Fault) {
       try checkKey()
@@ -35,8 +35,7 @@ extension Vault {
     }
   }
 
-  /// Looks at the store and at every file in it. Writes nothing, makes nothing and locks nothing. For root, or a
-  /// person's own store.
+  /// Looks at the store and at every file in it. Writes, creates and locks nothing. For root, or a person's own store.
   public func inspectStore(_ tell: (StoreFinding) -> Void) {
     do throws(Fault) {
       let store = try Store.open(configuration)
@@ -85,8 +84,8 @@ extension Vault {
     }
   }
 
-  /// What a record's file says; nil: it is gone. It is read again while it can't be read whole: a login may be writing
-  /// it, and nothing is locked here.
+  /// The content of a record's file; nil: the file is gone. If a copy is damaged, it is read up to five times: a login
+  /// may be writing it, and nothing is locked here.
   private func contents(
     _ store: Store, _ uid: UInt32, _ tell: (StoreFinding) -> Void
   ) throws(Fault) -> RecordCodec.Contents? {
@@ -119,7 +118,7 @@ extension Vault {
     case .unknown: tell(.orphan(path, uid: record.uid))
     case .failed(let error): throw Fault(.numberLookup, number: UInt64(record.uid), error: error.code)
     case .found(let account):
-      // A name may be one of several for the uid.
+      // The uid may have several names.
       if account.name == record.name { return }
       if case .found(let other) = Account.named(record.name), other.uid == record.uid { return }
       tell(.reused(path, was: record.name, now: account.name))
@@ -128,7 +127,7 @@ extension Vault {
 }
 
 extension Vault {
-  /// Whether the account has a passcode that isn't disabled; nil: that can't be told. Writes nothing.
+  /// Whether the account has a passcode that isn't disabled; nil: not known. Writes nothing.
   public func hasPasscode(_ account: Account) -> Bool? {
     guard let store = try? Store.open(configuration) else { return nil }
     do throws(Fault) {

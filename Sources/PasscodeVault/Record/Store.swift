@@ -120,7 +120,7 @@ final class Store {
     try directory.open(name, .readWrite)
   }
 
-  /// For reading only, and without a lock: what is only looked at.
+  /// The file of a uid, opened for reading only, without a lock; nil if there is none. For `passcode check`.
   func look(at uid: UInt32) throws(Fault) -> Descriptor? {
     do throws(Errno) {
       return try directory.open(name(uid), .read)
@@ -130,7 +130,7 @@ final class Store {
     }
   }
 
-  /// Everything that lies there.
+  /// The names of all files in the store.
   func names() throws(Fault) -> [Bytes] {
     do throws(Errno) { return try directory.names() } catch {
       throw Fault(.failed, path: path, error: error.code)
@@ -146,10 +146,10 @@ final class Store {
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
-      throw fault(uid, .wrongOwner, name: Bytes(text: uid == 0 ? "root" : "_passcode"))
+      throw fault(uid, .foreignRecord, name: Bytes(text: uid == 0 ? "root" : "_passcode"))
     }
     guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
-      throw fault(uid, .writableByOthers)
+      throw fault(uid, .openRecord)
     }
     return found.size
   }

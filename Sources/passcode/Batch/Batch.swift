@@ -15,21 +15,22 @@ internal import PasscodeVault
 ///                             +-> BatchReport
 ///
 /// test_batch.py shows each:
-/// 1. A line that is bad MUST be named by its number and reason, and stop nothing else. What it says MUST NOT be told:
+/// 1. A bad line MUST be named by its number and the reason, and MUST NOT stop the run. Its content MUST NOT be shown:
 ///    it may be a passcode.                                                          BatchLineTests
 /// 2. A user MUST be handled once: a second line for the same uid is refused.        NumberSetTests
-/// 3. A record MUST be written as by the command for one user; what was cut off by a kill or a full disk is done by
-///    running the batch again with --skip-enrolled: nobody is lost.
-/// 4. A passcode that was made up MUST be on the disk or in the pipe before its record is written: else a kill could
-///    leave a passcode that nobody knows. So a passcode that was written may not be set; the last one written is. Two
-///    batches MUST NOT write to one file.
-/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one, and waits for that as long as it
-///    takes.                                                                         `Vault.background`
-/// 6. A worker that dies MUST be named, and its line fails.
-/// 7. Ctrl-C, SIGTERM and SIGHUP, unless ignored, and every error MUST end it after the lines that were begun, which
-///    are all those up to one; and it MUST say which. A worker whose parent was killed writes nothing.
-/// 8. Passcodes MUST be in guarded, locked memory only, a worker MUST have none but its own, and each is wiped when its
-///    line is done.
+/// 3. A record MUST be written as by the command for one user. If a kill or a full disk interrupts an enrolment, running
+///    the batch again with --skip-enrolled MUST finish it: nobody is left out.
+/// 4. A passcode that --generate chose MUST be on the disk or in the pipe before its record is written: otherwise a
+///    kill could leave a passcode that nobody knows. So the file may have a passcode that was never set; a user's last
+///    line counts. Two batches MUST NOT write to one file.
+/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one. It waits for that without a limit.
+///                                                                                   `Vault.background`
+/// 6. If a worker dies, its process id MUST be shown, and its line fails.
+/// 7. Ctrl-C, SIGTERM and SIGHUP (unless they are ignored) and every error of the batch itself MUST end it, but only
+///    after all lines that were begun are finished. These are all lines up to a certain one, whose number MUST be shown.
+///    A worker whose parent was killed writes nothing.
+/// 8. Passcodes MUST be in guarded, locked memory only, a worker MUST have no passcode but its own, and each is wiped
+///    when its line is finished.
 final class Batch {
   private let session: Session
   private let act: Act
@@ -100,7 +101,7 @@ final class Batch {
 
   // MARK: A line
 
-  /// Tells what came of the present line, which no worker gets.
+  /// Reports the result of the current line, which needs no worker.
   private func settle(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
     reached = lines.number
     try report.tell(BatchResult(lines.number, name, outcome, reason))
@@ -122,21 +123,21 @@ final class Batch {
     reached = lines.number
   }
 
-  /// nil: there is nothing to do, which was told.
+  /// nil: the line is finished, and its result was reported.
   private func account(_ name: Bytes) throws(Failure) -> Account? {
     switch Account.named(name) {
     case .found(let account):
       if seen.insert(account.uid) { return account }
       try settle(name, .repeated)
     case .unknown:
-      // Perhaps user and passcode changed places: then this isn't to be told.
+      // User and passcode may be the wrong way round: a passcode isn't shown.
       try settle(Answer(name.span) == .passcode ? [] : name, .unknownUser)
     case .failed(let error): try settle(name, .failed, Text(error.text))
     }
     return nil
   }
 
-  /// Chooses the passcode to be set, if one is; false: there is one already.
+  /// For an enrolment, takes or chooses the new passcode. false: the user is to be skipped, having one already.
   private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
     guard act == .enrolled else { return true }
     if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.hasPasscode(account) }) {

@@ -1,17 +1,18 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// Why a list, or a command for administrators, was not begun or ended early.
+/// Why a batch, or another command for administrators, didn't start or ended early.
 enum BatchFailure {
   case list(Bytes, Errno)
   case unreadable(Errno)
-  /// What is typed could be seen.
+  /// The list has passcodes and standard input is a terminal: people could watch them being typed.
   case typed
+  /// Standard output is no place for the passcodes of `--generate`.
   case shown
   case jsonNeedsOutput, outputNeedsGenerate, needsBatch, notWithBatch
-  /// The file for passcodes is somebody else's, too.
+  /// The file for passcodes isn't root's alone.
   case openOutput(Bytes)
-  case outputInUse(Bytes)
+  case inUse(Bytes)
   case output(Bytes, Errno)
   case noProcess(Errno)
   case targetValue, stateValue, sinceValue
@@ -23,7 +24,7 @@ enum BatchFailure {
     case .list, .typed, .shown, .jsonNeedsOutput, .outputNeedsGenerate, .needsBatch, .notWithBatch,
       .targetValue, .stateValue, .sinceValue:
       .usage
-    case .unreadable, .openOutput, .outputInUse, .output, .noProcess, .noMemoryToMeasure, .configuration:
+    case .unreadable, .openOutput, .inUse, .output, .noProcess, .noMemoryToMeasure, .configuration:
       .unusable
     }
   }

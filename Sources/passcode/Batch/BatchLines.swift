@@ -13,7 +13,7 @@ struct BatchLines: ~Copyable {
 
   private var lines: GuardedLines
   private let form: BatchLine.Form
-  /// Of the last line, from 1.
+  /// The number of the last line, from 1.
   private(set) var number: UInt64 = 0
   private(set) var isAtEnd = false
   private var nameLength = 0
@@ -60,7 +60,7 @@ struct BatchLines: ~Copyable {
     }
   }
 
-  /// That of the last line.
+  /// The passcode of the last line.
   func copyPasscode(_ line: inout TypedLine, _ change: inout PasscodeChange) {
     lines.copy(from: nameLength + 1, to: &line)
     _ = change.new.passcode.take(line)

@@ -1,9 +1,9 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// Where the passcodes go that `--generate` makes up: `user:passcode`, one a line, each before its record is written.
+/// Where the passcodes of `--generate` go: a line `user:passcode` for each, written before the record is.
 struct BatchOutput {
-  /// nil: none are made up.
+  /// nil: no passcodes are generated.
   private let lines: GuardedOutput?
   /// Empty: standard output.
   private let path: Bytes
@@ -20,7 +20,7 @@ struct BatchOutput {
     } catch {
       switch error {
       case .denied: throw .batch(path.isEmpty ? .shown : .openOutput(path))
-      case .wouldBlock: throw .batch(.outputInUse(path))
+      case .wouldBlock: throw .batch(.inUse(path))
       default: throw .batch(.output(path, error))
       }
     }

@@ -1,12 +1,12 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// What came of a line.
+/// The result of a line.
 enum BatchOutcome: UInt8 {
   case done, unchanged, skipped
   case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, failed
 
-  /// As JSON has it: a contract (passcode(1)).
+  /// The word in JSON: a contract (passcode(1)).
   var name: Text {
     switch self {
     case .done: "done"
@@ -25,13 +25,13 @@ enum BatchOutcome: UInt8 {
   var isFailure: Bool { rawValue > BatchOutcome.skipped.rawValue }
 }
 
-/// A line that a worker has.
+/// A line that a worker is doing.
 struct BatchTask {
   let line: UInt64
   let name: Bytes
   let worker: Worker
 
-  /// Waits for its end.
+  /// Waits until the worker has ended.
   func finish() -> BatchResult {
     guard let message = worker.finish(), let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
     else {
@@ -43,10 +43,10 @@ struct BatchTask {
 
 struct BatchResult {
   let line: UInt64
-  /// Empty: not to be told.
+  /// Empty: must not be shown.
   let name: Bytes
   let outcome: BatchOutcome
-  /// Beyond what the outcome says; may be empty.
+  /// More than the outcome says; may be empty.
   let reason: Text
 
   init(_ line: UInt64, _ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") {
@@ -64,7 +64,7 @@ struct BatchResult {
   }
 }
 
-/// Tells what comes of each line, how far it is, and what came of all of them.
+/// Reports the result of each line, the progress, and at the end the counts.
 struct BatchReport {
   private let session: Session
   private let act: Act
@@ -93,7 +93,7 @@ struct BatchReport {
       erase()
       complain(result.text(act))
     } else if !session.isQuiet {
-      // There standard output has nothing but passcodes.
+      // Standard output gets the passcodes, and nothing else.
       guard !session.generates || session.outputPath != nil else { return }
       try write("\(result.text(act))\n")
     }
@@ -165,12 +165,12 @@ struct BatchCounts {
   }
 }
 
-/// How far it is.
+/// How far a batch has got.
 struct BatchProgress {
   let counts: BatchCounts
-  /// Of a list whose size isn't known: nil.
+  /// nil: the size of the list isn't known.
   let percent: UInt64?
-  /// Users in a minute.
+  /// Users per minute.
   let rate: UInt64
   let secondsLeft: UInt64?
 

@@ -5,7 +5,7 @@ internal import PasscodeVault
 /// One row of the table of `passcode check`. To add a check, add a row here, its function beside the others in this
 /// folder, and a case of `CheckFinding` with its words in Messages/Check+Words.swift.
 struct Check {
-  /// What has to be there for it.
+  /// What a check needs; without it, the check is skipped.
   enum Need {
     case nothing
     /// A sound configuration, and the right to read the store.
@@ -18,10 +18,10 @@ struct Check {
 
   let name: String
   let need: Need
-  /// Tells what it finds. It changes nothing.
+  /// Reports what it finds. It changes nothing.
   let run: @Sendable (CheckRun) -> Void
 
-  /// In the order in which they are told: what others depend on comes first.
+  /// In the order of the report: what others depend on comes first.
   static func table() -> [Check] {
     [
       Check(name: "configuration", need: .nothing, run: checkConfiguration),
@@ -31,6 +31,7 @@ struct Check {
       Check(name: "cost", need: .nothing, run: checkCost),
       Check(name: "module", need: .system, run: checkModule),
       Check(name: "services", need: .system, run: checkServices),
+      Check(name: "finger", need: .system, run: checkFinger),
       Check(name: "profile", need: .system, run: checkProfile),
       Check(name: "units", need: .system, run: checkUnits),
       Check(name: "group", need: .system, run: checkGroup),
@@ -43,6 +44,8 @@ struct Check {
 }
 
 /// `passcode check`: what is wrong with the installation, and what to do about it.
+///
+/// - Returns: `wrong` (1) if there was an error, otherwise `done` (0), whatever the warnings.
 func runCheck(_ session: Session) throws(Failure) -> ExitStatus {
   let run = try CheckRun(session)
   for check in Check.table() { run.perform(check) }
@@ -50,10 +53,10 @@ func runCheck(_ session: Session) throws(Failure) -> ExitStatus {
   return run.errors == 0 ? .done : .wrong
 }
 
-/// How much a finding matters.
+/// How serious a finding is: Messages/Check+Words.swift decides it for each. Only `error` changes the exit status.
 enum CheckLevel {
   case ok
-  /// It works, and should be different.
+  /// It works, but should be different.
   case warning
   case error
   /// The check was left out.
@@ -64,7 +67,7 @@ enum CheckLevel {
 final class CheckRun {
   let session: Session
   let access: Access
-  /// The sound part of the configuration, where part of it is bad.
+  /// The defaults if the file has a fault: see `faults`.
   let configuration: Configuration
   /// All that is wrong with the file.
   let faults: [Fault]
@@ -72,10 +75,10 @@ final class CheckRun {
   let sodium: Sodium
   private(set) var errors = 0
   private(set) var isWritten = true
-  /// The present check, and whether it has found anything.
+  /// The current check, and whether it has found anything.
   private var check = ""
   private(set) var hasFound = false
-  /// What is told of a check that found nothing.
+  /// What is said of a check that found nothing.
   var detail: Text = ""
 
   init(_ session: Session) throws(Failure) {
@@ -111,7 +114,7 @@ final class CheckRun {
     }
   }
 
-  /// Tells that the present check, or the rest of it, is left out.
+  /// Reports that the current check, or the rest of it, was left out.
   func skip(_ reason: CheckSkip) {
     hasFound = true
     write(.skipped, CheckWords(reason.text))

@@ -2,7 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeVault
 
-/// What a check found. Messages/Check+Words.swift has how much it matters, the words and the remedy.
+/// What a check found. Messages/Check+Words.swift decides whether it is an error or a warning, and has the words and the
+/// remedy.
 enum CheckFinding {
   // Found by the libraries.
   case fault(Fault)
@@ -17,7 +18,7 @@ enum CheckFinding {
   case hiddenConfiguration(Bytes)
   case slow(milliseconds: UInt64)
   case noMemoryToHash(bytes: UInt64)
-  /// As much as all hashing slots may take, and what the machine has.
+  /// The memory that all hashing slots together may take, and the machine's.
   case muchMemory(bytes: UInt64, of: UInt64)
 
   // Programs.
@@ -26,14 +27,24 @@ enum CheckFinding {
   /// The module belongs to someone else, or others can write to it.
   case untrustedModule(Bytes)
   case unloadableModule(Bytes)
-  /// A line names another module than the installed one; or none.
+  /// A line names another file than the installed module; `isThere`: whether that file exists.
   case otherModule(Bytes, Int, module: Bytes, isThere: Bool)
   case helperMode(Bytes)
+  /// It isn't a file of root or `_passcode`, or others can write to it.
+  case untrustedHelper(Bytes)
   case nosuid(Bytes)
-  /// Why, as far as it is known.
+  /// It gives no answer, and the reason isn't known.
   case helperSilent(Bytes)
+  /// It can't use the configuration, the key or the store.
   case helperRefuses
   case notConfined(Bytes), complaining
+
+  // The fingerprint reader, where a service has finger=yes.
+  case noFingerProgram
+  case untrustedFingerProgram(Bytes)
+  case fingerNeedsSystemd
+  /// There is no socket.
+  case fingerNotListening(Bytes)
 
   // Services.
   case nobodyAsks
@@ -48,6 +59,8 @@ enum CheckFinding {
 /// Why a check was left out.
 enum CheckSkip {
   case needsRoot, otherConfiguration, badConfiguration
-  /// Of the helper: whatever is wrong would keep it from answering, too.
+  /// The helper isn't asked: an error found before may be what keeps it from answering.
   case afterErrors
+  /// Root can't ask: there is no account `nobody`, or no process can become it.
+  case noNobody, notNobody
 }

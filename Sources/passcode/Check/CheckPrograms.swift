@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeVault
 
@@ -15,7 +16,7 @@ func checkModule(_ run: CheckRun) {
     return run.tell(.untrustedModule(path))
   }
   checkVersion(path, file, status, run)
-  // In a process of its own: whatever it does there is over afterwards.
+  // In a process of its own, because loading a library can change the process.
   guard !run.hasFound, inNewProcess(shielded: .whileItRuns, { canLoad(path) ? 0 : 1 }) != 0 else { return }
   run.tell(.unloadableModule(path))
 }
@@ -26,7 +27,7 @@ private func checkVersion(_ path: Bytes, _ file: borrowing Descriptor, _ status:
   if !ProgramVersion().isIn(content) { run.tell(.otherVersion(path)) }
 }
 
-/// Whether a path names the installed module: by another name, perhaps.
+/// Whether a path leads to the installed module, perhaps under another name; nil: there is no such file.
 func isInstalledModule(_ path: Bytes) -> Bool? {
   guard let named = try? Descriptor.open(path, .readLinked).status() else { return nil }
   guard let installed = try? Descriptor.open(modulePath, .readLinked).status() else { return true }
@@ -35,6 +36,22 @@ func isInstalledModule(_ path: Bytes) -> Bool? {
 
 func checkGroup(_ run: CheckRun) {
   for name in members(ofGroup: Bytes(text: "_passcode")) { run.tell(.member(name)) }
+}
+
+/// The program at the fingerprint reader, where a service has `finger=yes`: without it that option changes nothing.
+func checkFinger(_ run: CheckRun) {
+  guard !readStacks().report(run.configuration.options).offering.isEmpty else { return }
+  let path = Installed.finger
+  switch FingerProgram.installation {
+  case .missing: return run.tell(.noFingerProgram)
+  case .unsound: return run.tell(.untrustedFingerProgram(path))
+  case .notListening:
+    run.tell(isSystemdRunning ? .fingerNotListening(FingerProgram.socket) : .fingerNeedsSystemd)
+  case .ready: break
+  }
+  if let file = try? Descriptor.open(path, .read), let status = try? file.status() {
+    checkVersion(path, file, status, run)
+  }
 }
 
 /// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.
@@ -58,9 +75,12 @@ func checkHelper(_ run: CheckRun) {
   let account: Account
   do throws(Fault) { account = try Helper.account() } catch { return run.tell(.fault(error)) }
   guard let status = try? FileStatus.of(path) else { return run.tell(.missingProgram(path)) }
-  guard status.kind == .file, status.owner == account.uid, status.group == account.gid,
-    status.mode & 0o6022 == 0o6000
-  else { return run.tell(.helperMode(path)) }
+  // A program that somebody else has written mustn't be given the right mode.
+  guard status.kind == .file, status.owner == 0 || status.owner == account.uid, status.mode & 0o022 == 0
+  else { return run.tell(.untrustedHelper(path)) }
+  guard status.owner == account.uid, status.group == account.gid, status.mode & 0o6000 == 0o6000 else {
+    return run.tell(.helperMode(path))
+  }
   if let system = try? FileSystem.of(path), system.isNosuid { return run.tell(.nosuid(path)) }
   if let file = try? Descriptor.open(path, .read) { checkVersion(path, file, status, run) }
   guard run.errors == 0 else {
@@ -70,20 +90,21 @@ func checkHelper(_ run: CheckRun) {
   askHelper(run)
 }
 
-/// By its own status, which is no attempt. Real root never starts the helper: a process does it that is `nobody`'s for
-/// good, and that tells by its exit status why there was no answer.
+/// Asks for the caller's own status, which is no attempt. Real root never starts the helper: if root runs this, a process
+/// that has become `nobody` for good starts it, and its exit status says why there was no answer.
 private func askHelper(_ run: CheckRun) {
   guard run.access == .root else {
     if let fault = answer(to: run.session.process.real) { run.tell(.fault(fault)) }
     return
   }
-  guard case .found(let nobody) = Account.named(Bytes(text: "nobody")) else { return }
+  guard case .found(let nobody) = Account.named(Bytes(text: "nobody")) else { return run.skip(.noNobody) }
   let unasked: UInt8 = 255
   let status = inNewProcess(shielded: .whileItRuns) {
     guard (try? nobody.takeOver()) != nil else { return unasked }
     return answer(to: nobody.uid).map { $0.reason.rawValue + 1 } ?? 0
   }
-  guard status != 0, status != unasked else { return }
+  guard status != unasked else { return run.skip(.notNobody) }
+  guard status != 0 else { return }
   let reason = status.flatMap { Fault.Reason(rawValue: $0 - 1) } ?? .noReply
   run.tell(.helper(reason))
 }
@@ -99,7 +120,7 @@ extension CheckFinding {
   }
 }
 
-/// nil: it answers.
+/// Why the helper gives this user no answer; nil: it does.
 private func answer(to uid: UInt32) -> Fault? {
   do throws(Fault) {
     let reply = try Helper.status(of: uid)

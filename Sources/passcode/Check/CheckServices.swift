@@ -35,18 +35,18 @@ private func surroundings(_ run: CheckRun) -> PAMSurroundings {
   return surroundings
 }
 
-/// In a directory; none where there is no such directory.
+/// The names in a directory; none if it can't be read.
 private func names(_ folder: Bytes) -> [Bytes] {
   (try? Descriptor.open(Text("\(folder)/.").bytes, .directory).names()) ?? []
 }
 
-/// A file's first 64 KiB; empty where it can't be read.
+/// A file's first 64 KiB; empty if it can't be read.
 @inline(never)
 private func content(_ path: Bytes) -> Bytes {
   (try? Descriptor.open(path, .readLinked).read(PAMFile.largest, at: 0)) ?? []
 }
 
-/// Whether `text` is somewhere in the bytes.
+/// Whether `text` occurs in the bytes.
 private func contains(_ bytes: Bytes, _ text: String) -> Bool {
   bytes.indices.contains { bytes[$0...].begins(with: text) }
 }
@@ -80,7 +80,7 @@ func checkUnits(_ run: CheckRun) {
   if first.map({ contains(content($0), "/run/passcode") }) != true { run.tell(.noTmpfiles) }
 }
 
-/// polkit (127 and later) asks PAM in a service that can write nothing but what a drop-in names.
+/// polkit (127 and later) runs PAM in a systemd unit that may write only to the paths that drop-ins name.
 private func checkPolkit(_ run: CheckRun) {
   let unit: Text = "systemd/system/polkit-agent-helper@.service"
   guard let text = roots.map({ content(Text("\($0)/\(unit)").bytes) }).first(where: { !$0.isEmpty }),

@@ -12,7 +12,7 @@ func checkConfiguration(_ run: CheckRun) {
   if status.mode & 0o004 == 0 { run.tell(.hiddenConfiguration(Configuration.usualPath)) }
 }
 
-/// The lockout needs both.
+/// The boot id and the clock since boot: the lockout needs both.
 func checkClocks(_ run: CheckRun) {
   if SystemClock.bootMilliseconds() == nil { run.tell(.fault(Fault(.noBootClock))) }
   guard let id = try? SystemClock.bootID(), BootID(kernelText: id[...]) != nil else {
@@ -28,7 +28,7 @@ func checkStore(_ run: CheckRun) {
   run.vault.inspectStore { run.tell(.store($0)) }
 }
 
-/// Processor time that a person at a prompt would take for a fault.
+/// Milliseconds of processor time; anything slower looks like a fault to a person at a prompt.
 private let slowest: UInt64 = 2_000
 
 func checkCost(_ run: CheckRun) {
@@ -36,7 +36,7 @@ func checkCost(_ run: CheckRun) {
   let policy = run.configuration.options.policy
   let all = UInt64(policy.hashingSlots) &* policy.cost.memory
   if Machine.memory > 0, all > Machine.memory / 2 {
-    // Measuring could bring about what this warns of.
+    // Measuring could itself use up the memory.
     return run.tell(.muchMemory(bytes: all, of: Machine.memory))
   }
   let start = processorMicroseconds()
@@ -48,10 +48,10 @@ func checkCost(_ run: CheckRun) {
   run.detail = CheckDetail.cost(milliseconds: milliseconds, slots: policy.hashingSlots)
 }
 
-/// As far as others than `_passcode` can see into it.
+/// What root can see of it without becoming `_passcode`.
 func checkRuntime(_ run: CheckRun) {
   Vault.inspectRunFolder { finding in
-    // Without systemd the first login by a program of root's makes it.
+    // Without systemd, the first login through a program that runs as root creates it.
     if case .missing = finding, !isSystemdRunning { return }
     run.tell(.run(finding))
   }

@@ -16,18 +16,15 @@ struct CheckWords {
   /// As root; empty: none.
   let command: Text
 
-  init(_ text: Text, path: Bytes = [], line: UInt64 = 0) {
+  init(_ advice: Advice, path: Bytes = [], line: UInt64 = 0) {
     self.path = path
     self.line = line
-    let mark = "; run: "
-    let bytes = text.bytes
-    if let place = bytes.indices.first(where: { bytes[$0...].begins(with: mark) }) {
-      sentence = Text(Bytes(bytes[..<place]))
-      command = Text(Bytes(bytes[(place + mark.utf8.count)...]))
-    } else {
-      sentence = text
-      command = ""
-    }
+    sentence = advice.sentence
+    command = advice.command
+  }
+
+  init(_ sentence: Text, path: Bytes = []) {
+    self.init(Advice(sentence), path: path)
   }
 
   func line(_ check: Text, _ level: CheckLevel) -> Text {
@@ -55,6 +52,8 @@ extension CheckSkip {
     case .otherConfiguration: "not checked with --conf: it is about the system"
     case .badConfiguration: "not checked: correct the configuration first"
     case .afterErrors: "not asked: correct the errors first"
+    case .noNobody: "not asked: there is no account nobody to ask as; run it as another user than root"
+    case .notNobody: "not asked: no process can become nobody; run it as another user than root"
     }
   }
 }
@@ -78,6 +77,11 @@ extension CheckFinding {
     case .run(.notItsOwn(let path)):
       told(
         .error, "%1: must be _passcode's alone; run: chown -h _passcode:root %1 && chmod go=,g-s %1", path)
+    case .run(.notDirectory(let path)):
+      told(.error, "%1: must be a directory; run: rm -f %1", path)
+    // The helper makes it again. Other commands could follow a link; rm -r doesn't.
+    case .run(.unsoundWaiting(let path)):
+      told(.error, "%1: must be a file, and _passcode's alone; run: rm -rf %1", path)
     case .line(let finding): finding.words
     case .rule(let finding): finding.words
     case .unread(let unread): (.warning, CheckWords(unread.sentence, path: unread.path))
@@ -99,7 +103,7 @@ extension CheckFinding {
         .error, "%1: of another version than this program (%2): install all from one package", path,
         name: version.bytes)
     case .untrustedModule(let path):
-      told(.error, "%1: only root may write to it; run: chown root: %1 && chmod 0644 %1", path)
+      told(.error, "%1: only root may write to it: reinstall the package", path)
     case .unloadableModule(let path):
       told(.error, "%1: can't be loaded; to see what it lacks: ldd -r %1", path)
     case .otherModule(let path, let line, let module, true):
@@ -110,6 +114,8 @@ extension CheckFinding {
       told(
         .error,
         "%1: must be _passcode's with mode 6755; run: chown _passcode:_passcode %1 && chmod 6755 %1", path)
+    case .untrustedHelper(let path):
+      told(.error, "%1: another account can write to it: reinstall the package", path)
     case .nosuid(let path):
       told(.error, "%1: it is mounted nosuid, and can't become _passcode: mount it without nosuid", path)
     case .helperSilent(let path):
@@ -120,6 +126,18 @@ extension CheckFinding {
       told(.warning, "%1: is not loaded: the helper runs unconfined; run: apparmor_parser -r %1", path)
     case .complaining:
       told(.warning, "the helper's profile only complains; run: aa-enforce /usr/libexec/passcode-helper")
+
+    case .noFingerProgram:
+      told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
+    case .untrustedFingerProgram(let path):
+      told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
+    case .fingerNeedsSystemd:
+      told(.warning, "finger=yes needs systemd as the first process: remove the option")
+    case .fingerNotListening(let path):
+      told(
+        .warning,
+        "%1: no such socket, so finger=yes changes nothing; run: systemctl enable --now passcode-finger.socket",
+        path)
 
     case .nobodyAsks:
       told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
@@ -147,20 +165,21 @@ extension CheckFinding {
 
 /// A sentence of ours with its parameters.
 @inline(never)
-private func told(
+func told(
   _ level: CheckLevel, _ pattern: String, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
   other: Bytes = [], number: UInt64 = 0
 ) -> (CheckLevel, CheckWords) {
   let shown = printable(path)
   let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
-  let text = Words.fill(pattern, number, place, printable(name), printable(other))
-  return (level, CheckWords(text, path: path, line: UInt64(max(0, line))))
+  let advice = Advice(
+    pattern, number, shown: (place, printable(name), printable(other)), exact: (path, name))
+  return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
 }
 
 @inline(never)
-private func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
+func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
   let line = fault.reason.isOption ? fault.number : 0
-  return (fault.reason.isNote ? .warning : .error, CheckWords(fault.text, path: fault.path, line: line))
+  return (fault.reason.isNote ? .warning : .error, CheckWords(fault.advice, path: fault.path, line: line))
 }
 
 extension StoreFinding {
@@ -181,116 +200,16 @@ extension StoreFinding {
     case .orphan(let path, let uid):
       told(
         .warning, "%1: of an account that doesn't exist; run: passcode remove %d", path, number: UInt64(uid))
+    case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
+      told(
+        .warning,
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename it, else enrol again",
+        path, name: was, other: now)
     case .reused(let path, let was, let now):
       told(
-        .warning, "%1: enrolled for %2, but the uid now belongs to %3; run: passcode remove %2", path,
-        name: was, other: now)
-    }
-  }
-}
-
-extension PAMFinding {
-  fileprivate var words: (CheckLevel, CheckWords) {
-    switch problem {
-    case .option(let fault): told(fault)
-    case .unmarkedSecondFactor:
-      told(
-        .error,
-        "%1: password and passcode are required, but the password alone can set the passcode: add second_factor",
-        path, line)
-    case .noWayToThePassword:
-      told(
         .warning,
-        "%1: auth_err=die without either: after a wrong passcode the password isn't asked for: add either",
-        path,
-        line)
-    }
-  }
-}
-
-extension PAMRuleFinding {
-  fileprivate var words: (CheckLevel, CheckWords) {
-    let (level, pattern, name) = rule.words
-    return told(level, pattern, path, line, name: name)
-  }
-}
-
-extension PAMRule {
-  fileprivate var words: (CheckLevel, String, Bytes) {
-    switch self {
-    case .badLine: (.error, "%1: libpam can't read this line, and refuses: correct it", [])
-    case .badControl:
-      (.error, "%1: libpam doesn't know this control, and refuses: correct it, see pam.conf(5)", [])
-    case .missingFile(let name): (.error, "%1: %2: no such file, so libpam refuses: correct the line", name)
-    case .wrongType:
-      (.error, "%1: the module has only auth and session, so libpam refuses: remove the line", [])
-    case .neverLetsIn:
-      (.error, "%1: a right passcode is refused: its success must skip the lines that refuse", [])
-    case .decidesNothing:
-      (.warning, "%1: the passcode decides nothing here: put the line before the password's", [])
-    case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
-    case .nullokLetsAnyoneIn:
-      (.error, "%1: nullok lets users without a passcode in without any secret: remove nullok", [])
-    case .nullokRefuses:
-      (.warning, "%1: nullok, but the control refuses PAM_IGNORE: add ignore=ignore to it", [])
-    case .rootNeedsPasscode(true):
-      (
-        .warning,
-        "%1: no service takes the password alone: if root's passcode is locked, root is locked out: keep another way",
-        []
-      )
-    case .rootNeedsPasscode(false):
-      (
-        .error,
-        "%1: no service takes the password alone, and root has no passcode; run: passcode enroll root", []
-      )
-    case .rootNeedsPasscode(nil):
-      (.warning, "%1: no service takes the password alone: root may be locked out: keep another way", [])
-    case .passwordFirst:
-      (.warning, "%1: the password is asked for first, and gets what is typed: put this line before it", [])
-    case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
-    case .fingerAfterEither:
-      (.warning, "%1: after a password pam_fprintd waits for a finger: put its line before this one", [])
-    case .faillockCounts:
-      (
-        .warning,
-        "%1: pam_faillock counts a wrong passcode as a wrong password: use auth_err=die, see examples/faillock",
-        []
-      )
-    case .needsPassword(let module):
-      (
-        .warning,
-        "%1: %2 needs the password, typed once after each boot: set first_login=deny in passcode.conf",
-        module
-      )
-    case .secondFactorOff:
-      (.error, "%1: second_factor refuses every login until passcode.conf has second_factor=yes", [])
-    case .notSecond:
-      (.error, "%1: second_factor, but the passcode alone is enough: require the password, too", [])
-    case .onlyFactor:
-      (.warning, "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough", [])
-    case .remoteDenied:
-      (
-        .error, "%1: these logins are remote, and refused without remote=allow: add it, or remove the line",
-        []
-      )
-    case .remoteUseless:
-      (
-        .warning,
-        "%1: these logins are remote, and never asked without remote=allow: add it, or remove the line", []
-      )
-    case .noSessionLine:
-      (
-        .error,
-        "%1: first_login=deny, and no service notes a login: add \"session optional pam_passcode.so\" where people log in",
-        []
-      )
-    case .firstLoginRefused:
-      (.error, "%1: first_login=deny, and no password to log in with first: add first_login=allow", [])
-    case .asksInPasswordService:
-      (.error, "%1: this service must ask for the password alone: name pam_unix.so or the like", [])
-    case .passwordServiceOpen:
-      (.error, "%1: takes any password: name pam_unix.so or the like as required", [])
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, passcode rename %2 %3, else passcode enroll %3",
+        path, name: was, other: now)
     }
   }
 }

@@ -13,6 +13,8 @@ extension FingerReport {
     switch state {
     case .enrolled(let fingers): Text(fingers.text)
     case .waiting(let fingers): "\(fingers.text), off while the passcode can't be used"
+    case .inactive(let fingers):
+      "\(fingers.text), not offered: systemctl enable --now passcode-finger.socket"
     case .off: "off after 5 touches: use your passcode"
     case .notInstalled: "package missing: apt install passcode-finger"
     case .unusable: "\(printable(Installed.finger)) can't be used: apt reinstall passcode-finger"

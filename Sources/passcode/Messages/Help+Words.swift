@@ -82,13 +82,13 @@ extension Command.Option {
     case .expires: "root: after that time, such as 12h, 7d or 2w, the passcode opens nothing"
     case .mustChange: "root: the passcode opens one login, and then only \"passcode change\""
     case .demo: "run a scripted session, and check every step"
-    case .batch: "root: for each line of a list, USER or USER:PASSCODE"
+    case .batch: "root: for each user in a list; its lines are USER or USER:PASSCODE"
     case .output: "with --batch and --generate: append USER:PASSCODE to this file"
     case .show: "with --batch and --generate: show passcodes on a terminal"
-    case .skipEnrolled: "with --batch: leave out who has a passcode already"
+    case .skipEnrolled: "with --batch: skip users who have a passcode already"
     case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
     case .write: "root: put the result into the configuration file"
-    case .state: "only these: ok, locked, exhausted, disabled or corrupt"
+    case .state: "only this state: ok, locked, exhausted, disabled, expired, must_change, corrupt"
     case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
     }
   }

@@ -30,9 +30,12 @@ extension Message {
     case .storeCreated(let path): "\(printable(path)): created. The machine key works."
     case .keyWorks(let path): "\(printable(path)): OK."
     case .sharedFolder(let path):
-      "warning: \(printable(path)): the group root can write there; run: chmod -R go=,g-s \(printable(path))"
+      Advice(
+        "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0,
+        shown: (printable(path), [], []), exact: (path, [])
+      ).text
     case .measured(let cost, let milliseconds):
-      // A comment of the configuration file, too.
+      // A comment, so that it can be copied into the configuration file with the two lines.
       "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
     case .easyPasscode(let weakness): "Easy to guess: \(weakness.text)."
     }
@@ -54,7 +57,8 @@ extension Act {
 
   fileprivate func already(_ name: Bytes) -> Text {
     switch self {
-    case .enrolled, .changed, .removed, .unlocked, .renamed: done(name)
+    case .enrolled, .changed, .removed, .unlocked: done(name)
+    case .renamed: "Passcode already renamed for \(name)."
     case .disabled: "Passcode already disabled for \(name)."
     case .enabled: "Passcode already enabled for \(name)."
     }

@@ -33,7 +33,7 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'cho
 complete -c passcode -n '__fish_seen_subcommand_from enroll remove unlock disable enable' -l batch -r -F -d 'for each line of a list'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l output -r -F -d 'append the passcodes to this file'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l show -d 'show passcodes on a terminal'
-complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'leave out who has a passcode'
+complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'skip users who have a passcode'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l expires -x -a '12h 1d 7d 4w' -d 'root: after that time it opens nothing'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l must-change -d 'root: it opens one login, then only passcode change'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l force -d 'root: even if the password is digits'

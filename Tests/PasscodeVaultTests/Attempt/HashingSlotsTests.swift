@@ -74,6 +74,26 @@ struct HashingSlotsTests {
     #expect((120_000..<120_100).contains(bed.now - start))
   }
 
+  @Test func `a passcode that expires while its attempt waits for a slot is not granted`() throws {
+    for waited in [UInt64(59), 60] {
+      let bed = try TestBed(enrolled: false)
+      var terms = NewTerms()
+      terms.seconds = 60
+      try bed.enroll(TestBed.right, on: terms)
+      let held = Slots(bed)
+      let count = bed.vault.policy.hashingSlots
+      for _ in 0..<count { _ = try held.take(of: count) }
+      bed.meanwhile = {
+        bed.wall += waited
+        bed.meanwhile = {}
+        held.giveBack()
+      }
+      let verdict = try bed.attempt(TestBed.right)
+      #expect(waited < 60 ? verdict.isGranted : verdict == .expired)
+      #expect(try bed.status().state == (waited < 60 ? .ok : .expired))
+    }
+  }
+
   @Test(arguments: [0, 1, 64])
   func `a file of another length serves as well`(length: Int) throws {
     let bed = try TestBed(enrolled: false)

@@ -7,7 +7,11 @@ from compare.peers import TREE
 from compare.report import Figures
 
 # Said wherever they are shown.
-QUICK = "From a quick run, whose figures say nothing: `Tests/compare` takes real ones."
+QUICK = "No figures yet: `Tests/compare` takes them."
+PICTURE = (
+    "[![Time to load, time beside the hash, system calls and guesses of pam_passcode and other modules]"
+    "(Tests/compare.svg)](Tests/README.md#measured-side-by-side)"
+)
 MARK = "<!-- Tests/compare writes this -->\n", "<!-- until here -->\n"
 
 
@@ -56,6 +60,8 @@ def table(report):
 
 
 def markdown(report):
+    if not is_full(report):
+        return QUICK + "\n"
     figures, parts = Figures(report), [where(report)]
     for name, section in figures.sections.items():
         rows = by_peer(section["rows"]) if name == "load" else by_figure(section["rows"])
@@ -67,11 +73,12 @@ def where(report):
     taken = report["taken"]
     versions = ", ".join(f"{name} {version}" for name, version in taken["versions"].items())
     machine = f"{taken['release']}, {taken['processor']}, {taken['processors']} processors, Linux {taken['kernel']}"
-    return warning(report) + wrapped(f"Taken on {taken['date']}: {machine}. The peers: {versions}.")
+    return wrapped(f"Taken on {taken['date']}: {machine}. The peers: {versions}.")
 
 
-def warning(report):
-    return "" if report["taken"]["mode"] == "full" else QUICK + "\n"
+def is_full(report):
+    """What a quick run measured is shown nowhere."""
+    return report["taken"]["mode"] == "full"
 
 
 def by_figure(rows):
@@ -103,13 +110,18 @@ def sentences(report):
     storm, memory = figures.largest("storm", "storm"), figures.largest("storm", "peak memory")
     faillock = figures.largest("budget", "guesses verified beyond three", peer="pam_faillock")
     times = [number(row["ratio"][1]) for row in (load, login, storm)]
-    return warning(report) + wrapped(
+    return wrapped(
         f"Loading the module takes {times[0]} times as long as loading `pam_unix`, and a login {times[1]} times as long as "
         f"its hash alone. When {storm['variant']} people log in at once, that takes {times[2]} times as long as their "
         f"hashes in bare libsodium, and {number(memory['ours'])} MiB of memory, where `pam_unix` takes "
         f"{number(memory['theirs'])} MiB. With {faillock['variant']} prompts open at once, it verifies "
         f"{guesses(faillock['ours'])} beyond the third; `pam_faillock` verifies {number(faillock['theirs'])}."
     )
+
+
+def readme(report):
+    """With the picture."""
+    return f"{sentences(report)}\n{PICTURE}\n" if is_full(report) else ""
 
 
 def wrapped(text):
@@ -127,7 +139,7 @@ def documents(report):
     """{path: its text with these figures}."""
     return {
         path: replaced(path.read_text(), words(report))
-        for path, words in ((TREE / "README.md", sentences), (TREE / "Tests/README.md", markdown))
+        for path, words in ((TREE / "README.md", readme), (TREE / "Tests/README.md", markdown))
     }
 
 

@@ -1,0 +1,117 @@
+internal import PasscodePolicy
+internal import PasscodeStacks
+
+// What `passcode check` says of PAM service files. The rest is in Check+Words.swift.
+
+extension PAMFinding {
+  var words: (CheckLevel, CheckWords) {
+    switch problem {
+    case .option(let fault): told(fault)
+    case .unmarkedSecondFactor:
+      told(
+        .error,
+        "%1: password and passcode are required, but the password alone can set the passcode: add second_factor",
+        path, line)
+    case .noWayToThePassword:
+      told(
+        .warning,
+        "%1: auth_err=die without either: after a wrong passcode the password isn't asked for: add either",
+        path,
+        line)
+    }
+  }
+}
+
+extension PAMRuleFinding {
+  var words: (CheckLevel, CheckWords) {
+    let (level, pattern, name) = rule.words
+    return told(level, pattern, path, line, name: name)
+  }
+}
+
+extension PAMRule {
+  fileprivate var words: (CheckLevel, String, Bytes) {
+    switch self {
+    case .badLine: (.error, "%1: libpam can't read this line, and refuses: correct it", [])
+    case .badControl:
+      (.error, "%1: libpam doesn't know this control, and refuses: correct it, see pam.conf(5)", [])
+    case .missingFile(let name): (.error, "%1: %2: no such file, so libpam refuses: correct the line", name)
+    case .wrongType:
+      (.error, "%1: the module has only auth and session, so libpam refuses: remove the line", [])
+    case .neverLetsIn:
+      (.error, "%1: a right passcode is refused: its success must skip the lines that refuse", [])
+    case .decidesNothing:
+      (.warning, "%1: the passcode decides nothing here: put the line before the password's", [])
+    case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
+    case .nullokLetsAnyoneIn:
+      (.error, "%1: nullok lets users without a passcode in without any secret: remove nullok", [])
+    case .nullokRefuses:
+      (.warning, "%1: nullok, but the control refuses PAM_IGNORE: add ignore=ignore to it", [])
+    case .rootNeedsPasscode(true):
+      (
+        .warning,
+        "%1: no service takes the password alone: if root's passcode is locked, root is locked out: keep another way",
+        []
+      )
+    case .rootNeedsPasscode(false):
+      (
+        .error,
+        "%1: no service takes the password alone, and root has no passcode; run: passcode enroll root", []
+      )
+    case .rootNeedsPasscode(nil):
+      (.warning, "%1: no service takes the password alone: root may be locked out: keep another way", [])
+    case .passwordFirst:
+      (.warning, "%1: the password is asked for first, and gets what is typed: put this line before it", [])
+    case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
+    case .fingerAfterEither:
+      (.warning, "%1: after a password pam_fprintd waits for a finger: put its line before this one", [])
+    case .fingerTwice(true):
+      (
+        .warning,
+        "%1: finger=yes, and pam_fprintd asks for the finger, too; run: pam-auth-update --disable fprintd", []
+      )
+    case .fingerTwice(false):
+      (.warning, "%1: finger=yes, and pam_fprintd asks for the finger, too: remove one of them", [])
+    case .faillockCounts:
+      (
+        .warning,
+        "%1: pam_faillock counts a wrong passcode as a wrong password: use auth_err=die, see examples/faillock",
+        []
+      )
+    case .needsPassword(let module):
+      (
+        .warning,
+        "%1: %2 needs the password, typed once after each boot: set first_login=deny in passcode.conf",
+        module
+      )
+    case .secondFactorOff:
+      (.error, "%1: second_factor refuses every login until passcode.conf has second_factor=yes", [])
+    case .notSecond:
+      (.error, "%1: second_factor, but the passcode alone is enough: require the password, too", [])
+    case .onlyFactor:
+      (.warning, "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough", [])
+    case .remoteDenied:
+      (
+        .error, "%1: these logins are remote, and refused without remote=allow: add it, or remove the line",
+        []
+      )
+    case .remoteUseless:
+      (
+        .warning,
+        "%1: these logins are remote, and never asked without remote=allow: add it, or remove the line", []
+      )
+    case .noSessionLine:
+      (
+        .error,
+        "%1: first_login=deny, and no service notes a login: add \"session optional pam_passcode.so\" where people log in",
+        []
+      )
+    case .firstLoginRefused:
+      (.error, "%1: first_login=deny, and no password to log in with first: add first_login=allow", [])
+    case .asksInPasswordService:
+      (.error, "%1: this service must ask for the password alone: name pam_unix.so or the like", [])
+    case .passwordServiceOpen:
+      (.error, "%1: takes any password: name pam_unix.so or the like as required", [])
+    }
+  }
+}
