@@ -460,9 +460,9 @@ def touch_until_it_is_felt(own):
 
 
 def test_a_fprintd_that_does_not_start_leaves_the_passcode(own):
-    own.reader.choose(BROKEN)
+    own.reader.choose(BROKEN.replace("exit", "sleep 1; exit"))
     try:
-        outcome = own.authenticate("alice", after(lambda: time.sleep(1)))
+        outcome = own.authenticate("alice", after(lambda: time.sleep(2)))
         assert outcome.result == "AUTH_ERR" and words(own) == ["no-service"]
         assert outcome.texts == ["The fingerprint reader can't be used now. Use your passcode."]
     finally:
