@@ -1,5 +1,6 @@
 """Processes as /proc shows them, and waiting for what they do."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -34,13 +35,13 @@ def make_urgent(pid=0):
 
 
 def children(pid):
-    """Of all its threads: {pid: state}."""
-    pids = [
-        child
-        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-        for child in path.read_text().split()
-    ]
-    return {int(child): state(child) for child in pids}
+    """Of all its threads: {pid: state}. One that ends meanwhile is left out."""
+    states = {}
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                states[int(child)] = state(child)
+    return states
 
 
 def state(pid):
