@@ -24,6 +24,7 @@ UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
+    config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
     for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):

@@ -91,6 +91,7 @@ def test_the_program_is_not_in_the_cgroup_of_its_caller(prompt, theirs):
     prompt.wait()
 
 
+@pytest.mark.on_request
 def test_a_touch_of_long_ago_is_none_however_long_she_freezes_the_module(own, prompt, theirs):
     """Frozen in the prompt, thawed after 11 s: the program went on, and stamped the match with its own time."""
     as_alice(theirs / "cgroup.freeze", 1)
@@ -101,6 +102,18 @@ def test_a_touch_of_long_ago_is_none_however_long_she_freezes_the_module(own, pr
     assert prompt.wait().result == "AUTH_ERR" and charged() == 1
 
 
+def test_a_frozen_caller_gains_no_touch(own, prompt, theirs):
+    as_alice(theirs / "cgroup.freeze", 1)
+    missed(own.reader)
+    assert charged() == 2  # and one for the touch that is waited for now
+    as_alice(theirs / "cgroup.freeze", 0)
+    prompt.go()
+    assert prompt.wait().result == "AUTH_ERR"
+    wait_for(lambda: not running())
+    assert charged() == 1 and own.reader.is_free()
+
+
+@pytest.mark.on_request
 def test_a_frozen_caller_holds_the_reader_for_its_time_only(own, prompt, theirs):
     as_alice(theirs / "cgroup.freeze", 1)
     missed(own.reader)
