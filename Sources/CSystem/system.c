@@ -142,6 +142,12 @@ void cs_restore_interrupts(const cs_dispositions *before) {
   for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &before->actions[i], NULL);
 }
 
+int cs_execute(const uint8_t *program, const uint8_t *argument) {
+  char *const arguments[] = {(char *)program, (char *)argument, NULL};
+  execv((const char *)program, arguments);
+  return errno;
+}
+
 int cs_input_is_ready(int milliseconds) {
   struct pollfd input = {.fd = 0, .events = POLLIN};
   return poll(&input, 1, milliseconds) > 0;
@@ -149,6 +155,10 @@ int cs_input_is_ready(int milliseconds) {
 
 #ifndef PASSCODE_HELPER_PATH
 #define PASSCODE_HELPER_PATH "/usr/libexec/passcode-helper"
+#endif
+
+#ifndef PASSCODE_FINGER_PATH
+#define PASSCODE_FINGER_PATH "/usr/libexec/passcode-finger"
 #endif
 
 #ifndef PASSCODE_MODULE_DIRECTORY
@@ -163,6 +173,10 @@ int cs_input_is_ready(int milliseconds) {
 
 const char *cs_helper_path(void) {
   return PASSCODE_HELPER_PATH;
+}
+
+const char *cs_finger_path(void) {
+  return PASSCODE_FINGER_PATH;
 }
 
 const char *cs_module_directory(void) {

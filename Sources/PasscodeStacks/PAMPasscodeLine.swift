@@ -31,15 +31,25 @@ struct PAMPasscodeLine {
     arguments.contains { $0.spells("second_factor") || $0.spells("second_factor=yes") }
   }
 
-  /// True, too, where that isn't known: another configuration file is named, or the options are bad.
+  /// True, too, where that isn't known.
   private func takesEither(_ options: Options) -> Bool {
+    door(options)?.either ?? true
+  }
+
+  /// Whether the fingerprint reader serves beside the passcode; false, too, where that isn't known.
+  func offersFinger(_ options: Options) -> Bool {
+    door(options)?.finger ?? false
+  }
+
+  /// nil where it isn't known: another configuration file is named, or the options are bad.
+  private func door(_ options: Options) -> Options.Door? {
     do throws(Fault) {
       let line = try ModuleLine(arguments)
       var parser = OptionParser(options)
       try parser.take(arguments: line.options)
-      return line.configuration != nil || parser.options.door.either
+      return line.configuration == nil ? parser.options.door : nil
     } catch {
-      return true
+      return nil
     }
   }
 

@@ -154,5 +154,5 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  fileprivate var inode: UInt64 { (try? status())?.inode ?? 0 }
+  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

@@ -10,7 +10,10 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import bed as beds  # noqa: E402
+import finger as fingers  # noqa: E402
 import machine as machines  # noqa: E402
+import process  # noqa: E402
+import reader as readers  # noqa: E402
 import sealing  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
@@ -22,9 +25,10 @@ UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
+    config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
-    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):
+    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
     heed_signals()
@@ -162,3 +166,62 @@ def tpm(sealing_program):
     yield tpm
     tpm.stop()
     sealing.boot()
+
+
+@pytest.fixture(scope="module")
+def enrolled_reader(people):
+    """A reader that knows alice's finger."""
+    made = readers.Reader()
+    try:
+        made.start()
+        made.enroll("alice")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def reader(enrolled_reader):
+    """The reader, free, with fprintd running; no touch was charged yet."""
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(enrolled_reader.is_free)
+    return enrolled_reader
+
+
+@pytest.fixture(scope="module")
+def installed_reader(installation):
+    """The same beside the installed system, which covers /var/lib."""
+    made = readers.Reader()
+    try:
+        made.start()
+        made.enroll("alice")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def free_reader(installed_reader):
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(installed_reader.is_free)
+    return installed_reader
+
+
+@pytest.fixture
+def touchable(free_reader, machine):
+    """The installed system with a reader: alice and bob have a passcode, alice an enrolled finger."""
+    machine.reader = free_reader
+    machine.listener = fingers.install()
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    machine.configure(finger="yes")
+    yield machine
+    machine.listener.close()
+    fingers.INSTALLED.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def restored(reader):
+    """A reader that the test may break."""
+    yield reader
+    reader.restore()

@@ -14,6 +14,8 @@ import pytest
 import machine as machines
 import sealing
 from bed import BUILD, MODULE, uid
+from finger import INSTALLED as FINGER
+from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
 from recovery import recovery_copy
 from scenario import EXAMPLES, RIGHT
@@ -738,6 +740,76 @@ def finger_behind_the_passcode(system):
     (SAVED / "auth").unlink()
 
 
+def with_finger(system):
+    """The program and its socket, and su with the option."""
+    shutil.copyfile(BUILD / "passcode-finger", FINGER)
+    FINGER.chmod(0o755)
+    SOCKET.touch()
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+    def restore():
+        FINGER.unlink()
+        SOCKET.unlink(missing_ok=True)
+
+    return restore
+
+
+@broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for the finger, too")
+def finger_and_fprintd_in_the_profiles(system):
+    a_finger_before(system)
+    system.configure(finger="yes")
+    return with_finger(system)
+
+
+@broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for the finger, too: remove one of them")
+def finger_and_fprintd_in_a_service(system):
+    (system.modules / "pam_fprintd.so").write_bytes(b"")
+    restore = with_finger(system)
+    service("su", "auth sufficient pam_passcode.so either finger\nauth sufficient pam_fprintd.so\nauth required pam_unix.so\n")
+    return restore
+
+
+@broken("finger", "warning", None, None, "needs a package that isn't installed")
+def finger_without_its_package(system):
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+
+@broken("finger", "warning", None, None, "needs systemd as the first process")
+def finger_without_systemd(system):
+    restore = with_finger(system)
+    SOCKET.unlink()
+    return restore
+
+
+@broken("finger", "warning", SOCKET, None, "no such socket")
+def finger_whose_socket_is_not_active(system):
+    restores = with_finger(system), tmpfiles_of_the_administrator(system)
+    SOCKET.unlink()
+    return lambda: [restore() for restore in restores]
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_writable_by_all(system):
+    restore = with_finger(system)
+    FINGER.chmod(0o757)
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_of_a_user(system):
+    restore = with_finger(system)
+    shutil.chown(FINGER, "alice")
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "of another version")
+def finger_program_of_another_version(system):
+    restore = with_finger(system)
+    change_version(FINGER)
+    FINGER.chmod(0o755)
+    return restore
+
+
 @broken("services", "warning", ETC / "su", 1, "is not the installed module")
 def another_module(system):
     service("su", f"auth sufficient {MODULE}\nauth required pam_unix.so\n")
@@ -1146,6 +1218,19 @@ def a_finger_before(system):
 
 
 @healthy
+def a_finger_beside_the_passcode(system):
+    return with_finger(system)
+
+
+@healthy
+def an_unused_package_of_the_finger(system):
+    restore = with_finger(system)
+    (ETC / "su").unlink()
+    SOCKET.unlink()
+    return restore
+
+
+@healthy
 def options_of_the_profile_that_were_changed(system):
     COMMON.write_text(PROFILE.replace("either", "either prompt=Code: fail_delay=1").replace("nullok ", ""))
 
@@ -1208,7 +1293,7 @@ def test_a_healthy_installation_is_silent(system, undone, name):
     for form in ([], ["--json"]):
         assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
-    assert len(lines) == 13 and all(line.startswith("✓ ") for line in lines), lines
+    assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
 
 
 def test_quiet_leaves_out_what_is_right(system, undone):
@@ -1396,7 +1481,7 @@ def test_hostile_names_are_shown_printable(system):
     (ETC / "a\n\x1b[31m").write_text("auth sufficient pam_passcode.so x\nauth required pam_unix.so\n")
     (STORE / "b\n\x1b[31m\xff").write_bytes(b"")
     answer = system.tool("check")
-    assert answer.status == WRONG and answer.output.count("\n") == 13 and "\x1b" not in answer.output
+    assert answer.status == WRONG and answer.output.count("\n") == 14 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
 
 

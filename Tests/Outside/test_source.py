@@ -4,11 +4,13 @@ import pathlib
 import re
 
 SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
-UNSAFE_ROOMS = {"PasscodeSystem", "pam_passcode"}
+UNSAFE_ROOMS = {"PasscodeSystem", "PasscodeBus", "pam_passcode"}
 IMPORTS = {
     "PasscodePolicy": set(),
     "PasscodeStacks": {"PasscodePolicy"},
     "PasscodeSystem": {"CSystem", "CSodium", "CPAM"},
+    "PasscodeReader": {"PasscodePolicy"},
+    "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
 }
 

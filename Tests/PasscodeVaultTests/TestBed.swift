@@ -145,6 +145,20 @@ final class TestBed {
     }
   }
 
+  func accept(_ transcript: FingerTranscript) throws -> Verdict {
+    var secrets = try secrets()
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    return login.accept(transcript, &secrets.unsealed)
+  }
+
+  /// What the look says of it.
+  func takesFinger() throws -> Bool {
+    var secrets = try secrets()
+    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    #expect(login.look(&secrets.unsealed) == nil)
+    return login.takesFinger
+  }
+
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
     var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)

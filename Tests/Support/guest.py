@@ -29,11 +29,12 @@ StandardOutput=tty
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
 
 
-def disk(release, deb, name="guest"):
-    """An image of a machine with people, on which the package lies, not installed. Answers with its folder."""
-    folder = MACHINES / name
+def disk(release, *debs, programs="", files=(), name=None):
+    """An image of a machine with people, on which the packages lie, not installed. Answers with its folder.
+    `files`: more of them, {path: text}; a text that begins with "#!" is made executable."""
+    folder = MACHINES / (name or f"guest-{release}")
     folder.mkdir()
-    machine = Machine(root(release, PROGRAMS))
+    machine = Machine(root(release, PROGRAMS + programs))
     machine.people()
     etc = machine.path / "etc"
     (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 0\n")
@@ -50,7 +51,13 @@ def disk(release, deb, name="guest"):
     # Nothing is to be made anew at the first boot.
     for path in (etc, machine.path / "var"):
         (path / ".updated").touch()
-    shutil.copy(deb, machine.path / "root")
+    for deb in debs:
+        shutil.copy(deb, machine.path / "root")
+    for path, text in dict(files).items():
+        place = machine.path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o755 if text.startswith("#!") else 0o644)
     (boot,) = (machine.path / "boot").glob("vmlinuz-*")
     shutil.copy(boot, folder / "kernel")
     (boot,) = (machine.path / "boot").glob("initrd.img-*")
@@ -104,10 +111,12 @@ class TPM:
 
 
 class Guest:
-    """Started, cut off and started again on the disk of that folder."""
+    """Started, cut off and started again on the disk of that folder. `fast`: by the kernel's KVM where there is one,
+    for what has only milliseconds."""
 
-    def __init__(self, folder, tpm=None):
+    def __init__(self, folder, tpm=None, fast=False):
         self.folder, self.tpm = folder, tpm
+        self.accelerators = ["kvm"] * fast + ["tcg,thread=multi"]
         self.start()
 
     def start(self):
@@ -116,7 +125,7 @@ class Guest:
         self.qemu = pexpect.spawn(
             "qemu-system-x86_64",
             [
-                "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
+                *[part for name in self.accelerators for part in ("-accel", name)], "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
                 "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
                 "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
                 "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",

@@ -122,9 +122,14 @@ typedef struct {
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
-/* Settings of the build: where the helper is, and where libpam looks for modules. Package.swift takes them from the
-   environment; nothing at run time names others. */
+/* Becomes another program, with one argument and our environment. An errno. */
+int cs_execute(const uint8_t *program, const uint8_t *argument);
+/* Settings of the build: where the helper is and the program at the fingerprint reader, and where libpam looks for
+   modules. Package.swift takes them from the environment; nothing at run time names others. */
 const char *cs_helper_path(void);
+/* Connects to a service of root's, without waiting. An errno: EPERM where the other end isn't root's. */
+int cs_connect_to_root(const char *path, int *connection);
+const char *cs_finger_path(void);
 const char *cs_module_directory(void);
 
 /* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */

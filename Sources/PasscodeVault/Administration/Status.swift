@@ -31,6 +31,8 @@ public struct Status: Equatable, Sendable {
   public let mustChange: Bool
   /// When it expires or expired: wall clock, seconds since 1970; nil: never.
   public let expiresAt: UInt64?
+  /// Too many touches in a row didn't match; only `Vault.status` asks for it.
+  public var isFingerOff = false
 }
 
 /// The machine key for as many records as are asked about; where there is none, lengths aren't told.
@@ -61,6 +63,12 @@ private struct LengthReader: ~Copyable {
 extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
+    var status = try statusOfPasscode(account)
+    if configuration.isUsual { status.isFingerOff = TouchCounter(account, configuration.access).isOff }
+    return status
+  }
+
+  private func statusOfPasscode(_ account: Account) throws(Fault) -> Status {
     let store = try Store.open(configuration)
     guard let reading = try read(store, account.uid) else { return Status(account, .ok) }
     guard let record = reading.record else { return Status(account, .corrupt) }

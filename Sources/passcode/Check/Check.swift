@@ -31,6 +31,7 @@ struct Check {
       Check(name: "cost", need: .nothing, run: checkCost),
       Check(name: "module", need: .system, run: checkModule),
       Check(name: "services", need: .system, run: checkServices),
+      Check(name: "finger", need: .system, run: checkFinger),
       Check(name: "profile", need: .system, run: checkProfile),
       Check(name: "units", need: .system, run: checkUnits),
       Check(name: "group", need: .system, run: checkGroup),

@@ -42,6 +42,13 @@ enum CheckFinding {
   case helperRefuses
   case notConfined(Bytes), complaining
 
+  // The fingerprint reader, where a service has finger=yes.
+  case noFingerProgram
+  case untrustedFingerProgram(Bytes)
+  case fingerNeedsSystemd
+  /// There is no socket.
+  case fingerNotListening(Bytes)
+
   // Services.
   case nobodyAsks
   case editedProfile(Bytes, Int)

@@ -141,6 +141,18 @@ extension CheckFinding {
     case .complaining:
       told(.warning, "the helper's profile is in complain mode; run: aa-enforce /usr/libexec/passcode-helper")
 
+    case .noFingerProgram:
+      told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
+    case .untrustedFingerProgram(let path):
+      told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
+    case .fingerNeedsSystemd:
+      told(.warning, "finger=yes needs systemd as the first process: remove the option")
+    case .fingerNotListening(let path):
+      told(
+        .warning,
+        "%1: no such socket, so finger=yes changes nothing; run: systemctl enable --now passcode-finger.socket",
+        path)
+
     case .nobodyAsks:
       told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
     case .editedProfile(let path, let line):

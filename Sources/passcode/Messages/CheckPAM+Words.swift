@@ -68,6 +68,13 @@ extension PAMRule {
     case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
     case .fingerAfterEither:
       (.warning, "%1: after a password pam_fprintd waits for a finger: put its line before this one", [])
+    case .fingerTwice(true):
+      (
+        .warning,
+        "%1: finger=yes, and pam_fprintd asks for the finger, too; run: pam-auth-update --disable fprintd", []
+      )
+    case .fingerTwice(false):
+      (.warning, "%1: finger=yes, and pam_fprintd asks for the finger, too: remove one of them", [])
     case .faillockCounts:
       (
         .warning,

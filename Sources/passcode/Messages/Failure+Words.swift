@@ -97,8 +97,9 @@ extension Verdict {
   /// Why it isn't granted; empty if it is.
   var text: Text {
     switch self {
-    case .granted: ""
-    case .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.notAdministrators):
+    case .granted, .fingerGranted: ""
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
+      .notPermitted(.notAdministrators):
       notice ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text
