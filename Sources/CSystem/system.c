@@ -86,8 +86,9 @@ int64_t cs_local_seconds(int year, int month, int day, int minutes) {
 }
 
 uint64_t cs_processor_time(pid_t process) {
-  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. */
-  return cs_clock(~(clockid_t)process << 3 | 2);
+  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. Unsigned: C doesn't define how a negative number
+     is shifted. */
+  return cs_clock((clockid_t)(~(uint32_t)process << 3 | 2));
 }
 
 int cs_reserve_memory(size_t size, int touch) {

@@ -65,6 +65,23 @@ public struct Descriptor: ~Copyable {
     try retrying { unsafe withCString(name) { unsafe cs_link_file(source, raw, $0) } }
   }
 
+  /// Gives the file of this name here another name, at once, instead of whatever had that. The corresponding C function
+  /// is `renameat`.
+  public func rename(_ name: [UInt8], to other: [UInt8]) throws(Errno) {
+    try retrying {
+      unsafe withCString(name) { name in unsafe withCString(other) { unsafe renameat(raw, name, raw, $0) } }
+    }
+  }
+
+  /// Takes away the name of a file here; nothing, if there is none. The corresponding C function is `unlinkat`.
+  public func remove(_ name: [UInt8]) throws(Errno) {
+    do throws(Errno) {
+      try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }
+    } catch {
+      if error != .noEntry { throw error }
+    }
+  }
+
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
   @inline(never)
   public func read(_ count: Int, at offset: Int) throws(Errno) -> [UInt8] {

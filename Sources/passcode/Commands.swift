@@ -23,23 +23,3 @@ func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   if verdict.isGranted { session.say(.right) }
   return tell(verdict)
 }
-
-func runKey(_ session: Session) throws(Failure) -> ExitStatus {
-  let vault = try session.vault()
-  let policy = vault.configuration.options.policy
-  guard let action = session.operands.first else { return .usage }
-  if action.spells("init") {
-    let isNew = try reporting { () throws(Fault) in try vault.createKey() }
-    session.say(isNew ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
-    return .done
-  }
-  guard action.spells("status") else {
-    throw .operands("key", .keyAction)
-  }
-  try reporting { () throws(Fault) in try vault.checkKeyServes() }
-  for folder in try reporting({ () throws(Fault) in try vault.sharedFolders() }) {
-    complain(Message.sharedFolder(folder).text)
-  }
-  session.say(.keyWorks(policy.keyFile))
-  return .done
-}

@@ -18,6 +18,8 @@ final class Session {
   var terms = NewTerms()
   var isForced = false
   var isDemo = false
+  /// To which the key is bound when it is sealed.
+  var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
   var outputPath: Bytes?
@@ -59,6 +61,9 @@ final class Session {
       }
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
+    case .pcrs:
+      guard SealedKey.isPCRs(value) else { throw .pcrsValue }
+      pcrs = value
     case .batch: batchPath = value
     case .output: outputPath = value
     case .show: shows = true

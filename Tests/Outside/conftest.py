@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Sup
 
 import bed as beds  # noqa: E402
 import machine as machines  # noqa: E402
+import sealing  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
@@ -144,3 +145,20 @@ def with_passwords(machine):
         machines.set_password(name)
     machine.typed |= {PASSWORD, NEW}
     return machine
+
+
+@pytest.fixture(scope="module")
+def sealing_program():
+    """Stands in for systemd-creds."""
+    sealing.install()
+    yield
+    sealing.uninstall()
+
+
+@pytest.fixture
+def tpm(sealing_program):
+    """Seals keys with it."""
+    tpm = sealing.TPM()
+    yield tpm
+    tpm.stop()
+    sealing.boot()

@@ -129,7 +129,7 @@ def test_the_other_commands(keyed):
         states = {name: keyed.status(name)["state"] for name in PEOPLE}
         assert set(states.values()) == {"disabled" if command == "disable" else "ok"}
     assert not lists.enrolled(keyed)
-    assert "only the user name" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
+    assert "a user name and nothing else" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
 
 
 # MARK: Made-up passcodes
@@ -433,7 +433,7 @@ def test_a_worker_that_dies_is_named_and_stops_nothing_else(keyed):
     [worker] = filter(hashing, workers(run))
     os.kill(worker, signal.SIGKILL)
     output, errors = run.communicate()
-    assert run.returncode == SOME_FAILED and f'"process {worker} died"' in output
+    assert run.returncode == SOME_FAILED and f'"process {worker} died: run this line again"' in output
     assert sorted(result for _, result in lists.results(output)[0].values()) == ["done", "done", "failed"]
     batch(keyed, "enroll", LIST, "--skip-enrolled")
     for name, code in CODES.items():
@@ -607,7 +607,7 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
     for (bed, held), run, seen in zip(cases, runs, taken, strict=True):
         output, errors = run.communicate()
         assert run.returncode == DONE and lists.results(output)[1]["done"] == 3
-        assert errors.count("held by processes that do not move") == 1
+        assert errors.count("held by processes that make no progress") == 1
         assert all(set(held) <= set(slots) for slots in seen)
         assert max(map(len, seen)) in (range(2, 3) if bed.options["max_parallel"] == 1 else range(2, 4))
         for name, code in CODES.items():

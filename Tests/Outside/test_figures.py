@@ -111,3 +111,10 @@ def test_the_status_of_one_costs_the_same_among_a_hundred_thousand(make_bed, cap
     with bench.crowd(many, bench.CROWD), bench.crowd(few, 10):
         name = f"status among {bench.CROWD:,} records / among 10"
         assert ratio(capsys, name, 1.2, lambda: bench.status_among(many, few)) <= 1.2
+
+
+def test_a_new_key_reaches_two_thousand_records_a_second(bed, capsys):
+    with bench.crowd(bed, bench.CROWD):
+        name = f"key rotate of {bench.CROWD:,} records on tmpfs"
+        bar = bench.CROWD / 2_000
+        assert settled(lambda: show_seconds(capsys, name, bench.seconds(bench.tool(bed, "key", "rotate")), bar), bar) <= bar

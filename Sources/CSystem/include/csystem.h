@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -29,6 +31,9 @@ static inline int cs_errno(void) { return errno; }
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 /* Of a path, without following a link at its end; or of an open file, where that is NULL. */
 int cs_status(int file, const uint8_t *path, struct stat *status);
+
+static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(status->st_dev); }
+static inline unsigned int cs_minor(const struct stat *status) { return gnu_dev_minor(status->st_dev); }
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
@@ -165,6 +170,10 @@ int cs_lay_down_inheritance(unsigned seconds);
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
 
+/* sealing.c: has systemd-creds(1) seal so many bytes (at most 4,096) with the TPM, bound to these PCRs, or, where these
+   are NULL, open what was sealed. *count is how many bytes came; one above the room where there were more. NULL, or its
+   own last words, or the system's, until the next call. */
+const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
 /* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
 /* Makes room for 1 MiB in a pipe, if that is allowed. */

@@ -149,6 +149,9 @@ public final class Fault: Error, Sendable {
 
     /// What only a change can come to: the old passcode was right, and has expired since.
     case expiredMeanwhile = 64
+
+    /// What only `passcode key` can come to. (error: a `KeyProblem`)
+    case keyCommand = 65
   }
 }
 

@@ -65,6 +65,7 @@ extension Vault {
     case .busy: throw busy(account)
     case .locked(var record):
       try check(enrolment.authority, record.current)
+      try MachineKey(configuration: configuration).loadToSeal(&unsealed.key)
       guard let slot = try takeEnrolmentSlot(store, account) else { return false }
       // Waiting can be interrupted; what follows can't.
       undisturbed = SignalsBlocked()

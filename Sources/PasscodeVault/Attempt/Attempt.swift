@@ -91,7 +91,7 @@ public struct DirectLogin: Login, ~Copyable {
     case .refused(let verdict): return verdict
     case .ready(let standing):
       let credential = try openCredential(record.current, &unsealed)
-      let last = lastWrong(passcode, credential, &unsealed)
+      let last = lastWrong(passcode, &unsealed)
       if try last?.isRepeated(at: vault.clock.now()) ?? false {
         return .wrong(standing, failures: record.current.ledger.failures)
       }
@@ -104,12 +104,10 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
-  private func lastWrong(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
-  ) -> LastWrong? {
+  private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
     guard vault.configuration.isUsual,
       let digest = unsealed.digest.keyed(
-        unsealed.key, LastWrong.context(account, credential), passcode)
+        unsealed.key, LastWrong.context(account), unsealed.credential, passcode)
     else { return nil }
     return LastWrong(account, digest, vault.configuration.access)
   }
@@ -265,14 +263,26 @@ extension Vault {
     record.review(policy.lockout, now: try clock.now(), wall: clock.wall())
   }
 
-  /// Opens the sealed credential with the key that was read before.
+  /// Opens the sealed credential with the key that was read before; if it doesn't, with the keys as they are now, and
+  /// that one stays read: a rotation runs, or has ended since. First the next key: it may be the current one before the
+  /// other order would look for it.                                                   test_key_rotation.py
   func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
-    guard case .enrolled(let sealed) = record.state,
-      let credential = Credential.open(sealed, record, &unsealed)
+    guard
+      Credential.open(record, &unsealed) || open(record, .next, &unsealed)
+        || open(record, .current, &unsealed),
+      let credential = Credential(unsealed.credential)
     else {
       throw Fault(.sealedOtherwise, path: recordPath(record.uid), name: record.name)
     }
     return credential
+  }
+
+  @inline(never)
+  private func open(
+    _ record: Record, _ generation: MachineKey.Generation, _ unsealed: inout Unsealed
+  ) -> Bool {
+    let key = MachineKey(configuration: configuration)
+    return (try? key.load(&unsealed.key, generation)) != nil && Credential.open(record, &unsealed)
   }
 
   /// Makes a new credential from the passcode, at the configured cost, and seals it into the record.
