@@ -32,6 +32,8 @@ public final class BatchTurns: Background {
   /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
   /// free between two hashes.
   private static let longestPause = 50
+  /// Milliseconds: most waits end by a ring.
+  private static let firstPause = 10
 
   private let workers: Workers
   /// The hashing slots that stuck processes hold; empty: none. A worker tells the process that started it.
@@ -71,11 +73,12 @@ public final class BatchTurns: Background {
   }
 
   private func newWait(_ clock: Clock) -> Wait {
-    Wait(.forSlot, clock, firstPause: Wait.longestPause)
+    Wait(.forSlot, clock, firstPause: BatchTurns.firstPause)
   }
 
   override func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? {
-    try HashingSlots.takeInBackground(store, count) { isFree in isStuck(isFree) || hasWaitedLong }
+    try HashingSlots.takeInBackground(
+      store, count, stuck: { isFree in isStuck(isFree) || hasWaitedLong }, returned: { workers.ring() })
   }
 
   /// The same slots are still held.

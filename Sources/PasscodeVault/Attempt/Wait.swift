@@ -23,7 +23,7 @@ struct Wait {
   }
 
   private static let lookEvery: UInt64 = 250
-  static let longestPause = 40
+  private static let longestPause = 40
 
   /// Milliseconds since the first pause began.
   private(set) var elapsed: UInt64 = 0

@@ -97,8 +97,8 @@ final class Batch {
   }
 
   private func work() throws(Failure) {
-    // One more than can hash: it looks for its slot while the others write.
-    let most = vault.parallelHashes + 1
+    // Twice as many as can hash: so some hash while as many write, or wait for the disk.
+    let most = 2 * vault.parallelHashes
     var isOpen = true
     while isOpen || !tasks.isEmpty {
       var waitsForInput = false
