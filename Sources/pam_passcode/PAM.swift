@@ -117,7 +117,7 @@ internal import PasscodeSystem
   /// Who was noted. The corresponding C function is `pam_get_data`.
   var waitingForLogin: UInt32? {
     let number = unsafe cpam_noted(handle)
-    return number == 0 ? nil : UInt32(truncatingIfNeeded: number - 1)
+    return number > 0 ? UInt32(truncatingIfNeeded: number - 1) : nil
   }
 
   enum Priority {

@@ -87,7 +87,7 @@ public struct DirectLogin: Login, ~Copyable {
     case .refused(let verdict): return verdict
     case .ready(let standing):
       let credential = try openCredential(record.current, &unsealed)
-      let last = lastWrong(passcode, credential, &unsealed)
+      let last = lastWrong(passcode, &unsealed)
       if try last?.isRepeated(at: vault.clock.now()) ?? false {
         return .wrong(standing, failures: record.current.ledger.failures)
       }
@@ -99,12 +99,10 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
-  private func lastWrong(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
-  ) -> LastWrong? {
+  private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
     guard vault.configuration.isUsual,
       let digest = unsealed.digest.keyed(
-        unsealed.key, LastWrong.context(account, credential), passcode)
+        unsealed.key, LastWrong.context(account), unsealed.credential, passcode)
     else { return nil }
     return LastWrong(account, digest, vault.configuration.access)
   }
