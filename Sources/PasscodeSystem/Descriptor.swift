@@ -149,6 +149,12 @@ public struct Descriptor: ~Copyable {
     try retrying { futimens(raw, nil) }
   }
 
+  /// Sets the time of the last access to now, and no other. The corresponding C function is `futimens`.
+  @inline(never)
+  public func touchAccess() throws(Errno) {
+    try retrying { cs_touch_access(raw) }
+  }
+
   /// The corresponding C function is `ftruncate`.
   @inline(never)
   public func setSize(_ size: Int) throws(Errno) {
@@ -215,6 +221,8 @@ public struct FileStatus: Equatable, Sendable {
   public let size: Int
   /// When it was last written or touched: nanoseconds since 1970.
   public let modified: UInt64
+  /// When it was last read, or `touchAccess` was called: the same.
+  public let accessed: UInt64
   public let inode: UInt64
 
   init(_ status: stat) {
@@ -230,9 +238,13 @@ public struct FileStatus: Equatable, Sendable {
     mode = status.st_mode & 0o7777
     links = UInt64(status.st_nlink)
     size = status.st_size
-    modified =
-      UInt64(clamping: status.st_mtim.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: status.st_mtim.tv_nsec)
+    modified = FileStatus.nanoseconds(status.st_mtim)
+    accessed = FileStatus.nanoseconds(status.st_atim)
     inode = UInt64(status.st_ino)
+  }
+
+  private static func nanoseconds(_ time: timespec) -> UInt64 {
+    UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
   }
 
   /// Of a path, without following a symbolic link at its end. The corresponding C function is `lstat`.

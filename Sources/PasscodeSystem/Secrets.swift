@@ -55,7 +55,7 @@ public struct Sodium: Sendable {
 
   /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited. The corresponding C
   /// function is `mlock`.
-  func lockAgain() {
+  public mutating func lockAgain() {
     unsafe _ = mlock(base, Secrets.total)
   }
 

@@ -62,7 +62,7 @@ extension Session {
     line.add("by_uid", UInt64(process.real))
     line.add("loginuid", ProcessIdentity.loginUID())
     line.add("sudo_user", environment("SUDO_USER"))
-    if terms.seconds > 0 { line.add("expires_in", terms.seconds) }
+    if terms.expires { line.add("expires_in", terms.secondsLeft(wall: SystemClock.wallSeconds())) }
     if terms.mustChange { line.add("must_change", Bytes(text: "yes")) }
     SystemLog.notice(line.text)
   }

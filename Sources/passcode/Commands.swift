@@ -23,22 +23,3 @@ func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   if verdict.isGranted { session.say(.right) }
   return tell(verdict)
 }
-
-func runList(_ session: Session) throws(Failure) -> ExitStatus {
-  let vault = try session.vault()
-  var table: Text = ""
-  let isColoured = Stream.output.isTerminal && environment("NO_COLOR") == nil
-  var isWritten = true
-  if !session.wantsJSON { table += Status.heading }
-  var everybody = try reporting { () throws(Fault) in try vault.list() }
-  while let status = try reporting({ () throws(Fault) in try everybody.next() }) {
-    guard status.isAsked(session) else { continue }
-    table += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
-    if table.bytes.count > 1 << 16 {
-      isWritten = isWritten && Stream.output.write(table)
-      table.removeAll()
-    }
-  }
-  guard isWritten, Stream.output.write(table) else { throw .unwritable }
-  return .done
-}

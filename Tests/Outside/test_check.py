@@ -472,6 +472,17 @@ def reused_record(system):
     return lambda: accounts.write_text(before)
 
 
+@broken("store", "warning", None, None, "enrolled for alice, who has another uid now", runs=True)
+def record_of_the_old_uid(system):
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    [line] = [line for line in before.splitlines(True) if line.startswith("alice:")]
+    _, hidden, number, *rest = line.split(":")
+    lines = [line.replace(f":{number}:", ":29999:", 1), ":".join(["dora", hidden, number, *rest])]
+    accounts.write_text(before.replace(line, "".join(lines)))
+    return lambda: accounts.write_text(before)
+
+
 @broken("cost", "warning", None, None, "lower max_parallel or memlimit")
 def too_much_in_parallel(system):
     system.configure(memlimit="1G", max_parallel="64")
@@ -1194,9 +1205,16 @@ def a_profile_that_the_administrator_disabled(system):
 def test_a_healthy_installation_is_silent(system, undone, name):
     undone(HEALTHY[name])
     assert check(system) == []
-    assert system.tool("check", "--quiet", check=DONE).output == ""
+    for form in ([], ["--json"]):
+        assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
     assert len(lines) == 13 and all(line.startswith("✓ ") for line in lines), lines
+
+
+def test_quiet_leaves_out_what_is_right(system, undone):
+    undone(record_of_the_old_uid)
+    [found] = rows(system.tool("check", "--json", "--quiet", check=DONE))
+    assert found.level == "warning" and found.command == f"passcode remove {next(STORE.glob('[0-9]*')).name}"
 
 
 def test_a_library_that_a_sealed_key_needs_is_named(system, undone):

@@ -91,16 +91,19 @@ def test_a_batch_is_as_fast_as_its_hashes(bed, capsys):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["table", "json"])
-def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, arguments):
+def test_a_hundred_thousand_records_are_listed_in_a_second(bed, capsys, arguments):
+    def measure():
+        taken, text = bench.listing(bed, *arguments)
+        assert text.count("\n") == bench.CROWD + 1 + (not arguments)
+        assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
+        name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
+        return show_seconds(capsys, name, taken, 1)
+
     with bench.crowd(bed, bench.CROWD) as others:
         for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
             with bench.accounts(others[::known] if known else []):
-                taken, text = bench.listing(bed, *arguments)
-            assert text.count("\n") == bench.CROWD + 1 + (not arguments)
-            assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
-            assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
-            name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
-            assert show_seconds(capsys, name, taken, 2) < 2
+                assert settled(measure, 1) < 1
+                assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
 
 
 def test_the_status_of_one_costs_the_same_among_a_hundred_thousand(make_bed, capsys):

@@ -74,6 +74,8 @@ int cs_is_secure(void);
 void cs_log(int priority, const char *text);
 /* A clock in nanoseconds; UINT64_MAX if there is none. */
 uint64_t cs_clock(clockid_t clock);
+/* A local time as seconds since 1970, so many minutes after its day began; -1 if there is no such day. */
+int64_t cs_local_seconds(int year, int month, int day, int minutes);
 /* The processor time that a process has used, anybody's; UINT64_MAX where there is no such process. */
 uint64_t cs_processor_time(pid_t process);
 /* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */
@@ -174,9 +176,20 @@ int cs_become_wholly(uid_t user, gid_t group);
 const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
 /* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
+/* Makes room for 1 MiB in a pipe, if that is allowed. */
+void cs_widen(int pipe);
 /* From here on, signals that ask a program to stop (Ctrl-C, a closed window, a shutdown) stay pending, unless they are
    ignored; whether one is pending. */
 void cs_hold_stops(void);
 int cs_stop_is_held(void);
+/* Sends the pending ones to another process, too. */
+void cs_pass_on_stops(pid_t process);
+/* A bell that copies of this process share; -1 where there is none. cs_await returns after a ring, or after so many
+   milliseconds; a ring that nobody awaited is kept, and several count as one. */
+int cs_bell(void);
+void cs_ring(int bell);
+void cs_await(int bell, int milliseconds);
+/* Sets the time of the last access to now, and no other time. */
+int cs_touch_access(int file);
 /* From here on, neither Ctrl-Z nor the terminal suspends this process. */
 void cs_hold_pauses(void);

@@ -147,8 +147,11 @@ public final class Fault: Error, Sendable {
     case foreignRecord = 62
     case openRecord = 63
 
+    /// What only a change can come to: the old passcode was right, and has expired since.
+    case expiredMeanwhile = 64
+
     /// What only `passcode key` can come to. (error: a `KeyProblem`)
-    case keyCommand = 64
+    case keyCommand = 65
   }
 }
 

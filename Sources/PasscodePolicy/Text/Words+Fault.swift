@@ -30,6 +30,7 @@ extension Words {
     case .vanishedRecord: return "the record disappeared while it was being created: try again"
     case .changedMeanwhile:
       return "the passcode has been changed or removed in the meantime; nothing was changed"
+    case .expiredMeanwhile: return "the passcode has expired in the meantime; nothing was changed"
     case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
     case .keyExists: return "%1: already exists; nothing was changed"
     case .keyNeeded where isOne:
@@ -130,7 +131,8 @@ extension Words {
     case .stuckSlots: "all hashing slots are held by processes that make no progress: hashing without a slot"
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable, .keyCommand:
+      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
+      .keyNotReadable, .keyCommand:
       ""
     }
   }

@@ -30,8 +30,12 @@ extension Vault {
     try MachineKey(configuration: configuration).checkServiceReads()
     var closed: UInt64 = 0
     var everybody = try list()
-    while let status = try everybody.next() {
-      if status.state != .corrupt, status.length == nil { closed += 1 }
+    while true {
+      let parts = everybody.nextPortion()
+      guard parts > 0 else { break }
+      for _ in 0..<parts {
+        try everybody.tellPart { if $0.state != .corrupt, $0.length == nil { closed += 1 } }
+      }
     }
     guard closed == 0 else {
       throw Fault(.keyOpensNone, path: policy.keyFile, number: closed)

@@ -69,11 +69,14 @@ public struct DirectLogin: Login, ~Copyable {
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
+    // It goes after the record's lock: a signal that suspends this process must not leave that locked.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
       case .missing: return .notEnrolled
       case .busy: throw vault.busy(account)
-      case .locked(var record): return try attempt(passcode, &record, &unsealed)
+      case .locked(var record): return try attempt(passcode, &record, &unsealed, &undisturbed)
       }
     } catch {
       return .unavailable(error)
@@ -81,7 +84,8 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   private mutating func attempt(
-    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
+    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed,
+    _ undisturbed: inout SignalsBlocked?
   ) throws(Fault) -> Verdict {
     switch try readiness(&record) {
     case .refused(let verdict): return verdict
@@ -92,6 +96,7 @@ public struct DirectLogin: Login, ~Copyable {
         return .wrong(standing, failures: record.current.ledger.failures)
       }
       let slot = try vault.takeHashingSlot(store, account)
+      undisturbed = SignalsBlocked()
       let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
       if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
       return withExtendedLifetime(slot) { verdict }
@@ -107,13 +112,11 @@ public struct DirectLogin: Login, ~Copyable {
     return LastWrong(account, digest, vault.configuration.access)
   }
 
-  /// From the charge to the settling no signal that can be blocked ends this.
+  /// - Precondition: no signal that can be blocked ends or suspends this, from the charge to the release of the record.
   private mutating func attemptUndisturbed(
     _ passcode: borrowing Passcode, _ credential: Credential, _ record: inout LockedRecord,
     _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
-    let undisturbed = SignalsBlocked()
-    defer { _ = undisturbed }
     try reserve(credential.cost)
     let before = record.current
     try charge(&record)

@@ -18,6 +18,8 @@ public enum StoreFinding: Sendable {
   case orphan(Bytes, uid: UInt32)
   /// The uid belongs to an account of another name than the record was made for.
   case reused(Bytes, was: Bytes, now: Bytes)
+  /// The same, and the account that it was made for has another uid by now. Nobody can use it.
+  case leftover(Bytes, uid: UInt32, was: Bytes)
   /// The key is sealed, but someone with the disk can put old records back: the store's disk isn't encrypted, and a passcode
   /// may be the first login of a boot.
   case rollBack(Bytes)
@@ -135,8 +137,10 @@ extension Vault {
     case .found(let account):
       // The uid may have several names.
       if account.name == record.name { return }
-      if case .found(let other) = Account.named(record.name), other.uid == record.uid { return }
-      tell(.reused(path, was: record.name, now: account.name))
+      guard case .found(let other) = Account.named(record.name) else {
+        return tell(.reused(path, was: record.name, now: account.name))
+      }
+      if other.uid != record.uid { tell(.leftover(path, uid: record.uid, was: record.name)) }
     }
   }
 }

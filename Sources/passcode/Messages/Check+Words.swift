@@ -206,6 +206,11 @@ extension StoreFinding {
       told(
         .warning, "%1: is the record of an account that doesn't exist; run: passcode remove %d", path,
         number: UInt64(uid))
+    case .leftover(let path, let uid, let was):
+      told(
+        .warning, "%1: enrolled for %2, who has another uid now: nobody can use it; run: passcode remove %d",
+        path,
+        name: was, number: UInt64(uid))
     case .rollBack(let path):
       told(
         .warning,
