@@ -59,7 +59,7 @@ def works(guest):
     """Directly, and through the helper, by a login on a terminal."""
     guest.run(f"echo {RIGHT} | passcode verify alice --stdin")
     alice = guest.log_in("alice", (ASKED, RIGHT))
-    assert alice.run("passcode verify", ("Passcode: ", RIGHT)) [1] == 0
+    assert alice.run("passcode verify", ("Passcode: ", RIGHT))[1] == 0
     alice.line.send("exit\r")
     return True
 
