@@ -8,6 +8,11 @@ public enum SystemClock {
     return now == UInt64.max ? nil : now / 1_000_000
   }
 
+  /// How long it is from one moment to a later one; 0 if the clock went back: nothing that waits may end its program.
+  public static func elapsed(from start: UInt64, to end: UInt64) -> UInt64 {
+    end > start ? end - start : 0
+  }
+
   /// The kernel's text of this boot's random id, without its newline. Read once: it doesn't change while a
   /// process lives.
   public static func bootID() throws(Errno) -> [UInt8] {

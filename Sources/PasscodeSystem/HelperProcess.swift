@@ -144,7 +144,9 @@ private struct Movement {
     guard let now = SystemClock.bootMilliseconds() else { throw Errno(ETIMEDOUT) }
     if used != seen { lastMove = now }
     seen = used
-    if now - lastMove >= patience.withoutMovement || now - started >= patience.altogether {
+    if SystemClock.elapsed(from: lastMove, to: now) >= patience.withoutMovement
+      || SystemClock.elapsed(from: started, to: now) >= patience.altogether
+    {
       throw Errno(ETIMEDOUT)
     }
   }

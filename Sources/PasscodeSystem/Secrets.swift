@@ -103,25 +103,34 @@ public struct Unsealed: ~Copyable {
   }
 }
 
-/// An opened credential, as PasscodeVault lays it out; its end is the passcode's hash.
+/// An opened credential, as PasscodeVault lays it out: its beginning is the salt, its end the passcode's hash.
+///
+/// The salt is here and nowhere else: with it, a core image that was taken in the middle of a hash, and so has Argon2's
+/// own memory, would tell which passcode was being hashed.                                   test_core_images.py
 @safe public struct OpenedCredential: ~Copyable {
   /// `Length.credential` bytes.
   let start: UnsafeMutablePointer<UInt8>
 
   static var hashOffset: Int { Length.credential - Length.hash }
 
-  // SAFETY (of both): there are Length.credential bytes.
+  // SAFETY (of all below): there are Length.credential bytes.
 
   /// Lends it all for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }
 
-  /// Puts it together from all that comes before the hash, and the hash; false if the former hasn't its length.
-  public mutating func fill(_ head: [UInt8], _ digest: borrowing Digest) -> Bool {
-    guard head.count == OpenedCredential.hashOffset else { return false }
-    unsafe cs_copy(start, head, head.count)
-    unsafe cs_copy(start + head.count, digest.start, Length.hash)
+  /// Begins a new one with a random salt. The corresponding C function is `randombytes_buf`.
+  public mutating func makeSalt(_ sodium: Sodium) {
+    unsafe randombytes_buf(start, Length.salt)
+  }
+
+  /// Puts it together from its salt, all that comes between that and the hash, and the hash; false if what comes between
+  /// hasn't its length.
+  public mutating func fill(_ middle: [UInt8], _ digest: borrowing Digest) -> Bool {
+    guard middle.count == OpenedCredential.hashOffset - Length.salt else { return false }
+    unsafe cs_copy(start + Length.salt, middle, middle.count)
+    unsafe cs_copy(start + OpenedCredential.hashOffset, digest.start, Length.hash)
     return true
   }
 }

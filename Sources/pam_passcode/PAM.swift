@@ -134,7 +134,7 @@ internal import PasscodeSystem
   @inline(never)
   func noted(_ note: Note) -> UInt32? {
     let number = unsafe cpam_noted(handle, note.name)
-    return number == 0 ? nil : UInt32(truncatingIfNeeded: number - 1)
+    return number > 0 ? UInt32(truncatingIfNeeded: number - 1) : nil
   }
 
   enum Priority {

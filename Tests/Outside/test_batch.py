@@ -129,7 +129,7 @@ def test_the_other_commands(keyed):
         states = {name: keyed.status(name)["state"] for name in PEOPLE}
         assert set(states.values()) == {"disabled" if command == "disable" else "ok"}
     assert not lists.enrolled(keyed)
-    assert "only the user name" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
+    assert "a user name and nothing else" in batch(keyed, "remove", LIST, check=SOME_FAILED).errors
 
 
 # MARK: Made-up passcodes
@@ -412,7 +412,7 @@ def test_a_worker_that_dies_is_named_and_stops_nothing_else(keyed):
     [worker] = filter(hashing, workers(run))
     os.kill(worker, signal.SIGKILL)
     output, errors = run.communicate()
-    assert run.returncode == SOME_FAILED and f'"process {worker} died"' in output
+    assert run.returncode == SOME_FAILED and f'"process {worker} died: run this line again"' in output
     assert sorted(result for _, result in lists.results(output)[0].values()) == ["done", "done", "failed"]
     batch(keyed, "enroll", LIST, "--skip-enrolled")
     for name, code in CODES.items():

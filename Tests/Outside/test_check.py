@@ -213,12 +213,12 @@ def no_store(system):
     shutil.rmtree(STORE)
 
 
-@broken("store", "error", STORE, None, "must be _passcode's alone", runs=True)
+@broken("store", "error", STORE, None, "must belong to _passcode alone", runs=True)
 def store_open_to_others(system):
     STORE.chmod(0o755)
 
 
-@broken("store", "error", STORE, None, "must be _passcode's alone", runs=True)
+@broken("store", "error", STORE, None, "must belong to _passcode alone", runs=True)
 def store_of_the_group_root(system):
     STORE.chmod(0o2770)
 
@@ -289,7 +289,7 @@ def record_writable_by_all(system):
     record().chmod(0o602)
 
 
-@broken("store", "error", None, None, "without further hard links")
+@broken("store", "error", None, None, "with only one hard link")
 def record_with_two_names(system):
     os.link(record(), STORE.parent / "link")
 
@@ -320,12 +320,12 @@ def slow_hashing(system):
     system.configure(opslimit="64", memlimit="128M", max_parallel="1")
 
 
-@broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
+@broken("helper", "error", HELPER, None, "must be owned by _passcode:_passcode with mode 6755", runs=True)
 def helper_without_bits(system):
     HELPER.chmod(0o755)
 
 
-@broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
+@broken("helper", "error", HELPER, None, "must be owned by _passcode:_passcode with mode 6755", runs=True)
 def helper_of_root(system):
     machines.install_helper(owner="root")
 
@@ -356,7 +356,7 @@ def change_version(path):
     path.write_bytes(path.read_bytes().replace(b"pam_passcode\0\0\0\0", b"pam_passcode\0\0\0\x01"))
 
 
-@broken("helper", "error", HELPER, None, "of another version")
+@broken("helper", "error", HELPER, None, "not the same version")
 def helper_of_another_version(system):
     change_version(HELPER)
     HELPER.chmod(0o6755)
@@ -399,7 +399,7 @@ def module_writable_by_all(system):
     module(system).chmod(0o666)
 
 
-@broken("module", "error", None, None, "of another version")
+@broken("module", "error", None, None, "not the same version")
 def module_of_another_version(system):
     change_version(module(system))
 
@@ -431,12 +431,12 @@ def second_factor_without_the_policy(system):
     service("sudo", "auth requisite pam_unix.so\nauth required pam_passcode.so second_factor\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "second_factor, but the passcode alone is enough")
+@broken("services", "error", ETC / "sudo", 1, "second_factor is set, but the passcode alone is enough")
 def second_factor_alone(system):
     service("sudo", "auth sufficient pam_passcode.so second_factor\nauth required pam_unix.so\n")
 
 
-@broken("services", "warning", COMMON, PROFILE_LINE, "here the passcode alone is enough")
+@broken("services", "warning", COMMON, PROFILE_LINE, "here the passcode alone is enough: require the password")
 def policy_of_a_second_factor_with_the_profile(system):
     system.configure(second_factor="yes")
 
@@ -466,25 +466,25 @@ def account_line(system):
     service("sudo", "account required pam_passcode.so\n@include common-auth\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 1, "even the right passcode is refused")
 def success_that_lands_on_deny(system):
     service("sudo", "auth [success=1 default=ignore] pam_passcode.so\nauth required pam_unix.so\nauth requisite pam_deny.so\n")
 
 
-@broken("services", "error", ETC / "sudo", 2, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 2, "even the right passcode is refused")
 def success_that_lands_on_authfail(system):
     service("sudo", "auth requisite pam_faillock.so preauth\nauth [success=1 default=ignore] pam_passcode.so\n"
             "auth sufficient pam_unix.so\nauth [default=die] pam_faillock.so authfail\n")  # fmt: skip
 
 
-@broken("services", "warning", ETC / "sudo", 2, "the passcode decides nothing here")
+@broken("services", "warning", ETC / "sudo", 2, "the passcode has no effect here")
 def line_behind_the_password(system):
     COMMON.write_text("auth [success=1 default=ignore] pam_unix.so\nauth requisite pam_deny.so\nauth required pam_permit.so\n")
     (SAVED / "auth").unlink()
     service("sudo", "@include common-auth\nauth sufficient pam_passcode.so\n")
 
 
-@broken("services", "warning", ETC / "sudo", 2, "the password is asked for first")
+@broken("services", "warning", ETC / "sudo", 2, "an earlier line asks for the password")
 def password_first(system):
     service("sudo", "auth sufficient pam_unix.so\nauth sufficient pam_passcode.so\nauth required pam_deny.so\n")
 
@@ -529,7 +529,7 @@ def remote_service_without_remote(system):
     service("sshd", "auth required pam_passcode.so\n")
 
 
-@broken("services", "warning", ETC / "sshd", 1, "never asked without remote=allow")
+@broken("services", "warning", ETC / "sshd", 1, "get no passcode prompt without remote=allow")
 def useless_line_of_a_remote_service(system):
     service("sshd", "auth sufficient pam_passcode.so\nauth required pam_unix.so\n")
 
@@ -539,7 +539,7 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-@broken("services", "error", ETC / "login", 1, "no password to log in with first")
+@broken("services", "error", ETC / "login", 1, "there is no password to log in with first")
 def first_login_without_a_password(system):
     service("login", "auth required pam_passcode.so first_login=deny\nsession optional pam_passcode.so\n")
 
@@ -655,7 +655,7 @@ def password_service_with_an_include(system):
     PROOF.write_text("@include common-auth\n")
 
 
-@broken("services", "error", PROOF, None, "takes any password")
+@broken("services", "error", PROOF, None, "accepts any password")
 def password_service_for_anyone(system):
     PROOF.write_text("auth required pam_permit.so\n")
 
@@ -672,7 +672,7 @@ def edited_profile(system):
     COMMON.write_text("".join(lines).replace("success=2", "success=3"))
 
 
-@broken("profile", "warning", COMMON, None, "its line isn't there")
+@broken("profile", "warning", COMMON, None, "its line is missing")
 def lost_profile(system):
     service("sudo", "auth sufficient pam_passcode.so\nauth required pam_unix.so\n")
     COMMON.write_text("".join(line for line in PROFILE.splitlines(True) if "pam_passcode" not in line))
@@ -693,12 +693,12 @@ def no_tmpfiles(system):
     return lambda: shutil.rmtree("/run/systemd")
 
 
-@broken("runtime", "error", RUN, None, "must be _passcode's alone", runs=True)
+@broken("runtime", "error", RUN, None, "must belong to _passcode alone", runs=True)
 def runtime_directory_of_a_user(system):
     shutil.chown(RUN, "alice")
 
 
-@broken("runtime", "error", RUN, None, "must be _passcode's alone", runs=True)
+@broken("runtime", "error", RUN, None, "must belong to _passcode alone", runs=True)
 def runtime_directory_for_the_group(system):
     RUN.chmod(0o2770)
 
@@ -768,7 +768,7 @@ def profile_that_is_not_loaded(system):
     return apparmor("/usr/bin/man (enforce)\n")
 
 
-@broken("apparmor", "warning", None, None, "only complains")
+@broken("apparmor", "warning", None, None, "is in complain mode")
 def profile_that_complains(system):
     return apparmor("passcode-helper (complain)\n")
 

@@ -71,7 +71,8 @@ public struct OptionRow: Sendable {
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, name: name, standard: "no", values: "yes or no; alone: yes", isFlag: true, set: set)
+      kind: kind, name: name, standard: "no", values: "yes or no; the name alone means yes", isFlag: true,
+      set: set)
   }
 }
 

@@ -43,7 +43,7 @@ extension Words {
         "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enrol the user again"
     case .keyOpensNone:
       return
-        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol them again"
+        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol these users again"
     case .keyNotReadable:
       return """
         %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
@@ -93,7 +93,7 @@ extension Words {
       "%1: a later version of pam_passcode wrote it (format %d): upgrade this one; nothing was changed"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
-    case .notPlainRecord: "%1: must be a regular file, without further hard links"
+    case .notPlainRecord: "%1: must be a regular file with only one hard link"
     // Never chown or chmod: that would make a record valid that somebody else has written.
     case .foreignRecord:
       "%1: must be owned by %2: don't trust it, remove it and enrol again; run: rm %1"
@@ -121,11 +121,11 @@ extension Words {
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
-    case .damagedCopy: "one copy of a record is damaged; the other serves, and the next write repairs it"
+    case .damagedCopy: "one copy of a record is damaged; the other is used, and the next write repairs it"
     case .otherName: "the record was made for another account name: not enrolled"
     case .notReset: "granted, but the record could not be written: %3"
     case .noSlots: "hashing without a slot: %1: %3"
-    case .stuckSlots: "all hashing slots are held by processes that don't move: hashing without a slot"
+    case .stuckSlots: "all hashing slots are held by processes that make no progress: hashing without a slot"
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
       .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable:

@@ -88,7 +88,7 @@ public struct DirectLogin: Login, ~Copyable {
     _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
     let credential = try openCredential(record.current, &unsealed)
-    let last = lastWrong(passcode, credential, &unsealed)
+    let last = lastWrong(passcode, &unsealed)
     if try last?.isRepeated(at: vault.clock.now()) ?? false {
       return .wrong(standing, failures: record.current.ledger.failures)
     }
@@ -128,12 +128,10 @@ public struct DirectLogin: Login, ~Copyable {
   private var touches: TouchCounter { TouchCounter(account, vault.configuration.access) }
 
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
-  private func lastWrong(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
-  ) -> LastWrong? {
+  private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
     guard vault.configuration.isUsual,
       let digest = unsealed.digest.keyed(
-        unsealed.key, LastWrong.context(account, credential), passcode)
+        unsealed.key, LastWrong.context(account), unsealed.credential, passcode)
     else { return nil }
     return LastWrong(account, digest, vault.configuration.access)
   }

@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeSystem
 
 /// Waits for something that others hold, for as long as anything moves.            WaitTests
 struct Wait {
@@ -46,15 +47,15 @@ struct Wait {
   mutating func pause(_ movement: () -> Bytes) -> Outcome {
     guard let now = clock.milliseconds() else { return .stuck }
     let start = started ?? now
-    if started == nil || now - lastLook >= Wait.lookEvery {
+    if started == nil || SystemClock.elapsed(from: lastLook, to: now) >= Wait.lookEvery {
       lastLook = now
       let current = movement()
       if started == nil || current != seen { lastMove = now }
       seen = current
       started = start
     }
-    elapsed = now - start
-    if now - lastMove >= limits.withoutMovement { return .stuck }
+    elapsed = SystemClock.elapsed(from: start, to: now)
+    if SystemClock.elapsed(from: lastMove, to: now) >= limits.withoutMovement { return .stuck }
     if elapsed >= limits.longest { return .tooLong }
     clock.sleep(pauseMilliseconds)
     pauseMilliseconds = min(pauseMilliseconds * 2, Wait.longestPause)

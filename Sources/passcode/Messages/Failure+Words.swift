@@ -28,7 +28,7 @@ extension Failure {
       """
     case .notEnrolled(let name): "no passcode is set for \(printable(name))"
     case .noDeletedAccount(let name):
-      "no account \(printable(name)), and no passcode of a deleted one"
+      "there is no account \(printable(name)), nor a passcode of a deleted account of that name or number"
     case .noAccount(let name): "no account \(printable(name))"
     case .stillThere(let name):
       "there is still an account \(printable(name)): rename it first, with usermod -l"
@@ -64,7 +64,7 @@ extension Failure {
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
-    case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to ten years"
+    case .expiresValue: "--expires needs a time from a minute to ten years, such as 90m, 12h, 7d or 2w"
     }
   }
 }

@@ -24,7 +24,7 @@ extension Message {
     case .did(let act, let name): act.done(printable(name))
     case .already(let act, let name): act.already(printable(name))
     case .noFailures(let name): "\(printable(name)) has no failed attempts to clear."
-    case .right: "Right."
+    case .right: "The passcode is right."
     case .keyCreated(let path):
       "\(printable(path)): created. Back it up separately from the store: without it no passcode works."
     case .storeCreated(let path): "\(printable(path)): created. The machine key works."
