@@ -24,7 +24,7 @@ pytestmark = pytest.mark.alone
 CODE = "830517"
 LENGTH = len(CODE)
 # Six attempts each. To start a helper takes longer, and never quite the same time.
-ROUNDS = {"directly": 400, "by the helper": 600}
+ROUNDS = {"directly": 400, "by the helper": 800}
 LIKELY, OBVIOUS = 4.5, 5.0  # standard deviations: once in 150,000 times, once in a million
 PLANTED = 0.05  # of the time of an attempt
 
