@@ -1,5 +1,7 @@
 // Any line of a recovery copy, any sealed key, any PCRs: no trap; a line that is taken is the one that is written.
 
+@testable import PasscodePolicy
+
 @c(LLVMFuzzerTestOneInput)
 public func fuzzKey(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: start, count: count))
