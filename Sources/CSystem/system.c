@@ -75,9 +75,20 @@ uint64_t cs_clock(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+int64_t cs_local_seconds(int year, int month, int day, int minutes) {
+  struct tm noon = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12, .tm_isdst = -1};
+  struct tm moment = noon;
+  // mktime takes 31 June for 1 July.
+  if (mktime(&noon) == -1 || noon.tm_mon != month - 1 || noon.tm_mday != day) return -1;
+  moment.tm_hour = minutes / 60;
+  moment.tm_min = minutes % 60;
+  return mktime(&moment);
+}
+
 uint64_t cs_processor_time(pid_t process) {
-  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. */
-  return cs_clock(~(clockid_t)process << 3 | 2);
+  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. Unsigned: C doesn't define how a negative number
+     is shifted. */
+  return cs_clock((clockid_t)(~(uint32_t)process << 3 | 2));
 }
 
 int cs_reserve_memory(size_t size, int touch) {

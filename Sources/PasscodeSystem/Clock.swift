@@ -57,6 +57,14 @@ public enum SystemClock {
     return unsafe localtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, format)
   }
 
+  /// A local time as seconds since 1970; nil: the calendar has no such day. The corresponding C function is `mktime`.
+  ///
+  /// - Parameter minutes: since the day began, 0 to 1,440.
+  public static func seconds(year: Int, month: Int, day: Int, minutes: Int) -> UInt64? {
+    let seconds = cs_local_seconds(Int32(year), Int32(month), Int32(day), Int32(minutes))
+    return seconds > 0 ? UInt64(seconds) : nil
+  }
+
   /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z". The corresponding C function is `gmtime_r`.
   public static func rfc3339(_ seconds: UInt64) -> [UInt8] {
     var parts = unsafe tm()

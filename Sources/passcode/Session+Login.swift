@@ -7,7 +7,7 @@ extension Question {
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition: .login
+    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .recoveryLine: .login
     }
   }
 }

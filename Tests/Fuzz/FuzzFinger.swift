@@ -1,6 +1,8 @@
 // Any bytes as a request, as what came from passcode-finger, and as a touch count: what decodes encodes to the same
 // bytes, a match comes only out of a whole transcript, and a count never gives more touches than its limit.
 
+@testable import PasscodePolicy
+
 @c(LLVMFuzzerTestOneInput)
 public func fuzzFinger(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))

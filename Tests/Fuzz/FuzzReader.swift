@@ -2,6 +2,9 @@
 // connection spoke of the claimed device while the reader waited, and at most once for each time that it waited. A
 // session is unlocked only after four answers.
 
+@testable import PasscodePolicy
+@testable import PasscodeReader
+
 private let driver = Bytes(text: "org.freedesktop.DBus")
 private let senders = [driver, Bytes(text: ":1.5"), Bytes(text: ":1.6")]
 private let reader = Bytes(text: "/net/reactivated/Fprint/Device/0")

@@ -14,6 +14,7 @@ import finger as fingers  # noqa: E402
 import machine as machines  # noqa: E402
 import process  # noqa: E402
 import reader as readers  # noqa: E402
+import sealing  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
@@ -148,6 +149,23 @@ def with_passwords(machine):
         machines.set_password(name)
     machine.typed |= {PASSWORD, NEW}
     return machine
+
+
+@pytest.fixture(scope="module")
+def sealing_program():
+    """Stands in for systemd-creds."""
+    sealing.install()
+    yield
+    sealing.uninstall()
+
+
+@pytest.fixture
+def tpm(sealing_program):
+    """Seals keys with it."""
+    tpm = sealing.TPM()
+    yield tpm
+    tpm.stop()
+    sealing.boot()
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,12 @@ import subprocess
 import pytest
 
 import machine as machines
+import sealing
 from bed import BUILD, MODULE, uid
 from finger import INSTALLED as FINGER
 from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
+from recovery import recovery_copy
 from scenario import EXAMPLES, RIGHT
 from tool import DONE, UNUSABLE, USAGE
 
@@ -68,7 +70,7 @@ def modules(installation):
 
 
 @pytest.fixture
-def system(modules, machine):
+def system(modules, machine, sealing_program):
     """As the package installs it, with the profile enabled. alice has a passcode."""
     machine.modules = modules()
     files = {path.name: path.read_bytes() for path in ETC.iterdir()}
@@ -208,6 +210,168 @@ def key_of_a_user(system):
     os.chown(KEY, uid("alice"), -1)
 
 
+SEALED = KEY.with_name("key.cred")
+
+
+def seal(system):
+    """With first_login=deny, so that the disk doesn't matter; then undone."""
+    system.configure(first_login="deny")
+    service("login", "@include common-auth\nsession optional pam_passcode.so\n")
+    system.tpm = sealing.TPM()
+    system.recovery = recovery_copy(system.tool("key", "seal", check=DONE).output)
+
+    def undo():
+        system.tpm.stop()
+        sealing.boot()
+
+    return undo
+
+
+@broken("key", "error", SEALED, None, "sealed, and not loaded", runs=True)
+def sealed_key_that_was_not_loaded(system):
+    undo = seal(system)
+    sealing.boot()
+    return undo
+
+
+@broken("key", "error", SEALED, None, "does not open: No TPM2 device found. Passwords keep working.")
+def sealed_key_without_its_tpm(system):
+    undo = seal(system)
+    sealing.boot()
+    system.tpm.stop()
+    return undo
+
+
+@broken("key", "error", SEALED, None, "with the recovery copy: passcode key recover")
+def sealed_key_of_another_tpm(system):
+    undo = seal(system)
+    sealing.boot()
+    system.tpm.clear()
+    return undo
+
+
+@broken("key", "warning", SEALED, None, "will not open at the next boot")
+def loaded_key_whose_tpm_was_cleared(system):
+    undo = seal(system)
+    system.tpm.clear()
+    return undo
+
+
+@broken("key", "warning", SEALED, None, "is not the key in use", runs=True)
+def sealed_key_that_is_another_one(system):
+    undo = seal(system)
+    before = sealing.LOADED.read_bytes(), SEALED.read_bytes()
+    sealing.LOADED.write_bytes(os.urandom(32))
+    (STORE / str(uid("alice"))).rename(STORE.parent / "record")
+    system.tool("key", "seal", check=DONE)
+    (STORE.parent / "record").rename(STORE / str(uid("alice")))
+    sealing.LOADED.write_bytes(before[0])
+    return undo
+
+
+@broken("key", "warning", KEY, None, "is there beside the sealed key")
+def sealing_that_was_interrupted(system):
+    undo = seal(system)
+    shutil.copyfile(sealing.LOADED, KEY)
+    KEY.chmod(0o440)
+    shutil.chown(KEY, "root", ACCOUNT)
+    return undo
+
+
+def interrupt_rotation(system):
+    """Alice's record is under the new key, bob's is not."""
+    system.tool("enroll", "--stdin", "bob", stdin=f"{RIGHT}\n", check=DONE)
+    subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                    "inject=fdatasync:signal=KILL:when=2", *system.tool_words(), "key", "rotate"],
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+@broken("key", "warning", None, None, "1 passcode is still under the old machine key", runs=True)
+def rotation_that_was_interrupted(system):
+    interrupt_rotation(system)
+
+
+@broken("key", "warning", None, None, "1 passcode is still under the old machine key", runs=True)
+def rotation_of_a_sealed_key_that_was_interrupted(system):
+    undo = seal(system)
+    interrupt_rotation(system)
+    return undo
+
+
+@broken("key", "error", SEALED, None, "does not open")
+def sealed_key_of_rubbish(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.chmod(0o600)
+    SEALED.write_bytes(bytes(range(256)) * 64)
+    return undo
+
+
+@broken("key", "error", SEALED, None, "must not be a symbolic link")
+def sealed_key_that_is_a_link(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.rename(SEALED.with_name("elsewhere"))
+    SEALED.symlink_to(SEALED.with_name("elsewhere"))
+    return undo
+
+
+@broken("key", "error", SEALED, None, "must be a regular file")
+def sealed_key_that_is_a_queue(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.unlink()
+    os.mkfifo(SEALED)
+    return undo
+
+
+@broken("key", "error", sealing.LOADED, None, "exactly 32 bytes")
+def loaded_key_that_is_short(system):
+    undo = seal(system)
+    sealing.LOADED.write_bytes(b"short")
+    return undo
+
+
+@broken("key", "error", sealing.LOADED.parent, None, "must be owned by root", runs=True)
+def loaded_key_of_a_user(system):
+    undo = seal(system)
+    shutil.chown(sealing.LOADED.parent, "alice")
+    return undo
+
+
+def disk(*layers):
+    """The store's block device as the kernel shows it, and what is below it: the identities of device mapper's, or ""."""
+    number = os.stat(STORE).st_dev
+    machines.sh("mount", "-t", "tmpfs", "tmpfs", "/sys/dev/block")
+    place = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    for layer in layers:
+        place.mkdir(parents=True)
+        if layer:
+            (place / "dm").mkdir()
+            (place / "dm/uuid").write_text(f"{layer}\n")
+        place = place / "slaves/below"
+
+
+def sealed_on(*layers):
+    def prepare(system):
+        undo = seal(system)
+        disk(*layers)
+        system.configure(first_login="allow")
+        return undo
+
+    return prepare
+
+
+@broken("store", "warning", STORE, None, "old records put back there bring attempts back: set first_login=deny")
+def store_on_a_plain_disk(system):
+    return sealed_on("")(system)
+
+
+@broken("store", "warning", STORE, None, "not on an encrypted disk")
+def store_on_volumes_without_encryption(system):
+    return sealed_on("LVM-0123", "")(system)
+
+
 @broken("store", "error", STORE, None, "no such directory")
 def no_store(system):
     shutil.rmtree(STORE)
@@ -307,6 +471,17 @@ def reused_record(system):
     accounts = pathlib.Path("/etc/passwd")
     before = accounts.read_text()
     accounts.write_text(before.replace("alice:", "alicia:"))
+    return lambda: accounts.write_text(before)
+
+
+@broken("store", "warning", None, None, "enrolled for alice, who has another uid now", runs=True)
+def record_of_the_old_uid(system):
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    [line] = [line for line in before.splitlines(True) if line.startswith("alice:")]
+    _, hidden, number, *rest = line.split(":")
+    lines = [line.replace(f":{number}:", ":29999:", 1), ":".join(["dora", hidden, number, *rest])]
+    accounts.write_text(before.replace(line, "".join(lines)))
     return lambda: accounts.write_text(before)
 
 
@@ -917,6 +1092,29 @@ def a_store_elsewhere(system):
 
 
 @healthy
+def a_sealed_key(system):
+    return seal(system)
+
+
+@healthy
+def a_sealed_key_with_volumes_on_an_encrypted_disk(system):
+    return sealed_on("LVM-0123", "CRYPT-LUKS2-0123-name", "")(system)
+
+
+@healthy
+def a_sealed_key_with_a_store_that_has_no_disk(system):
+    undo = seal(system)
+    system.configure(first_login="allow")
+    return undo
+
+
+@healthy
+def a_plain_key_on_a_plain_disk(system):
+    """Such a thief has the key, too."""
+    disk("")
+
+
+@healthy
 def higher_cost(system):
     system.configure(opslimit="4", memlimit="32M")
 
@@ -1092,9 +1290,34 @@ def a_profile_that_the_administrator_disabled(system):
 def test_a_healthy_installation_is_silent(system, undone, name):
     undone(HEALTHY[name])
     assert check(system) == []
-    assert system.tool("check", "--quiet", check=DONE).output == ""
+    for form in ([], ["--json"]):
+        assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
     assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
+
+
+def test_quiet_leaves_out_what_is_right(system, undone):
+    undone(record_of_the_old_uid)
+    [found] = rows(system.tool("check", "--json", "--quiet", check=DONE))
+    assert found.level == "warning" and found.command == f"passcode remove {next(STORE.glob('[0-9]*')).name}"
+
+
+def test_a_library_that_a_sealed_key_needs_is_named(system, undone):
+    """Where it can't be loaded; nobody needs it for a plain key (`as_installed`)."""
+    undone(seal)
+    for path in [*sealing.LIBRARIES.iterdir(), *pathlib.Path("/usr/lib").glob("*-linux-gnu/libtss2-*.so*")]:
+        if not path.is_symlink():
+            machines.sh("mount", "--bind", "/dev/null", path)
+    names = [f"libtss2-{name}.so.0" for name in ("esys", "mu", "rc")]
+    assert [(row.check, row.level, row.message.split(":")[0]) for row in check(system)] == [
+        ("key", "warning", name) for name in names
+    ]
+
+
+def test_check_says_whether_the_key_is_sealed(system, undone):
+    assert "✓ key: not sealed\n" in system.tool("check", check=DONE).output
+    undone(seal)
+    assert "✓ key: sealed by the TPM, and loaded\n" in system.tool("check").output
 
 
 # MARK: Whose, and of what

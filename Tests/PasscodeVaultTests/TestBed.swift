@@ -126,6 +126,13 @@ final class TestBed {
     try record.update(change)
   }
 
+  /// The record's lock, as another process holds it; it goes with this handle.
+  func hold() throws -> FileHandle {
+    let handle = try FileHandle(forUpdating: recordFile)
+    #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
+    return handle
+  }
+
   func attempt(_ code: String, _ purpose: Purpose = .login) throws -> Verdict {
     var secrets = try secrets()
     #expect(secrets.line.take(Bytes(text: code)) == true)

@@ -1,18 +1,21 @@
 """A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
-polkit, and an ext4 disk whose power can be cut."""
+polkit, an ext4 disk whose power can be cut, and, if it is asked for, a TPM."""
 
 import shutil
 import socket
+import subprocess
 import time
 
 import pexpect
 import pexpect.fdpexpect
 
+import tpm
 from debian_machine import MACHINES, Machine, root, sh
 
 PROGRAMS = (
     "adduser apparmor dbus initramfs-tools iproute2 libpam-runtime libpam-systemd libsodium23"
     " linux-image-cloud-amd64 login pamtester passwd pkexec polkitd procps sudo systemd-sysv udev"
+    " libtss2-esys-3.0.2-0t64 libtss2-mu-4.0.1-0t64 libtss2-rc0t64"
 )
 
 # A root shell without a login on the first serial line, and a login prompt on the second.
@@ -26,10 +29,10 @@ StandardOutput=tty
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
 
 
-def disk(release, *debs, programs="", files=()):
+def disk(release, *debs, programs="", files=(), name=None):
     """An image of a machine with people, on which the packages lie, not installed. Answers with its folder.
     `files`: more of them, {path: text}; a text that begins with "#!" is made executable."""
-    folder = MACHINES / f"guest-{release}"
+    folder = MACHINES / (name or f"guest-{release}")
     folder.mkdir()
     machine = Machine(root(release, PROGRAMS + programs))
     machine.people()
@@ -68,12 +71,51 @@ def disk(release, *debs, programs="", files=()):
     return folder
 
 
+class TPM:
+    """In software, by swtpm: for machines that have none. It keeps its secrets while it is off."""
+
+    def __init__(self):
+        # Another root has the program.
+        self.machine = Machine(root("trixie", tpm.PROGRAMS + tpm.MORE_PROGRAMS["trixie"]))
+        self.state = self.machine.path / "var/tmp/tpm"
+        self.start()
+
+    def start(self):
+        self.state.mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            ["chroot", self.machine.path, "swtpm", "socket", "--tpm2", "--tpmstate", "dir=/var/tmp/tpm",
+             "--ctrl", "type=unixio,path=/var/tmp/tpm/socket"]
+        )  # fmt: skip
+        while not (self.state / "socket").exists():
+            assert self.process.poll() is None
+            time.sleep(0.05)
+
+    def clear(self):
+        """As the firmware's menu does, or another board."""
+        self.stop()
+        shutil.rmtree(self.state)
+        self.start()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+    def remove(self):
+        self.stop()
+        self.machine.remove()
+
+    def options(self):
+        """QEMU's."""
+        return ["-chardev", f"socket,id=tpm,path={self.state}/socket", "-tpmdev", "emulator,id=tpm0,chardev=tpm",
+                "-device", "tpm-tis,tpmdev=tpm0"]  # fmt: skip
+
+
 class Guest:
     """Started, cut off and started again on the disk of that folder. `fast`: by the kernel's KVM where there is one,
     for what has only milliseconds."""
 
-    def __init__(self, folder, fast=False):
-        self.folder = folder
+    def __init__(self, folder, tpm=None, fast=False):
+        self.folder, self.tpm = folder, tpm
         self.accelerators = ["kvm"] * fast + ["tcg,thread=multi"]
         self.start()
 
@@ -87,6 +129,7 @@ class Guest:
                 "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
                 "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
                 "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",
+                *(self.tpm.options() if self.tpm else []),
             ], encoding="utf-8", codec_errors="replace", timeout=180)  # fmt: skip
         self.qemu.logfile_read = (self.folder / "console").open("a")
         self.shell = Shell(self.qemu)
@@ -110,6 +153,13 @@ class Guest:
         self.line.send(f"{user}\r")
         answer(self.line, dialogue)
         return Shell(self.line)
+
+    def power_off(self):
+        """In order."""
+        self.qemu.send("systemctl poweroff\r")
+        self.qemu.expect(pexpect.EOF)
+        self.qemu.wait()
+        self.socket.close()
 
     def cut(self):
         """The power goes: what the kernel had not yet written to the disk is lost."""

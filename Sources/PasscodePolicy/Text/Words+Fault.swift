@@ -30,6 +30,7 @@ extension Words {
     case .vanishedRecord: return "the record disappeared while it was being created: try again"
     case .changedMeanwhile:
       return "the passcode has been changed or removed in the meantime; nothing was changed"
+    case .expiredMeanwhile: return "the passcode has expired in the meantime; nothing was changed"
     case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
     case .keyExists: return "%1: already exists; nothing was changed"
     case .keyNeeded where isOne:
@@ -49,6 +50,8 @@ extension Words {
         %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
         chmod g+r %1
         """
+    // The tool has more words for it: `KeyProblem`.
+    case .keyCommand: return "%1: see what is wrong with the machine key by: passcode key status"
     // Everything else is a login's, too: that `switch` is exhaustive.
     default: return loginPattern(reason)
     }
@@ -79,7 +82,7 @@ extension Words {
     case .inPasswordService: "%1: remove the pam_passcode line: this service checks passwords"
 
     case .noKey:
-      "%1: no machine key: mount or restore it; or, while nobody is enrolled, run: passcode key init"
+      "%1: no machine key: mount, restore or load it (passcode key load); while nobody is enrolled, run: passcode key init"
     case .keyLength: "%1: must hold exactly 32 bytes: restore it from a backup"
     case .noStore: "%1: no such directory: mount it, or create it with: passcode key init"
     case .damagedRecord:
@@ -128,7 +131,8 @@ extension Words {
     case .stuckSlots: "all hashing slots are held by processes that make no progress: hashing without a slot"
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable:
+      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
+      .keyNotReadable, .keyCommand:
       ""
     }
   }

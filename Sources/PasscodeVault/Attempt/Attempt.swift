@@ -73,10 +73,14 @@ public struct DirectLogin: Login, ~Copyable {
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
+    // It goes after the record's lock: a signal that suspends this process must not leave that locked.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     do throws(Fault) {
       switch try lockedRecord() {
       case .refused(let verdict): return verdict
-      case .ready(var record, let standing): return try attempt(passcode, &record, standing, &unsealed)
+      case .ready(var record, let standing):
+        return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }
     } catch {
       return .unavailable(error)
@@ -85,7 +89,7 @@ public struct DirectLogin: Login, ~Copyable {
 
   private mutating func attempt(
     _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ standing: Standing,
-    _ unsealed: inout Unsealed
+    _ unsealed: inout Unsealed, _ undisturbed: inout SignalsBlocked?
   ) throws(Fault) -> Verdict {
     let credential = try openCredential(record.current, &unsealed)
     let last = lastWrong(passcode, &unsealed)
@@ -93,6 +97,7 @@ public struct DirectLogin: Login, ~Copyable {
       return .wrong(standing, failures: record.current.ledger.failures)
     }
     let slot = try vault.takeHashingSlot(store, account)
+    undisturbed = SignalsBlocked()
     let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
     if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
     return withExtendedLifetime(slot) { verdict }
@@ -136,13 +141,11 @@ public struct DirectLogin: Login, ~Copyable {
     return LastWrong(account, digest, vault.configuration.access)
   }
 
-  /// From the charge to the settling no signal that can be blocked ends this.
+  /// - Precondition: no signal that can be blocked ends or suspends this, from the charge to the release of the record.
   private mutating func attemptUndisturbed(
     _ passcode: borrowing Passcode, _ credential: Credential, _ record: inout LockedRecord,
     _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
-    let undisturbed = SignalsBlocked()
-    defer { _ = undisturbed }
     try reserve(credential.cost)
     let before = record.current
     try charge(&record)

@@ -33,11 +33,18 @@ struct Wait {
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
-  private var pauseMilliseconds = 1
+  private var pauseMilliseconds: Int
 
-  init(_ limits: Limits, _ clock: Clock) {
+  init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
     self.limits = limits
     self.clock = clock
+    pauseMilliseconds = firstPause
+  }
+
+  /// From now on it waits as long again.
+  mutating func begin() {
+    started = nil
+    clock.sleep(pauseMilliseconds)
   }
 
   /// Sleeps a little, longer each time.

@@ -65,14 +65,22 @@ struct Credential {
   }
 
   static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
-    unsealed.credential.seal(unsealed.key, associated: associated(record), sodium)
+    seal(unsealed, under: unsealed, record, sodium)
   }
 
-  /// Opens what is sealed in the record; nil if it was sealed under another key or for another user, or was
+  /// Seals what one allocation has opened, under the key that another one holds.
+  static func seal(
+    _ unsealed: borrowing Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
+  ) -> Bytes {
+    unsealed.credential.seal(other.key, associated: associated(record), sodium)
+  }
+
+  /// Opens what is sealed in the record; false if it was sealed under another key or for another user, or was
   /// changed since.
-  static func open(_ sealed: Bytes, _ record: Record, _ unsealed: inout Unsealed) -> Credential? {
-    guard unsealed.credential.open(sealed, unsealed.key, associated: associated(record)) else { return nil }
-    return Credential(unsealed.credential)
+  @inline(never)
+  static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
+    guard case .enrolled(let sealed) = record.state else { return false }
+    return unsealed.credential.open(sealed, unsealed.key, associated: associated(record))
   }
 
   private static func associated(_ record: Record) -> Bytes {

@@ -102,7 +102,7 @@ final class CheckRun {
     hasFound = false
     detail = ""
     if let reason = reasonToSkip(check.need) { skip(reason) } else { check.run(self) }
-    if !hasFound, !session.isQuiet || session.wantsJSON { write(.ok, CheckWords(detail)) }
+    if !hasFound { write(.ok, CheckWords(detail)) }
   }
 
   private func reasonToSkip(_ need: Check.Need) -> CheckSkip? {
@@ -130,10 +130,10 @@ final class CheckRun {
 
   @inline(never)
   private func write(_ level: CheckLevel, _ words: CheckWords) {
+    if session.isQuiet, level == .ok || level == .skipped { return }
     let line =
       session.wantsJSON
       ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
-    if !session.wantsJSON, session.isQuiet, level == .skipped { return }
     isWritten = isWritten && Stream.output.write(line)
   }
 }

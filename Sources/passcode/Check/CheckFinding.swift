@@ -21,6 +21,9 @@ enum CheckFinding {
   /// The memory that all hashing slots together may take, and the machine's.
   case muchMemory(bytes: UInt64, of: UInt64)
 
+  /// systemd-creds can't reach the TPM without it.
+  case missingLibrary(Bytes)
+
   // Programs.
   case missingProgram(Bytes)
   case otherVersion(Bytes)

@@ -5,6 +5,9 @@ internal import PasscodeSystem
 
 enum BatchMessage {
   case workerDied(Int32)
+  /// Its worker was stopped while it waited, and a later line was done.
+  case notBegun
+  case stuckSlots
   case summary(BatchCounts)
   case stopped(UInt64, skipsEnrolled: Bool)
 }
@@ -13,6 +16,9 @@ extension BatchMessage {
   var text: Text {
     switch self {
     case .workerDied(let process): "process \(UInt64(process)) died: run this line again"
+    case .notBegun: "stopped while it waited: nothing was changed"
+    case .stuckSlots:
+      "hashing slots are held by processes that make no progress: going on, with an overflow slot free for logins"
     case .summary(let counts): counts.text
     case .stopped(let line, true): "stopped after line \(line): run it again to do the rest"
     case .stopped(let line, false):

@@ -59,6 +59,8 @@ extension CheckSkip {
 }
 
 enum CheckDetail {
+  static func key(isSealed: Bool) -> Text { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
+
   /// - Parameter milliseconds: of one hash.
   static func cost(milliseconds: UInt64, slots: Int) -> Text {
     slots == 1
@@ -97,6 +99,10 @@ extension CheckFinding {
       told(
         .warning, "max_parallel hashes can take %d of %2 MiB of memory: lower max_parallel or memlimit",
         name: decimalDigits(all >> 20), number: bytes >> 20)
+
+    case .missingLibrary(let name):
+      told(
+        .warning, "%2: can't be loaded; the sealed key opens only with it: install its package", name: name)
 
     case .missingProgram(let path): told(.error, "%1: no such file: reinstall the package", path)
     case .otherVersion(let path):
@@ -186,6 +192,9 @@ func told(
 
 @inline(never)
 func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
+  if let problem = fault.keyProblem {
+    return (problem.isWarning ? .warning : .error, CheckWords(problem.advice(fault), path: fault.path))
+  }
   let line = fault.reason.isOption ? fault.number : 0
   return (fault.reason.isNote ? .warning : .error, CheckWords(fault.advice, path: fault.path, line: line))
 }
@@ -209,6 +218,16 @@ extension StoreFinding {
       told(
         .warning, "%1: is the record of an account that doesn't exist; run: passcode remove %d", path,
         number: UInt64(uid))
+    case .leftover(let path, let uid, let was):
+      told(
+        .warning, "%1: enrolled for %2, who has another uid now: nobody can use it; run: passcode remove %d",
+        path,
+        name: was, number: UInt64(uid))
+    case .rollBack(let path):
+      told(
+        .warning,
+        "%1: not on an encrypted disk: old records put back there bring attempts back: set first_login=deny",
+        path)
     case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
       told(
         .warning,

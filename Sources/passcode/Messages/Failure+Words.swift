@@ -9,7 +9,7 @@ extension Failure {
   /// One line for standard error: what, where, what to do.
   var text: Text {
     switch self {
-    case .fault(let fault): fault.text
+    case .fault(let fault): fault.words
     case .held(let fault, let holder): holder.text(fault)
     case .refused(.length): "the configuration (lengths) doesn't allow that length; see passcode.conf(5)"
     case .refused(.weak(let weakness)): "too easy to guess: \(weakness.text)"
@@ -64,7 +64,10 @@ extension Failure {
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
-    case .expiresValue: "--expires needs a time from a minute to ten years, such as 90m, 12h, 7d or 2w"
+    case .pcrsValue: "--pcrs needs numbers from 0 to 23, with + between them"
+    case .wrongRecoveryLine(let number): "line \(number) is not that of a recovery copy; nothing was changed"
+    case .expiresValue:
+      "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
 }
@@ -108,6 +111,6 @@ extension Verdict {
 extension Fault {
   /// Of what works all the same, for standard error.
   var noteText: Text {
-    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : text
+    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : words
   }
 }

@@ -12,7 +12,7 @@ complete -c passcode -n __fish_use_subcommand -a rename -d 'keep the passcode of
 complete -c passcode -n __fish_use_subcommand -a status -d 'say whether a passcode is set, and its state'
 complete -c passcode -n __fish_use_subcommand -a list -d 'show the state of every enrolled user'
 complete -c passcode -n __fish_use_subcommand -a verify -d 'say whether a passcode is right; counts as an attempt'
-complete -c passcode -n __fish_use_subcommand -a key -d 'make the machine key, or check it'
+complete -c passcode -n __fish_use_subcommand -a key -d 'make, check, seal or replace the machine key'
 complete -c passcode -n __fish_use_subcommand -a check -d 'say what is wrong with the installation'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which codes are weak, and why'
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'measure which cost of hashing suits this machine'
@@ -20,7 +20,7 @@ complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a tem
 
 set -l people enroll change remove unlock disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
-complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status'
+complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status seal load unseal recover rotate'
 
 complete -c passcode -l conf -r -F -d 'another configuration file'
 complete -c passcode -l json -d 'one JSON object per line'
@@ -28,7 +28,7 @@ complete -c passcode -l quiet -d 'print nothing on success'
 complete -c passcode -s h -l help -d help
 complete -c passcode -l version -d 'the version'
 complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x -a '4 6' -d 'how many digits'
-complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify' -l stdin -d 'read passcodes from standard input'
+complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify key' -l stdin -d 'read passcodes from standard input'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'choose a random one and print it'
 complete -c passcode -n '__fish_seen_subcommand_from enroll remove unlock disable enable' -l batch -r -F -d 'root: do this for each user in a list'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l output -r -F -d 'append the passcodes to this file'
@@ -43,3 +43,4 @@ complete -c passcode -n '__fish_seen_subcommand_from list' -l since -x -d 'only 
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 'how long a hash may take'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'root: put the result into the configuration file'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
+complete -c passcode -n '__fish_seen_subcommand_from key' -l pcrs -x -d 'bind the key to these PCRs'

@@ -164,7 +164,8 @@ struct WordsTests {
   @Test func `the module has the words for all that a helper can tell a login, and they are the same`() {
     let onlyTool: Set<Fault.Reason> = [
       .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable,
+      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
+      .keyNotReadable, .keyCommand,
     ]
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 2)
