@@ -802,7 +802,7 @@ def finger_program_of_a_user(system):
     return restore
 
 
-@broken("finger", "error", FINGER, None, "of another version")
+@broken("finger", "error", FINGER, None, "not the same version")
 def finger_program_of_another_version(system):
     restore = with_finger(system)
     change_version(FINGER)
