@@ -78,10 +78,13 @@ class TPM:
         # Another root has the program.
         self.machine = Machine(root("trixie", tpm.PROGRAMS + tpm.MORE_PROGRAMS["trixie"]))
         self.state = self.machine.path / "var/tmp/tpm"
-        self.start()
+        self.process = None
 
     def start(self):
+        """With the machine: it ends with that, too."""
+        self.stop()
         self.state.mkdir(exist_ok=True)
+        (self.state / "socket").unlink(missing_ok=True)
         self.process = subprocess.Popen(
             ["chroot", self.machine.path, "swtpm", "socket", "--tpm2", "--tpmstate", "dir=/var/tmp/tpm",
              "--ctrl", "type=unixio,path=/var/tmp/tpm/socket"]
@@ -94,11 +97,11 @@ class TPM:
         """As the firmware's menu does, or another board."""
         self.stop()
         shutil.rmtree(self.state)
-        self.start()
 
     def stop(self):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
     def remove(self):
         self.stop()
@@ -120,6 +123,8 @@ class Guest:
         self.start()
 
     def start(self):
+        if self.tpm:
+            self.tpm.start()
         line = self.folder / "line"
         line.unlink(missing_ok=True)
         self.qemu = pexpect.spawn(
