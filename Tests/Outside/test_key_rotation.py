@@ -14,6 +14,7 @@ import forge
 from bed import become, uid
 from keys import argon2id, copies, keys, openers
 from machine import ALICE
+from process import wait_for
 from scenario import RIGHT, WRONG, overwrite
 from tool import DONE, UNUSABLE, one_line
 
@@ -293,16 +294,16 @@ def test_what_was_begun_before_a_rotation_and_typed_after_it_opens(alice, how, k
     words, before, after, status, code = TYPED_AFTER[how]
     fill(alice, 5)
     alice.typed |= {"8305", "9071"}
+    attempts = alice.status("alice")["last_success"]
     run = subprocess.Popen(
         [*alice.tool_words(), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     run.stdin.write(before)
     run.stdin.flush()
-    attempts = alice.status("alice")["last_success"]
-    while how == "change" and alice.status("alice")["last_success"] == attempts:
-        time.sleep(0.01)
-    while how == "a batch" and not alice.record_file("bob").exists():
-        time.sleep(0.01)
+    if how == "change":
+        wait_for(lambda: alice.status("alice")["last_success"] != attempts)
+    if how == "a batch":
+        wait_for(alice.record_file("bob").exists)
     time.sleep(0.2)
     if kill:
         # Alice's record is under the new key: the smallest uid comes first.

@@ -94,7 +94,7 @@ def test_size(deb, content):
     print(
         f"installed: {size} KiB, of these {sum((content / name).stat().st_size for name in PROGRAMS)} bytes of programs"
     )
-    assert size <= 640
+    assert size <= 704
 
 
 def test_depends_on_nothing_unusual(deb):
@@ -107,7 +107,7 @@ def test_depends_on_nothing_unusual(deb):
 
 def test_every_example_stack_is_in_one_of_the_packages(content):
     examples = (content / "usr/share/doc").glob("*/examples/*")
-    assert sorted(path.name for path in examples) == sorted(path.name for path in (TREE / "pam.d").iterdir())
+    assert sorted(path.name for path in examples if path.name != "enroll.yml") == sorted(path.name for path in (TREE / "pam.d").iterdir())
 
 
 def test_a_missing_old_or_broken_swift_is_named(tmp_path):
