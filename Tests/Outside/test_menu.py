@@ -83,7 +83,7 @@ def test_turning_it_off(enrolled, proof):
     assert enrolled.status("alice")["enrolled"] is False
 
 
-@pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "Right."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
+@pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "The passcode is right."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
 def test_testing_it(enrolled, typed, expected, said):
     """Counted like any other attempt."""
     menu = Menu(CHANGE, OFF, TEST)

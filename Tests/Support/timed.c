@@ -1,8 +1,8 @@
 // A login program that measures how long a typed answer takes: timed SERVICE FOLDER USER
 //
-// Each line of standard input is "CODE NANOSECONDS": one pam_authenticate, whose prompt is answered by the code after so
-// many nanoseconds of its own, by which a test plants a difference. Prints the result and the nanoseconds from the prompt
-// to the result; -1: it wasn't asked.
+// Each line of standard input is "CODE NANOSECONDS": one pam_authenticate, whose prompt is answered by the code. Prints the
+// result and the nanoseconds from the prompt to the result; -1: it wasn't asked. By the NANOSECONDS a test plants a
+// difference: so long the result is held back. (Before the answer, a helper would have something else to do meanwhile.)
 #include <security/pam_appl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,6 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
   for (int index = 0; index < count; index++) {
     if (messages[index]->msg_style != PAM_PROMPT_ECHO_OFF) continue;
     asked = now();
-    while (now() < asked + planted) {}
     (*responses)[index].resp = strdup(code);
   }
   return PAM_SUCCESS;
@@ -44,6 +43,10 @@ int main(int count, char **arguments) {
     asked = 0;
     int result = pam_authenticate(handle, 0);
     long end = now();
+    if (planted) {
+      while (now() < end + planted) {}
+      end = now();
+    }
     printf("%d %ld\n", result, asked ? end - asked : -1);
   }
   pam_end(handle, 0);
