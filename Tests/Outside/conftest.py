@@ -178,6 +178,7 @@ def enrolled_reader(people):
         yield made
     finally:
         made.close()
+        shutil.rmtree(fingers.COUNTS, ignore_errors=True)
 
 
 @pytest.fixture

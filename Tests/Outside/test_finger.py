@@ -174,7 +174,7 @@ def test_the_enrolled_fingers_are_listed(reader):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("pause", [0, 2.3])
+@pytest.mark.parametrize("pause", [0, pytest.param(2.3, marks=pytest.mark.on_request)])
 def test_a_match_after_the_time_is_none(reader, pause):
     """Root alone can stop the program; what it reads too late is too late."""
     with Finger() as finger:

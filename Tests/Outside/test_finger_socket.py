@@ -14,7 +14,7 @@ import time
 import pytest
 from bed import become, uid
 from finger import INSTALLED, LENGTH, SOCKET, charged, decode, matched, missed, request, running, waits
-from logind import CGROUPS
+from logind import cgroups
 from process import children, state, wait_for
 from scenario import PROMPT, RIGHT
 
@@ -31,7 +31,7 @@ def own(touchable):
 @pytest.fixture
 def theirs():
     """A cgroup that is alice's, as everybody's below their user@UID.service is."""
-    folder = CGROUPS / f"passcode-alice-{os.getpid()}"
+    folder = cgroups() / f"passcode-alice-{os.getpid()}"
     folder.mkdir()
     for path in (folder, folder / "cgroup.procs", folder / "cgroup.freeze", folder / "cgroup.kill"):
         shutil.chown(path, "alice")

@@ -13,7 +13,6 @@ from finger import uid
 from process import make_urgent, state, wait_for
 
 FILES = pathlib.Path("/run/systemd")
-CGROUPS = pathlib.Path("/sys/fs/cgroup/unified")
 SESSION = "7"
 
 # Says how it stands with each session's lock; every session has the same object.
@@ -84,10 +83,20 @@ class Logind:
         self.end()
 
 
+def cgroups():
+    """Where the kernel's cgroups of version 2 are, for libsystemd, too. In a bare root nobody has mounted them."""
+    top = pathlib.Path("/sys/fs/cgroup")
+    for folder in (top / "unified", top):
+        if (folder / "cgroup.controllers").exists():
+            return folder
+    subprocess.run(["mount", "-t", "cgroup2", "cgroup2", top], check=True)
+    return top
+
+
 @contextlib.contextmanager
 def scope():
     """What puts a new process into logind's session, as its cgroup tells: for Popen's preexec_fn."""
-    folder = CGROUPS / f"user.slice/user-{uid('alice')}.slice/session-{SESSION}.scope"
+    folder = cgroups() / f"user.slice/user-{uid('alice')}.slice/session-{SESSION}.scope"
     folder.mkdir(parents=True)
     try:
         yield lambda: (folder / "cgroup.procs").write_text(str(os.getpid()))
