@@ -1,5 +1,6 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -168,9 +169,9 @@ def tpm(sealing_program):
     sealing.boot()
 
 
-@pytest.fixture(scope="module")
-def enrolled_reader(people):
-    """A reader that knows alice's finger."""
+@contextlib.contextmanager
+def knowing_alice():
+    """A reader that knows her finger; the touches go with it."""
     made = readers.Reader()
     try:
         made.start()
@@ -179,6 +180,12 @@ def enrolled_reader(people):
     finally:
         made.close()
         shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def enrolled_reader(people):
+    with knowing_alice() as made:
+        yield made
 
 
 @pytest.fixture
@@ -191,14 +198,9 @@ def reader(enrolled_reader):
 
 @pytest.fixture(scope="module")
 def installed_reader(installation):
-    """The same beside the installed system, which covers /var/lib."""
-    made = readers.Reader()
-    try:
-        made.start()
-        made.enroll("alice")
+    """Beside the installed system, which covers /var/lib."""
+    with knowing_alice() as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

@@ -48,6 +48,10 @@ public struct Terms: Equatable, Sendable {
 }
 
 extension Terms {
+  /// A finger may open only what a passcode would that its owner chose: one login that was given out is spent by the
+  /// passcode alone.
+  public var allowFinger: Bool { change == .notNeeded }
+
   /// What the terms say at one moment.
   struct Review: Equatable {
     let isExpired: Bool

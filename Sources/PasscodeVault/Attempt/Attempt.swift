@@ -63,7 +63,7 @@ public struct DirectLogin: Login, ~Copyable {
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
-        takesFinger = record.current.takesFinger
+        takesFinger = record.current.terms.allowFinger
         return nil
       }
     } catch {
@@ -113,7 +113,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .refused(let verdict): return verdict
       case .ready(let record, _):
         _ = try openCredential(record.current, &unsealed)
-        guard record.current.takesFinger else { return .fingerRefused(.oneLogin) }
+        guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
         return .fingerGranted
       }
@@ -146,7 +146,7 @@ public struct DirectLogin: Login, ~Copyable {
     _ passcode: borrowing Passcode, _ credential: Credential, _ record: inout LockedRecord,
     _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
-    try reserve(credential.cost)
+    try vault.reserveMemory(for: credential.cost)
     let before = record.current
     try charge(&record)
     guard let isMatch = credential.matches(passcode, &unsealed) else {
@@ -233,15 +233,6 @@ public struct DirectLogin: Login, ~Copyable {
     return try vault.openCredential(record, &unsealed)
   }
 
-  /// libsodium takes a little more than it is told.
-  private func reserve(_ cost: Options.Cost) throws(Fault) {
-    do throws(Errno) {
-      try reserveMemory(cost.memory + 1 << 18)
-    } catch {
-      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
-    }
-  }
-
   /// Writes the failure that this attempt is until it turns out to be none.
   private func charge(_ record: inout LockedRecord) throws(Fault) {
     let now = try vault.clock.now()
@@ -303,9 +294,6 @@ public struct DirectLogin: Login, ~Copyable {
 }
 
 extension Record {
-  /// Only for a passcode that its owner chose. One that was given out for one login is spent by a passcode alone.
-  fileprivate var takesFinger: Bool { terms.change == .notNeeded }
-
   fileprivate var failedAttempts: FailedAttempts {
     FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
   }

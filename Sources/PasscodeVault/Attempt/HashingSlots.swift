@@ -167,6 +167,15 @@ extension Vault {
     }
   }
 
+  /// So that a hash which can't have its memory isn't charged. libsodium takes a little more than it is told.
+  func reserveMemory(for cost: Options.Cost) throws(Fault) {
+    do throws(Errno) {
+      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)
+    } catch {
+      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
+    }
+  }
+
   /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
   public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
 }
