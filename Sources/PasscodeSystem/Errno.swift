@@ -25,6 +25,11 @@ public struct Errno: Error, Equatable, Sendable {
   public static let notDirectory = Errno(ENOTDIR)
   public static let wouldBlock = Errno(EWOULDBLOCK)
   public static let invalid = Errno(EINVAL)
+  public static let readOnly = Errno(EROFS)
+  public static let stale = Errno(ESTALE)
+  public static let timedOut = Errno(ETIMEDOUT)
+  public static let reset = Errno(ECONNRESET)
+  public static let badMessage = Errno(EBADMSG)
   public static let noTerminal = Errno(ENOTTY)
 
   /// Whether the call could succeed another time: the process or the machine has too much open, or no memory.

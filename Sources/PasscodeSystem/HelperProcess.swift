@@ -17,15 +17,7 @@ public struct HelperProcess: ~Copyable {
 
   private let connection: Descriptor
   private let inode: UInt64
-  /// 0: none of ours.
   private let process: pid_t
-
-  /// Connects to a verifier by a socket in the file system. The corresponding C function is `connect`.
-  public init(connectingTo path: [UInt8]) throws(Errno) {
-    connection = Descriptor(adopting: try retrying { unsafe cs_connect_path(path + [0]) })
-    inode = connection.inode
-    process = 0
-  }
 
   /// Starts the program, which finds its end of a socketpair as its standard input; it gets no argument and
   /// no environment. The corresponding C functions are `socketpair` and `posix_spawn`.
@@ -48,7 +40,6 @@ public struct HelperProcess: ~Copyable {
   /// Reaps the process, if the host hasn't; one that doesn't end is left to itself.
   deinit {
     if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_RDWR)) }
-    if process == 0 { return }
     for round in 0..<HelperProcess.leave {
       if waitpid(process, nil, WNOHANG) != 0 { return }
       // Mostly it takes some microseconds, which everybody would wait for at a prompt.
@@ -113,7 +104,7 @@ public struct HelperProcess: ~Copyable {
     var length = 0
     var movement = Movement(process)
     repeat {
-      repeat { try movement.check(patience, received: length) } while !hasInput(within: 250)
+      repeat { try movement.check(patience) } while !hasInput(within: 250)
       let start = length
       // SAFETY: start < bytes.count.
       let got = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -148,13 +139,14 @@ private struct Movement {
     lastMove = started
   }
 
-  /// - Parameter received: bytes; with no process to ask about, they alone tell.
-  mutating func check(_ patience: HelperProcess.Patience, received: Int) throws(Errno) {
-    let used = process == 0 ? UInt64(received) : cs_processor_time(process)
+  mutating func check(_ patience: HelperProcess.Patience) throws(Errno) {
+    let used = cs_processor_time(process)
     guard let now = SystemClock.bootMilliseconds() else { throw Errno(ETIMEDOUT) }
     if used != seen { lastMove = now }
     seen = used
-    if now - lastMove >= patience.withoutMovement || now - started >= patience.altogether {
+    if SystemClock.elapsed(from: lastMove, to: now) >= patience.withoutMovement
+      || SystemClock.elapsed(from: started, to: now) >= patience.altogether
+    {
       throw Errno(ETIMEDOUT)
     }
   }
@@ -162,5 +154,5 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  fileprivate var inode: UInt64 { (try? status())?.inode ?? 0 }
+  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

@@ -32,6 +32,12 @@ public enum HelperService {
     if error != 0 { throw Errno(error) }
   }
 
+  /// Leaves every supplementary group; for root. The corresponding C function is `setgroups`.
+  public static func leaveGroups() throws(Errno) {
+    let error = cs_leave_groups()
+    if error != 0 { throw Errno(error) }
+  }
+
   /// The kernel ends this process after so many seconds. The corresponding C function is `alarm`.
   public static func limitTime(seconds: UInt32) {
     alarm(seconds)

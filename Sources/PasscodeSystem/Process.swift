@@ -104,11 +104,18 @@ public enum Machine {
 
 /// Where the build was told that things are: settings of Package.swift, and nothing at run time names others.
 public enum Installed {
-  /// The helper's file.
+  /// The helper's file, or that of the program that asks a fleet's verifier.
   @inline(never)
-  public static var helper: [UInt8] {
+  public static func program(isHelper: Bool) -> [UInt8] {
+    // SAFETY: constant, NUL-terminated strings.
+    unsafe bytes(isHelper ? cs_helper_path() : cs_fleet_path())
+  }
+
+  /// The file of the program at the fingerprint reader.
+  @inline(never)
+  public static var finger: [UInt8] {
     // SAFETY: a constant, NUL-terminated string.
-    unsafe bytes(cs_helper_path())
+    unsafe bytes(cs_finger_path())
   }
 
   /// The folder where libpam looks for modules.

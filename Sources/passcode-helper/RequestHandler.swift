@@ -17,9 +17,6 @@ struct RequestHandler {
   }
 
   func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
-    if let verifier = vault.configuration.verifier(for: account) {
-      return try reply(to: operation, &secrets, by: verifier)
-    }
     switch operation {
     case .look: return try look(&secrets.unsealed)
     case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
@@ -35,24 +32,6 @@ struct RequestHandler {
     case .unlock:
       guard let changed = try vault.unlock(account, by: .password) else { return HelperReply(.notEnrolled) }
       return HelperReply(.done, [changed ? 1 : 0])
-    }
-  }
-
-  /// For an account of a fleet. What a password proves here is none of its verifier's business.
-  private func reply(
-    to operation: HelperOperation, _ secrets: inout Secrets, by verifier: Verifier
-  ) throws(Fault) -> HelperReply {
-    let purpose = operation == .prove ? Purpose.change : .login
-    let conditions = HelperRequest.Conditions(isSecondFactor: vault.configuration.isSecondFactor)
-    var login = HelperLogin(permit, conditions, service: service, purpose, by: verifier)
-    switch operation {
-    case .look: return login.look(&secrets.unsealed).map { HelperReply(verdict: $0) } ?? HelperReply(.open)
-    case .verify, .prove: return reply(login.attempt(secrets.passcode, &secrets.unsealed))
-    case .status: return try verifier.status()
-    case .change:
-      secrets.change.old.passcode.copy(secrets.passcode)
-      return try verifier.change(secrets.change)
-    case .remove, .enroll, .unlock: return HelperReply(.closed)
     }
   }
 

@@ -22,7 +22,7 @@ struct Service: ~Copyable {
     looked == nil || head.operation.isAttempt && head.uid == looked
   }
 
-  mutating func answer(_ request: consuming Request) -> HelperReply {
+  mutating func answer(_ request: consuming ReceivedRequest) -> HelperReply {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
@@ -40,7 +40,7 @@ struct Service: ~Copyable {
     return true
   }
 
-  private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
+  private mutating func answer(_ request: inout ReceivedRequest) throws(Fault) -> HelperReply {
     let service = try serviceIdentity()
     let operation = request.head.operation
     guard operation.permits(caller: caller.real, account: request.head.uid) else {
@@ -51,7 +51,8 @@ struct Service: ~Copyable {
       isSecondFactor: request.head.conditions.isSecondFactor)
     if request.head.lengths.password > 0 {
       // In a fleet a password of this machine proves nothing.
-      guard configuration.options.policy.selfEnroll == .password, configuration.verifier(for: account) == nil
+      guard configuration.options.policy.selfEnroll == .password,
+        !configuration.options.policy.asksVerifier(account.uid)
       else { return HelperReply(.closed) }
       let isDigits = request.secrets.password.line.read { Answer($0) } == .passcode
       guard try PasswordProof(account).succeeds(&request.secrets.password) else {
@@ -90,7 +91,7 @@ struct Service: ~Copyable {
   }
 
   private func act(
-    _ account: Account, _ configuration: Configuration, _ request: inout Request
+    _ account: Account, _ configuration: Configuration, _ request: inout ReceivedRequest
   ) throws(Fault) -> HelperReply {
     var rules = LoginRules()
     rules.wantsLogin = request.head.conditions.wantsLogin
@@ -107,7 +108,8 @@ struct Service: ~Copyable {
     if !operation.row.isForDisabled, try vault.status(account).state == .disabled {
       return HelperReply(.disabled)
     }
-    let reply = try handler.reply(to: operation, &request.secrets)
+    let isFleets = configuration.options.policy.asksVerifier(account.uid)
+    let reply = isFleets ? try Helper.passOn(request) : try handler.reply(to: operation, &request.secrets)
     if let word = operation.word(reply) { log(event(word, account)) }
     return reply
   }

@@ -8,7 +8,7 @@ enum Administration {
     let takesAccount = ["enroll", "remove", "unlock", "disable", "enable", "status"].contains {
       command.spells($0)
     }
-    let isAlone = ["init", "restored", "list"].contains { command.spells($0) }
+    let isAlone = ["init", "restored", "list", "seen"].contains { command.spells($0) }
     guard takesAccount && words == 2 || isAlone && words == 1 else {
       Stream.error.write(Words.usage)
       return 2
@@ -31,9 +31,13 @@ enum Administration {
   ) throws(Fault) -> Int32 {
     let configuration = try Configuration.load(ModuleLine(configuration: nil), ProcessIdentity.current())
     if command.spells("init") { return try initialize(sodium) }
-    if command.spells("restored") { return try declareRestored(configuration) }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
+    if command.spells("restored") { return try declareRestored(vault) }
     let fleet = try FleetServer.open(vault) {}
+    if command.spells("seen") {
+      try fleet.noteEpoch()
+      return 0
+    }
     if command.spells("enroll") { return try enroll(account, readsInput, fleet, sodium) }
     if command.spells("status") { return try show(account, fleet) }
     if command.spells("list") {
@@ -86,11 +90,15 @@ enum Administration {
     return 0
   }
 
-  /// Forgets how far etcd had come, and raises the epoch: from here on each passcode must be unlocked. On the other servers
-  /// the fleet key's file is replaced by this one's.
-  private static func declareRestored(_ configuration: Configuration) throws(Fault) -> Int32 {
+  /// Raises the epoch, then forgets how far etcd had come: from here on each passcode must be unlocked, and the other
+  /// servers refuse everything until this command was run there, too. Each step may be repeated.
+  private static func declareRestored(_ vault: Vault) throws(Fault) -> Int32 {
+    let configuration = vault.configuration
     try FleetKey(FleetKey.usualPath, configuration).raiseEpoch()
     try SeenFile(SeenFile.usualPath, for: configuration.access).forget()
+    let epoch = try FleetServer.open(vault) {}.declareEpoch()
+    let key = try FleetKey(FleetKey.usualPath, configuration)
+    if epoch > key.epoch { try key.raiseEpoch(to: epoch) }
     return 0
   }
 

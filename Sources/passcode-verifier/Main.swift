@@ -11,8 +11,9 @@ internal import PasscodeVault
 // MUST, and what shows it:
 //  1  The process that faces the network reads neither key nor etcd's password: the relay runs as stunnel's account.
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
-//     distinguished name in its certificate, and only if the list has that name.                    test_verifier.py
-//  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.   FleetTests, test_verifier.py
+//     distinguished name in its certificate, and only if the list has that name.            test_verifier_attacks.py
+//  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
+//                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
 //  5  It ends: 30 s for a request, 140 s for the rest.
 //  6  It never runs as root while it answers.                                                       test_verifier.py

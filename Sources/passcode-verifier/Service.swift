@@ -20,10 +20,20 @@ struct Service {
   func answer(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
-      return try answer(&request)
+      let reply = try answer(&request)
+      return reply.fault.map { told($0) } ?? reply
     } catch {
       log(LogLine("passcode unavailable"), cause: error.text.bytes)
-      return HelperReply(fault: error)
+      return told(error)
+    }
+  }
+
+  /// What a workstation has words for: the path and the system's words. The log here has said the rest.
+  private func told(_ fault: Fault) -> HelperReply {
+    switch fault.reason {
+    case .noEtcd, .fleetRestored, .fleetEpoch:
+      HelperReply(fault: Fault(.failed, path: fault.path, error: Int32(fault.error)))
+    default: HelperReply(fault: fault)
     }
   }
 
@@ -60,7 +70,8 @@ struct Service {
     // It opens nothing, so nobody who searches the log for logins should find it.
     case .prove: return reply.verdict.map { $0.isGranted ? "passcode proven" : $0.event }
     case .change: return reply.kind == .done ? "passcode changed" : reply.verdict?.event
-    case .look, .status, .remove, .enroll, .unlock: return nil
+    case .look: return reply.kind == .unavailable ? reply.verdict?.event : nil
+    case .status, .remove, .enroll, .unlock: return nil
     }
   }
 

@@ -1,4 +1,4 @@
-"""Settings of the build: where a distribution has the helper, and where libpam's modules."""
+"""Settings of the build: where a distribution has the helper, passcode-finger and passcode-fleet, and libpam's modules."""
 
 import json
 import os
@@ -14,9 +14,16 @@ TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
 DEFAULTS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
+    "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
+    "PASSCODE_FLEET_PATH": "/usr/libexec/passcode-fleet",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
-OTHERS = {"PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security"}
+OTHERS = {
+    "PASSCODE_HELPER_PATH": "/opt/a/helper",
+    "PASSCODE_FINGER_PATH": "/opt/a/finger",
+    "PASSCODE_FLEET_PATH": "/opt/a/fleet",
+    "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
+}
 
 
 def package(scratch, **places):
@@ -61,6 +68,20 @@ def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
 @pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
 def test_what_was_built_looks_for_the_helper_there(program):
     assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_what_was_built_looks_for_the_reader_s_program_there():
+    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "passcode").read_bytes()
+
+
+@pytest.mark.parametrize("program", ["passcode-helper", "pam_passcode.so"])
+def test_what_was_built_looks_for_the_fleet_s_program_there(program):
+    assert (DEFAULTS["PASSCODE_FLEET_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_the_unit_of_the_reader_s_program_starts_it_there():
+    unit = (TREE / "Sources/system/systemd/passcode-finger@.service").read_text()
+    assert f"ExecStart=-{DEFAULTS['PASSCODE_FINGER_PATH']}\n" in unit
 
 
 def test_no_swift_file_has_a_path_of_its_own():

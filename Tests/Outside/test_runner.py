@@ -9,7 +9,9 @@ import pytest
 
 TREE = pathlib.Path(__file__).parents[2]
 INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
-PROGRAMS = ["passcode", "passcode-helper", "passcode-verifier", "pam_passcode.so"]
+PROGRAMS = [
+    "passcode", "passcode-helper", "passcode-finger", "passcode-fleet", "passcode-verifier", "pam_passcode.so",
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
@@ -12,35 +11,12 @@ import fleet as fleets
 import machine as machines
 import pytest
 from fleet import (
-    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, FORBIDDEN, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN,
-    STATUS, UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
+    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, STATUS,
+    UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
 )  # fmt: skip
 from process import wait_for
 from scenario import RIGHT
 from scenario import WRONG as CODES
-
-
-@pytest.fixture(scope="module")
-def running(installation, journal):
-    """Three servers with a store each for their hashing slots: one folder, since they are one machine here."""
-    machine = machines.Machine(journal)
-    made = None
-    try:
-        made = fleets.Fleet()
-        yield made
-    finally:
-        if made:
-            made.end()
-        machine.remove()
-
-
-@pytest.fixture
-def fleet(running):
-    """All is well, and alice and bob are enrolled."""
-    running.heal()
-    for name in ("alice", "bob"):
-        running.servers[0].enroll(name, RIGHT)
-    return running
 
 
 def codes(count):
@@ -182,6 +158,9 @@ def test_etcd_s_own_accounts_keep_others_away(fleet):
         assert server.verify(CODES[0]).kind == WRONG and (server.state / "token").read_text() == token
         (server.state / "token").write_text("forgotten.1")
         assert server.verify(RIGHT).kind == GRANTED and (server.state / "token").read_text() != "forgotten.1"
+        # As if etcd had been restored since it gave this one: it would wait until it has come as far again.
+        (server.state / "token").write_text(token.split(".")[0] + ".99999999")
+        assert server.verify(RIGHT).kind == GRANTED and "99999999" not in (server.state / "token").read_text()
         assert server.run("status", "alice").stdout.startswith("alice: enrolled")
         server.write("verifier.conf", plain)
     finally:
@@ -190,110 +169,26 @@ def test_etcd_s_own_accounts_keep_others_away(fleet):
             fleet.etcdctl(0, kind, "delete", name)
 
 
-@pytest.mark.parametrize("account", ["alice/wait", "root", "alice\n", "carol", "", "ALICE"])
-def test_nobody_else_is_asked_for(fleet, account):
-    reply = fleet.servers[0].verify(RIGHT, account)
-    assert reply is None or reply.kind in (NOT_ENROLLED, UNAVAILABLE)
-
-
-@pytest.mark.parametrize("name", ["CN=ws3", "CN=ws", "CN=ws1, CN=ws2", "CN=WS1", " CN=ws1", "/CN=ws1", "x"])
-def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
-    assert fleet.servers[0].verify(RIGHT, name=name).kind == FORBIDDEN
-
-
-def test_requests_that_make_no_sense_get_no_reply(fleet):
-    whole = request(VERIFY, "alice", passcode=RIGHT)
+def test_unlocking_waits_for_the_attempt_that_is_under_way(fleet):
+    """What that attempt says of the attempts that are left is then true, and its failure isn't forgotten."""
+    busy = "/passcode/1/u/" + b"alice".hex() + "/busy"
     server = fleet.servers[0]
-    for data in (
-        b"", b"\3", whole[:10], b"\2" + whole[1:], request(VERIFY, "alice", passcode=RIGHT, uid=1000),
-        request(5, "alice", passcode=RIGHT), request(7, "alice"), request(VERIFY, "alice", passcode="04x1"),
-        request(VERIFY, "", passcode=RIGHT), request(VERIFY, "alice", passcode=RIGHT, name="CN=ws1\n"),
-    ):  # fmt: skip
-        process, ours = server.start(data)
-        with ours:
-            ours.shutdown(socket.SHUT_WR)
-            ours.settimeout(10)
-            try:
-                assert ours.recv(10) == b""
-            except ConnectionResetError:
-                pass  # it left some of it unread
-        assert process.wait(10) == 1
+    server.verify(CODES[0])
+    fleet.etcdctl(0, "put", busy, "x")
+    unlocking = subprocess.Popen(server.command(fleets.VERIFIER, "unlock", "alice"))
+    with pytest.raises(subprocess.TimeoutExpired):
+        unlocking.wait(1)
+    assert server.failures() == 1
+    fleet.etcdctl(0, "del", busy)
+    assert unlocking.wait(10) == 0
     assert server.failures() == 0
 
 
-def test_a_person_without_root_is_answered_nothing(fleet):
-    """Somebody who reaches the program directly: it has no privilege of its own to lend."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        command = fleet.servers[0].command("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", fleets.VERIFIER)
-        process = subprocess.Popen(command, stdin=theirs, cwd="/")
-        theirs.close()
-        ours.sendall(request(VERIFY, "alice", passcode=RIGHT))
-        reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
-        process.wait(10)
-    assert reply.kind in (UNAVAILABLE, FORBIDDEN)
-
-
-def test_whoever_took_etcd_s_port_is_not_believed(fleet):
-    """Anybody can bind it while etcd is down: nothing goes there, and nothing from there counts."""
-    fleet.members[0].kill()
-    fleet.members[0].wait()
-    script = """if True:
-        import os, socket, sys
-        os.setgid(65534); os.setuid(65534)
-        door = socket.create_server(("127.0.0.1", 2379))
-        print("ready", flush=True)
-        door.settimeout(20)
-        peer, _ = door.accept()
-        peer.settimeout(5)
-        sys.stdout.write(repr(peer.recv(100)))
-    """
-    impostor = subprocess.Popen(
-        fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True
-    )
-    assert impostor.stdout.readline() == "ready\n"
-    assert fleet.servers[0].verify(RIGHT).kind == UNAVAILABLE
-    assert impostor.communicate(timeout=30)[0] == "b''"
-    assert fleet.servers[1].verify(RIGHT).kind == GRANTED
-
-
-FORGED = {
-    "nothing": b"",
-    "no HTTP": b"hello\r\n\r\n",
-    "cut": b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"header":',
-    "no body's length": b'HTTP/1.1 200 OK\r\n\r\n{"succeeded":true}',
-    "no header": b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"succeeded":true}',
-    "endless head": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 10_000,
-    "an error": b'HTTP/1.1 503 X\r\nContent-Length: 24\r\n\r\n{"error":"no","code":14}',
-}
-
-
-@pytest.mark.parametrize("answer", FORGED.values(), ids=FORGED)
-def test_an_answer_of_etcd_that_makes_no_sense_is_unavailable(fleet, answer):
-    fleet.members[0].kill()
-    fleet.members[0].wait()
-    script = f"""if True:
-        import socket
-        door = socket.create_server(("127.0.0.1", 2379))
-        print("ready", flush=True)
-        peer, _ = door.accept()
-        peer.recv(65536)
-        peer.sendall({answer!r})
-        peer.settimeout(10)
-        while peer.recv(65536): pass
-    """
-    forger = subprocess.Popen(fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True)
-    assert forger.stdout.readline() == "ready\n"
-    started = time.monotonic()
-    reply = fleet.servers[0].verify(RIGHT)
-    assert (reply.kind, time.monotonic() - started < 5) == (UNAVAILABLE, True)
-    forger.kill()
-    forger.communicate()
-
-
 def test_a_snapshot_that_was_restored_refunds_nothing(fleet):
+    """Nor by the third server, which nobody has asked since, and whose timer didn't run either."""
     snapshot = FOLDER / "snapshot"
     fleet.etcdctl(0, "snapshot", "save", snapshot)
+    idle = (fleet.servers[2].state / "seen").read_bytes()
     for code in CODES[:3]:
         fleet.servers[0].verify(code)
     assert fleet.servers[1].verify(RIGHT).kind == LOCKED
@@ -313,9 +208,16 @@ def test_a_snapshot_that_was_restored_refunds_nothing(fleet):
     for server in fleet.servers[:2]:
         assert server.verify(RIGHT).kind == UNAVAILABLE
         assert "etcd was restored" in server.run("status", "alice", check=7).stderr
-    for server in fleet.servers:
+        assert "etcd was restored" in server.run("seen", check=7).stderr
+    fleet.servers[0].run("restored")
+    (fleet.servers[2].state / "seen").write_bytes(idle)
+    assert fleet.servers[2].verify(RIGHT).kind == UNAVAILABLE
+    assert "the fleet key is older" in fleet.servers[2].run("seen", check=7).stderr
+    for server in fleet.servers[1:]:
         server.run("restored")
+    for server in fleet.servers:
         assert server.verify(RIGHT).kind == EXHAUSTED
+        server.run("seen")
     fleet.servers[0].run("unlock", "alice")
     assert fleet.servers[2].verify(RIGHT).kind == GRANTED
     assert fleet.servers[2].verify(RIGHT, "bob").kind == EXHAUSTED

@@ -69,13 +69,13 @@ class Crowd:
         return sum(login.result == result for login in self.logins)
 
 
-def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE, mood="crowd"):
+def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE, mood="crowd", before=()):
     """Opens a prompt for each (user, code, wave), then answers wave after wave, all of a wave at once; with the mood
     "threads" all in one process."""
     bed.typed |= {code for _, code, _ in logins}
     environment = {"PATH": os.environ["PATH"]} | ({"MEASURE_MEMORY": "1"} if measures_memory else {})
     done = subprocess.run(
-        [program(), mood, service, str(bed.services)],
+        [*before, program(), mood, service, str(bed.services)],
         input="".join(f"{user} {code} {wave}\n" for user, code, wave in logins),
         check=True, capture_output=True, text=True, timeout=seconds, env=environment,
     )  # fmt: skip

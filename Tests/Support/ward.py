@@ -1,18 +1,54 @@
 """What is between a fleet's workstations and its servers: two certificate authorities, and Debian's stunnel at both ends."""
 
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
 import threading
 
+from bed import BUILD
 from fleet import FOLDER, UNPACKED, VERIFIER
 from machine import ACCOUNT
 from process import wait_for
 
+# Each workstation's socket is in a folder of its own; the one that this machine is has it where passcode-fleet looks.
 SOCKETS = FOLDER.with_name("passcode-ward")
+PLACE = FOLDER.with_name("passcode-fleet")
+PROGRAM = pathlib.Path("/usr/libexec/passcode-fleet")
 FIRST_PORT = 7470
 LIBRARIES = {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")}
+
+
+def install_fleet(owner="root", mode=0o755):
+    """passcode-fleet, as the package installs it."""
+    PROGRAM.unlink(missing_ok=True)
+    shutil.copyfile(BUILD / "passcode-fleet", PROGRAM)
+    shutil.chown(PROGRAM, owner, owner)
+    PROGRAM.chmod(mode)
+
+
+def make_folder(path):
+    """As passcode-fleet.service has it."""
+    path.mkdir(parents=True)
+    path.chmod(0o750)
+    shutil.chown(path, "root", ACCOUNT)
+
+
+def at(machine, workstation):
+    """Which of the workstations this machine is from now on."""
+    leave()
+    PLACE.mkdir(exist_ok=True)
+    subprocess.run(["mount", "--bind", SOCKETS / workstation, PLACE], check=True)
+    machine.configure(verifier=1000)
+
+
+def leave():
+    """This machine is none of them any more."""
+    while subprocess.run(["umount", PLACE], stderr=subprocess.DEVNULL).returncode == 0:
+        pass
+    if PLACE.exists():
+        shutil.rmtree(PLACE)
 
 
 class Certificates:
@@ -70,9 +106,6 @@ class Ward:
         self.fleet = fleet
         self.certificates = Certificates(FOLDER / "certificates")
         shutil.rmtree(SOCKETS, ignore_errors=True)
-        SOCKETS.mkdir()
-        SOCKETS.chmod(0o750)
-        shutil.chown(SOCKETS, "root", ACCOUNT)
         self.processes = {}
         self.listeners = [Listener(server) for server in fleet.servers]
         for server in fleet.servers:
@@ -105,7 +138,8 @@ class Ward:
 
     def connect(self, name, identity):
         """A workstation's end: the socket that its passcode.conf names."""
-        path = SOCKETS / f"{name}.sock"
+        path = SOCKETS / name / "verifier.sock"
+        make_folder(path.parent)
         servers = "".join(f"connect = 127.0.0.1:{FIRST_PORT + number}\n" for number in range(3))
         self._stunnel(
             name, ["nsenter", f"--net=/proc/{self.fleet.net.pid}/ns/net"],
@@ -113,7 +147,8 @@ class Ward:
             f"checkHost = server\n" + self._identity(identity, "servers"),
         )  # fmt: skip
         wait_for(path.exists)
-        path.chmod(0o666)  # the folder says who may
+        shutil.chown(path, "root", ACCOUNT)
+        path.chmod(0o660)
         return path
 
     def stop(self, name):
@@ -126,6 +161,7 @@ class Ward:
             self.stop(name)
         for listener in self.listeners:
             listener.end()
+        leave()
         shutil.rmtree(SOCKETS, ignore_errors=True)
 
 

@@ -147,15 +147,19 @@ public final class Fault: Error, Sendable {
     case foreignRecord = 62
     case openRecord = 63
 
-    // A fleet.
+    /// What only a change can come to: the old passcode was right, and has expired since.
+    case expiredMeanwhile = 64
+
+    /// What only `passcode key` can come to. (error: a `KeyProblem`)
+    case keyCommand = 65
+
+    // What only a fleet's verifier can come to; a workstation is told path and error (`failed`).
     /// etcd on the verifier doesn't answer, or not in a way that makes sense.
-    case noEtcd = 64
+    case noEtcd = 66
     /// etcd lies behind what was seen (path).
-    case fleetRestored = 65
-    /// The record is of a later epoch than the fleet key. (name: the account)
-    case fleetEpoch = 66
-    /// No verifier answers. (path: its socket)
-    case noVerifier = 67
+    case fleetRestored = 67
+    /// What is in etcd is of a later epoch than the fleet key. (path)
+    case fleetEpoch = 68
   }
 }
 

@@ -4,12 +4,14 @@
 ///     /passcode/1/u/<account>/wait         a delay runs: the passcode is locked as long as this key is there. Has a lease
 ///     /passcode/1/u/<account>/busy         an attempt is under way: its id. Has a lease
 ///     /passcode/1/u/<account>/last         the digest of the last wrong passcode. Has a lease
+///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
 ///
 /// Account, workstation and attempt id MUST be written in hexadecimal: an account named `alice/wait` is nobody's key.
 ///                                                                                                FleetTests
 public enum FleetKeys {
+  public static let epoch = Bytes(text: "/passcode/1/epoch")
   public static let accounts = Bytes(text: "/passcode/1/u/")
 
   public static func record(_ account: Bytes) -> Bytes { accounts + hexadecimal(account) }
@@ -23,6 +25,15 @@ public enum FleetKeys {
   public static func flights(_ workstation: Bytes) -> Bytes { station(workstation) + Bytes(text: "/f/") }
   public static func flight(_ workstation: Bytes, _ attempt: Bytes) -> Bytes {
     flights(workstation) + hexadecimal(attempt)
+  }
+
+  /// What the key `epoch` holds; nil: nothing that a server writes.
+  public static func epoch(in value: Bytes) -> UInt64? {
+    guard let epoch = decimal(value[...]), (1..<1 << 62).contains(epoch), Text("\(epoch)").bytes == value
+    else {
+      return nil
+    }
+    return epoch
   }
 
   /// The account whose record a key is; nil: it is no record's.

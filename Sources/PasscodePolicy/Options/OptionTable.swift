@@ -36,13 +36,13 @@ public struct OptionRow: Sendable {
       policy("max_parallel", "auto", "auto, or 1 to 64") { $0.policy.setMaxParallel($1) },
       policy("self_enroll", "password", "password or no") { $0.policy.setSelfEnroll($1) },
       flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
-      policy("verifier", "none", "an absolute path, or none") { $0.policy.setVerifier($1) },
-      policy("verifier_uids", "1000-4294967295", "FIRST-LAST, from 1 on") { $0.policy.setVerifierUsers($1) },
+      policy("verifier", "none", "a uid, or none") { $0.policy.setVerifier($1) },
       door("remote", "deny", "deny or allow") { $0.door.setRemote($1) },
       door("first_login", "allow", "allow or deny") { $0.door.setFirstLogin($1) },
       door("fail_delay", "2s", "0 to 60 seconds") { $0.door.setFailDelay($1) },
       door("prompt", "Passcode:", "1 to 80 bytes of text") { $0.door.setPrompt($1) },
       flag(.door, "either") { setFlag(&$0.door.either, $1) },
+      flag(.door, "finger") { setFlag(&$0.door.finger, $1) },
       flag(.door, "try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
       flag(.door, "use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
       flag(.door, "nullok") { setFlag(&$0.door.nullok, $1) },
@@ -72,7 +72,8 @@ public struct OptionRow: Sendable {
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, name: name, standard: "no", values: "yes or no; alone: yes", isFlag: true, set: set)
+      kind: kind, name: name, standard: "no", values: "yes or no; the name alone means yes", isFlag: true,
+      set: set)
   }
 }
 
@@ -104,17 +105,12 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setVerifier(_ value: ArraySlice<UInt8>) -> Bool {
-    guard value.spells("none") else { return setPath(&verifier, value) }
-    verifier = []
-    return true
-  }
-
-  fileprivate mutating func setVerifierUsers(_ value: ArraySlice<UInt8>) -> Bool {
-    let range = 1...UInt64(UInt32.max)
-    guard let dash = value.firstIndex(of: UInt8(ascii: "-")), let first = number(value[..<dash], in: range),
-      let last = number(value[(dash + 1)...], in: range), first <= last
-    else { return false }
-    verifierUsers = Options.Users(first: UInt32(first), last: UInt32(last))
+    guard
+      let uid = value.spells("none") ? Options.Policy.noVerifier : number(value, in: 1...UInt64(UInt32.max))
+    else {
+      return false
+    }
+    verifier = uid
     return true
   }
 

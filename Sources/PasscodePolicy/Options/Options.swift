@@ -23,19 +23,13 @@ public struct Options: Equatable, Sendable {
     /// Passcodes serve as a second factor beside the password: so no password proves the right to set, remove or
     /// unlock one (`selfEnroll` is then `no`).
     public var secondFactor = false
-    /// The socket of a fleet's verifier; empty: there is none.
-    public var verifier = Bytes()
-    /// Whose passcodes are the fleet's, where there is a verifier.
-    public var verifierUsers = Users(first: 1_000, last: .max)
-  }
+    /// The first uid whose passcode is kept by a fleet's verifier; above all of them: there is no verifier.
+    public var verifier = noVerifier
+    public static let noVerifier = UInt64.max
 
-  /// A range of uids. Root and `nobody` are never in it.
-  public struct Users: Equatable, Sendable {
-    public let first: UInt32
-    public let last: UInt32
-
-    public func contains(_ uid: UInt32) -> Bool {
-      first <= uid && uid <= last && uid != 0 && uid != 65_534
+    /// Whether that is so for an account. Never for root, nor for `nobody`.
+    public func asksVerifier(_ uid: UInt32) -> Bool {
+      uid >= verifier && uid != 0 && uid != 65_534
     }
   }
 
@@ -51,6 +45,8 @@ public struct Options: Equatable, Sendable {
     public static var usualPrompt: String { "Passcode:" }
     /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
     public var either = false
+    /// The fingerprint reader at the same prompt.
+    public var finger = false
     /// Takes what an earlier module asked for, if that is a passcode.
     public var tryFirstPass = false
     /// The same, and never asks.

@@ -3,9 +3,11 @@ internal import PasscodeSystem
 
 /// This server's etcd, by its JSON gateway on 127.0.0.1.
 ///
-/// - Only root and the account `etcd` are believed: anybody can bind the port while etcd is down.  test_verifier.py
-/// - An answer MUST come within 2 s, or there is none.                                             test_verifier.py
+/// - Only root and the account `etcd` are believed: anybody can bind the port while etcd is down.
+///                                                                                      test_verifier_attacks.py
+/// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
 /// - A request is repeated only if etcd says that its token is none: then it has not been carried out.
+/// - A token that got no answer is not used again.                                             test_verifier.py
 public final class EtcdClient: EtcdStore {
   private static let milliseconds: UInt64 = 2_000
 
@@ -49,7 +51,11 @@ public final class EtcdClient: EtcdStore {
   private func post(_ path: String, _ body: Bytes) -> Bytes? {
     guard !user.isEmpty else { return success(send(path, body, token: [])) }
     if let kept = token.read() {
-      guard let response = send(path, body, token: kept) else { return nil }
+      guard let response = send(path, body, token: kept) else {
+        // A token names the revision in which it was made. An etcd that was restored lies behind that, and waits.
+        self.token.forget(kept)
+        return nil
+      }
       if !EtcdAnswer.wantsToken(response) { return success(response) }
     }
     guard let token = authenticate() else { return nil }
@@ -119,6 +125,12 @@ private struct TokenFile {
       try file.setSize(0)
       try file.write(token, at: 0)
     } catch {}
+  }
+
+  /// The next process gets one of its own; unless another one has done so already.
+  func forget(_ token: Bytes) {
+    guard read() == token, let file = try? Descriptor.open(path, .readWrite) else { return }
+    try? file.setSize(0)
   }
 
   private func openOrCreate() throws(Errno) -> Descriptor {

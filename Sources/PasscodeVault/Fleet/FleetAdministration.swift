@@ -60,14 +60,15 @@ extension FleetVault {
     } ?? false
   }
 
-  /// Ends `locked` and `exhausted`, also for a passcode of an earlier epoch.
+  /// Ends `locked` and `exhausted`, also for a passcode of an earlier epoch. Waits for an attempt that is under way: its
+  /// failure would be forgotten before it is known, and what it says of the attempts that are left would be untrue.
   ///
   /// - Returns: whether there was anything to end; nil if not enrolled.
   public func unlock(_ account: Bytes) throws(Fault) -> Bool? {
     let state = try read(account, nowhere)
     guard let record = state.record, record.record.state != .removed else { return nil }
     if record.record.ledger == .clear, state.wait == nil, record.epoch == key.epoch { return false }
-    return try alter(account) { (before) throws(Fault) in
+    return try alter(account, .endsBetweenAttempts) { (before) throws(Fault) in
       guard var record = before?.record, record.state != .removed else { return nil }
       record.ledger = .clear
       record.unlockedBy = .root
@@ -82,7 +83,7 @@ extension FleetVault {
     let state = try read(account, nowhere)
     guard let record = state.record else { return nil }
     if record.record.disabled == disabled { return false }
-    return try alter(account, keepsLock: true) { (before) throws(Fault) in
+    return try alter(account, .stays) { (before) throws(Fault) in
       var record = before?.record
       record?.disabled = disabled
       return record
@@ -123,7 +124,7 @@ extension FleetVault {
       let page = EtcdTransaction([.list(from: first, prefix: FleetKeys.accounts, limit: 100)])
       guard let outcome = try commit(page), outcome.succeeded,
         case .entries(let entries, let count)? = outcome.results.first
-      else { throw Fault(.noEtcd) }
+      else { throw Fault.noEtcd }
       for entry in entries {
         if let account = FleetKeys.account(entry.key) { accounts.append(account) }
       }
@@ -132,35 +133,90 @@ extension FleetVault {
     }
   }
 
-  /// Writes what `change` makes of the record, in the key's epoch, on condition that it hasn't changed meanwhile.
+  /// What becomes of a delay that runs, and of a passcode that is locked out because of its epoch.
+  private enum Lock {
+    case stays
+    case ends
+    /// The same, and no attempt is under way meanwhile.
+    case endsBetweenAttempts
+  }
+
+  /// Writes what `change` makes of the record, on condition that it hasn't changed meanwhile.
   ///
   /// - Parameters:
-  ///   - keepsLock: a delay that runs goes on, and a passcode of an earlier epoch stays locked out.
   ///   - change: gets the record, nil where there is none; nil: there is nothing to write.
   /// - Returns: whether it was written; nil if there was nothing to write.
   private func alter(
-    _ account: Bytes, keepsLock: Bool = false, _ change: (FleetRecord?) throws(Fault) -> Record?
+    _ account: Bytes, _ lock: Lock = .ends, _ change: (FleetRecord?) throws(Fault) -> Record?
   ) throws(Fault) -> Bool? {
     var wait = FleetWait(vault.clock)
     while true {
       let state = try read(account, nowhere)
-      if let record = state.record, record.epoch > key.epoch { throw Fault(.fleetEpoch, name: account) }
+      if lock == .endsBetweenAttempts && state.busy != nil {
+        try pause(&wait, state, account)
+        continue
+      }
+      if let record = state.record, record.epoch > key.epoch { throw key.later }
       guard var record = try change(state.record) else { return nil }
       // By which it is found again if the answer is lost. An attempt that is under way finds that it isn't its own.
       record.attemptID = randomBytes(Record.attemptIDLength, vault.sodium)
-      let epoch = keepsLock ? state.record?.epoch ?? key.epoch : key.epoch
+      let epoch = lock == .stays ? state.record?.epoch ?? key.epoch : key.epoch
       let next = FleetRecord(record, epoch: epoch)
       var transaction = EtcdTransaction(
         if: [.unchanged(FleetKeys.record(account), revision: state.revision)],
         [.put(FleetKeys.record(account), value: next.encoded(recordCodec), lease: 0)])
-      if !keepsLock {
+      if lock == .endsBetweenAttempts {
+        transaction.conditions.append(.unchanged(FleetKeys.busy(account), revision: 0))
+      }
+      if lock != .stays {
         transaction.actions += [.delete(FleetKeys.wait(account)), .delete(FleetKeys.last(account))]
       }
       let outcome = try commit(transaction)
       if let outcome, outcome.succeeded { return true }
       if try read(account, nowhere).record?.record.attemptID == record.attemptID { return true }
-      if outcome == nil { throw Fault(.noEtcd) }
-      guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
+      if outcome == nil { throw Fault.noEtcd }
+      try pause(&wait, state, account)
     }
+  }
+
+  private func pause(_ wait: inout FleetWait, _ state: FleetState, _ account: Bytes) throws(Fault) {
+    guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
+  }
+
+  // MARK: The epoch
+
+  /// Notes how far etcd has come. For a timer: a server that nobody asks would otherwise take a snapshot that was restored.
+  ///
+  /// - Returns: the fleet's epoch.
+  /// - Throws: a fault, too, if etcd comes from the past, or this server's key is of an earlier epoch.
+  @discardableResult
+  public func noteEpoch() throws(Fault) -> UInt64 {
+    let (epoch, _) = try fleetEpoch()
+    if epoch > key.epoch { throw key.later }
+    return epoch
+  }
+
+  /// Has the servers whose key is of an earlier epoch refuse everything. For root, once this server's was raised.
+  ///
+  /// - Returns: the fleet's epoch; a later one than the key's if other servers have come further.
+  public func declareEpoch() throws(Fault) -> UInt64 {
+    var wait = FleetWait(vault.clock)
+    while true {
+      let (epoch, revision) = try fleetEpoch()
+      if epoch >= key.epoch { return epoch }
+      let declaration = EtcdTransaction(
+        if: [.unchanged(FleetKeys.epoch, revision: revision)],
+        [.put(FleetKeys.epoch, value: Text("\(key.epoch)").bytes, lease: 0)])
+      _ = try commit(declaration)
+      guard wait.pause([epoch, revision]) else { throw Fault.noEtcd }
+    }
+  }
+
+  private func fleetEpoch() throws(Fault) -> (UInt64, revision: UInt64) {
+    let read = EtcdTransaction([.read(FleetKeys.epoch)])
+    var outcome = try commit(read)
+    if outcome == nil { outcome = try commit(read) }
+    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    return try FleetState.epoch(outcome.entry(0))
   }
 }

@@ -34,6 +34,9 @@ public struct FleetKey {
     guard epoch > 0, epoch < 1 << 62 else { throw Fault(.keyLength, path: path) }
   }
 
+  /// For what is of a later epoch.
+  var later: Fault { Fault(.fleetEpoch, path: path, error: Errno.stale.code) }
+
   private static func open(_ path: Bytes, _ configuration: Configuration) throws(Fault) -> Descriptor {
     switch try configuration.trust(.key).open(path) {
     case .found(let file, let status):
@@ -72,10 +75,12 @@ public struct FleetKey {
   }
 
   /// Declares every passcode locked out until it is unlocked. For root.
-  public func raiseEpoch() throws(Fault) {
+  ///
+  /// - Parameter epoch: a later one; nil: the next one.
+  public func raiseEpoch(to epoch: UInt64? = nil) throws(Fault) {
     do throws(Errno) {
       let file = try Descriptor.open(path, .readWrite)
-      try file.write(littleEndian(epoch + 1, 8), at: Length.key)
+      try file.write(littleEndian(epoch ?? self.epoch + 1, 8), at: Length.key)
       try file.sync()
     } catch {
       throw Fault(.failed, path: path, error: error.code)

@@ -5,8 +5,9 @@ extension FleetLogin where Etcd: EtcdStore {
   /// How often settling is tried again because the workstation's count has changed meanwhile.
   private static var mostRounds: Int { 64 }
 
-  /// What the record says after a settling that wasn't acknowledged.
+  /// What the record says before a settling, or after one that wasn't acknowledged.
   private enum Found {
+    /// No failure is left: by that very settling, or by another one since.
     case settled
     /// As it was charged.
     case charged
@@ -19,27 +20,29 @@ extension FleetLogin where Etcd: EtcdStore {
   ///
   /// - Returns: a refusal if the passcode is no longer the one that was verified.
   func settle(_ charge: FleetCharge) -> Verdict? {
+    let (isSettled, refusal) = trySettling(charge)
+    if !isSettled { release(charge, nil) }
+    if !isSettled && refusal == nil {
+      vault.log(Fault(.notReset, name: account, number: UInt64(FleetRecord.uid)))
+    }
+    return refusal
+  }
+
+  private func trySettling(_ charge: FleetCharge) -> (isSettled: Bool, refusal: Verdict?) {
     var lost = 0
     for _ in 0..<Self.mostRounds where lost < 2 {
       guard let state = try? fleet.read(account, workstation) else { break }
       switch found(state, charge) {
-      case .settled: return nil
-      case .refused(let verdict): return verdict
-      case .chargedSince:
-        note()
-        return nil
+      case .settled: return (true, nil)
+      case .refused(let verdict): return (false, verdict)
+      case .chargedSince: return (false, nil)
       case .charged: break
       }
       let outcome = try? fleet.commit(settling(charge, state))
-      if let outcome, outcome.succeeded { return nil }
+      if let outcome, outcome.succeeded { return (true, nil) }
       if outcome == nil { lost += 1 }
     }
-    note()
-    return nil
-  }
-
-  private func note() {
-    vault.log(Fault(.notReset, name: account, number: UInt64(FleetRecord.uid)))
+    return (false, nil)
   }
 
   private func found(_ state: FleetState, _ charge: FleetCharge) -> Found {
@@ -49,7 +52,7 @@ extension FleetLogin where Etcd: EtcdStore {
       return .refused(.unavailable(Fault(.changedMeanwhile)))
     }
     if state.revision == charge.revision { return .charged }
-    return now.attemptID == charge.id && now.ledger == .clear ? .settled : .chargedSince
+    return now.ledger == .clear ? .settled : .chargedSince
   }
 
   private func settling(_ charge: FleetCharge, _ state: FleetState) -> EtcdTransaction {

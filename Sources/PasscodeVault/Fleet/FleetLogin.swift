@@ -84,7 +84,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   private func readiness(_ state: FleetState) throws(Fault) -> Readiness {
     guard let record = state.record, record.record.state != .removed else { return .refused(.notEnrolled) }
     let failures = record.record.ledger.failures
-    if record.epoch > fleet.key.epoch { throw Fault(.fleetEpoch, name: account) }
+    if record.epoch > fleet.key.epoch { throw fleet.key.later }
     if record.record.disabled { return .refused(.disabled) }
     if record.epoch < fleet.key.epoch { return .refused(.exhausted(failures: failures)) }
     if isSecondFactor, !record.record.isAdministrators {
@@ -111,7 +111,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     case .busy: return nil
     case .ready(let record):
       let credential = try fleet.openCredential(record, &unsealed)
-      let digest = fleet.digest(passcode, credential, account, &unsealed)
+      let digest = fleet.digest(passcode, account, &unsealed)
       let failures = record.record.ledger.failures
       if let digest, let last = state.last, equalInConstantTime(last.value, digest) {
         return .wrong(
@@ -120,7 +120,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       let slot = try takeSlot()
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
-      try reserve(credential.cost)
+      try vault.reserveMemory(for: credential.cost)
       guard let charge = try charge(record, state) else { return nil }
       let verdict = try verify(passcode, credential, charge, &unsealed)
       if case .wrong = verdict { release(charge, digest) }
@@ -132,12 +132,6 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   private func takeSlot() throws(Fault) -> HashingSlots.Held {
     let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
     return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
-  }
-
-  private func reserve(_ cost: Options.Cost) throws(Fault) {
-    do throws(Errno) { try reserveMemory(cost.memory + 1 << 18) } catch {
-      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
-    }
   }
 
   /// After a charge that was acknowledged, and nowhere else.
@@ -194,6 +188,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .unchanged(FleetKeys.record(account), revision: state.revision),
         .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
         .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
+        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
       ],
       [
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
@@ -222,7 +217,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let state = try fleet.read(account, workstation)
     if state.record?.record.attemptID == id { return state.revision }
     // It may still come: then it counts, and nobody has verified anything.
-    if isLost { throw Fault(.noEtcd) }
+    if isLost { throw Fault.noEtcd }
     return nil
   }
 
@@ -235,8 +230,8 @@ extension FleetLogin where Etcd: EtcdStore {
     return (count, try fleet.lease(seconds: StationCount.seconds + Self.leaseMargin))
   }
 
-  /// After a wrong passcode: lets the next attempt begin, and remembers this one. If that fails, leases do the former.
-  private func release(_ charge: FleetCharge, _ digest: Bytes?) {
+  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.
+  func release(_ charge: FleetCharge, _ digest: Bytes?) {
     var transaction = EtcdTransaction(
       if: [.holds(FleetKeys.busy(account), value: charge.id)],
       [.delete(FleetKeys.busy(account)), .delete(FleetKeys.flight(workstation, charge.id))],

@@ -17,8 +17,8 @@ internal import PasscodeSystem
 //     `granted` comes from one line.                                              FleetLoginTests, AttemptTests
 //  7  A workstation has 20 wrong passcodes an hour over all accounts, counted in the charge's own transaction. Those that
 //     are being checked count, too; one more waits for them.                                    FleetStationTests
-//  8  An etcd that lies behind what this server has seen, or is another one, is refused. A passcode of an earlier epoch
-//     is locked out until it is unlocked.                                                     FleetSnapshotTests
+//  8  An etcd that lies behind what this server has seen, or is another one, is refused; and so is one whose epoch is later
+//     than this server's key. A passcode of an earlier epoch is locked out until it is unlocked.  FleetSnapshotTests
 //  9  Every wait ends: 30 s without movement, 120 s altogether, and 2 s for an answer.            FleetLoginTests
 // 10  Root has no passcode in a fleet.                                                             FleetLoginTests
 // 11  The schedule ends with a time.                                                                  FleetTests
@@ -52,14 +52,14 @@ public final class FleetVault<Etcd: EtcdStore> {
   /// Asked twice: a lease that nobody heard of ends by itself.
   func lease(seconds: UInt64) throws(Fault) -> UInt64 {
     guard let lease = etcd.grantLease(seconds: seconds) ?? etcd.grantLease(seconds: seconds) else {
-      throw Fault(.noEtcd)
+      throw Fault.noEtcd
     }
     return lease
   }
 
   /// Milliseconds that are left of a delay: one second during the margin of its lease, and as long as its key is there.
   func timeLeft(_ entry: EtcdEntry) throws(Fault) -> UInt64 {
-    guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault(.noEtcd) }
+    guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault.noEtcd }
     let margin = FleetLogin<Etcd>.leaseMargin
     return min(seconds > margin ? seconds - margin : 1, Schedule.longestDelay) * 1_000
   }
@@ -72,13 +72,15 @@ public final class FleetVault<Etcd: EtcdStore> {
     let transaction = EtcdTransaction([
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
       .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
-      .count(prefix: FleetKeys.flights(workstation)),
+      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch),
     ])
     // Asked twice: reading changes nothing.
     var outcome = try commit(transaction)
     if outcome == nil { outcome = try commit(transaction) }
-    guard let outcome, outcome.succeeded else { throw Fault(.noEtcd) }
-    return try FleetState(outcome, account)
+    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    let state = try FleetState(outcome, account)
+    if state.epoch > key.epoch { throw key.later }
+    return state
   }
 
   func corrupt(_ account: Bytes) -> Fault {
@@ -111,12 +113,17 @@ public final class FleetVault<Etcd: EtcdStore> {
 
   /// Of a wrong passcode: the credential's salt makes it stale when that changes.
   func digest(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ account: Bytes, _ unsealed: inout Unsealed
+    _ passcode: borrowing Passcode, _ account: Bytes, _ unsealed: inout Unsealed
   ) -> Bytes? {
     let context =
-      Bytes(text: "passcode fleet last wrong\n") + blake2b(associated(account)[...]) + credential.salt
-    return unsealed.digest.keyed(unsealed.key, context, passcode)
+      Bytes(text: "passcode fleet last wrong\n") + blake2b(associated(account)[...])
+    return unsealed.digest.keyed(unsealed.key, context, unsealed.credential, passcode)
   }
+}
+
+extension Fault {
+  /// Path and error are what the workstation is told.
+  static var noEtcd: Fault { Fault(.noEtcd, path: Bytes(text: "etcd"), error: Errno.timedOut.code) }
 }
 
 /// All that decides about an account, at one moment.
@@ -131,6 +138,9 @@ struct FleetState {
   let stationEntry: EtcdEntry?
   /// Attempts that are under way from the workstation.
   let flights: UInt64
+  /// The fleet's; and the revision of its key, 0: there is none.
+  let epoch: UInt64
+  let epochRevision: UInt64
 
   fileprivate init(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) {
     let entry = outcome.entry(0)
@@ -145,7 +155,14 @@ struct FleetState {
     if entry != nil && record == nil {
       throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
     }
+    (epoch, epochRevision) = try FleetState.epoch(outcome.entry(6))
     if let stationEntry, station == nil { throw Fault(.damagedRecord, path: stationEntry.key) }
+  }
+
+  static func epoch(_ entry: EtcdEntry?) throws(Fault) -> (UInt64, revision: UInt64) {
+    guard let entry else { return (1, 0) }
+    guard let epoch = FleetKeys.epoch(in: entry.value) else { throw Fault(.damagedRecord, path: entry.key) }
+    return (epoch, entry.modified)
   }
 
   /// What changes when something moves.

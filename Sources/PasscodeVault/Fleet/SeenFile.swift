@@ -41,7 +41,9 @@ public final class SeenFile {
   ///
   /// - Throws: a fault if it comes from the past, or from another cluster, or if that can't be noted.
   func take(_ origin: EtcdOrigin) throws(Fault) {
-    if let floor, floor.next(origin) == nil { throw Fault(.fleetRestored, path: path) }
+    if let floor, floor.next(origin) == nil {
+      throw Fault(.fleetRestored, path: path, error: Errno.stale.code)
+    }
     let next = FleetSeen(origin)
     if next == floor { return }
     floor = next

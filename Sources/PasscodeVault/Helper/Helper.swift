@@ -1,6 +1,23 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
+/// A program that answers in place of the process that starts it: one question, or a look and its attempt. Neither gets an
+/// argument or an environment, and both have the same requests and replies.
+public enum HelperProgram: Sendable {
+  /// For a process that isn't root; runs as `_passcode`.
+  case helper
+  /// passcode-fleet, for root and for the helper: asks a fleet's verifier.
+  case fleet
+
+  @inline(never)
+  fileprivate var path: Bytes { Installed.program(isHelper: self == .helper) }
+
+  @inline(never)
+  fileprivate func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
+    Fault(reason, path: path, error: error.code)
+  }
+}
+
 /// How a process that isn't root asks: it starts a helper, which runs as `_passcode`, for each question, or for a look
 /// and its attempt.
 ///
@@ -8,19 +25,21 @@ public import PasscodeSystem
 ///   started.                                                                          test_helper.py
 /// - Real root MUST NOT start it: the file is _passcode's, and an intruder in that account would become root.
 ///                                                                                     test_helper.py
+/// - passcode-fleet MUST be root's, and writable by nobody else: root starts it.        test_workstation_attacks.py
 /// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
 public enum Helper {
   /// Set when it is built; no option, argument or environment of the caller names another one.    test_build.py
-  public static var path: Bytes { Installed.helper }
+  public static var path: Bytes { HelperProgram.helper.path }
 
   /// Starts a helper, and sends it the head of a request; its secrets are to follow.
   ///
   /// - Parameter waiting: a helper that answered a look before, and is taken if it still waits.
   @inline(never)
-  fileprivate static func begin(_ head: Bytes, _ waiting: inout HelperProcess?) throws(Fault) -> HelperProcess
-  {
+  fileprivate static func begin(
+    _ head: Bytes, _ waiting: inout HelperProcess?, _ program: HelperProgram
+  ) throws(Fault) -> HelperProcess {
     // While a person types it may have ended: it doesn't wait for ever.
-    if waiting?.isWaiting != true { waiting = try start() }
+    if waiting?.isWaiting != true { waiting = try start(program) }
     guard let helper = waiting.take() else { throw invalidReply }
     helper.send(head)
     return helper
@@ -33,7 +52,8 @@ public enum Helper {
   ///   - patience: how many milliseconds it may go without movement.
   @inline(never)
   fileprivate static func finish(
-    _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, patience: UInt64 = 10_000
+    _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, _ program: HelperProgram,
+    patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
     // Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
     // are a refusal.
@@ -42,31 +62,33 @@ public enum Helper {
     do throws(Errno) {
       answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience)
     } catch {
-      throw fault(.failed, error)
+      throw program.fault(.failed, error)
     }
-    guard !answer.isEmpty else { throw fault(.noReply) }
-    guard let reply = HelperReply(answer) else { throw invalidReply }
+    guard !answer.isEmpty else { throw program.fault(.noReply) }
+    guard let reply = HelperReply(answer) else { throw program.fault(.invalidReply) }
     if reply.kind == .open { waiting = consume helper }
     return reply
   }
 
-  static var pause: HelperProcess.Pause {
+  private static var pause: HelperProcess.Pause {
     HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
   /// For a reply that isn't one to the question.
   public static var invalidReply: Fault { fault(.invalidReply) }
 
-  private static func start() throws(Fault) -> HelperProcess {
+  private static func start(_ program: HelperProgram) throws(Fault) -> HelperProcess {
     let service = try account()
+    let isHelper = program == .helper
+    let path = program.path
     let status: FileStatus
-    do throws(Errno) { status = try FileStatus.of(path) } catch { throw fault(.failed, error) }
-    guard status.kind == .file, status.owner == service.uid, status.group == service.gid,
-      status.mode & 0o6022 == 0o6000
-    else { throw fault(.helperMode) }
-    guard ProcessIdentity.current().real != 0 else { throw fault(.helperForRoot) }
+    do throws(Errno) { status = try FileStatus.of(path) } catch { throw program.fault(.failed, error) }
+    guard status.kind == .file, status.owner == (isHelper ? service.uid : 0),
+      status.group == (isHelper ? service.gid : 0), status.mode & 0o6022 == (isHelper ? 0o6000 : 0)
+    else { throw program.fault(isHelper ? .helperMode : .failed, .denied) }
+    guard !isHelper || ProcessIdentity.current().real != 0 else { throw fault(.helperForRoot) }
     HelperProcess.reapAbandoned(of: service.uid)
-    do throws(Errno) { return try HelperProcess(path) } catch { throw fault(.failed, error) }
+    do throws(Errno) { return try HelperProcess(path) } catch { throw program.fault(.failed, error) }
   }
 
   /// The account that it is to become.
@@ -78,7 +100,7 @@ public enum Helper {
   /// For what keeps it from answering.
   @inline(never)
   public static func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
-    Fault(reason, path: path, error: error.code)
+    HelperProgram.helper.fault(reason, error)
   }
 }
 
@@ -136,22 +158,31 @@ extension Helper {
     _ operation: HelperOperation, _ uid: UInt32, _ lengths: HelperRequest.Lengths
   ) throws(Fault) -> HelperProcess {
     var waiting: HelperProcess?
-    return try begin(HelperRequest(operation, uid: uid, lengths: lengths).head(), &waiting)
+    return try begin(HelperRequest(operation, uid: uid, lengths: lengths).head(), &waiting, .helper)
+  }
+
+  /// The helper's own: has a fleet's verifier asked what was asked here, about the same account. Passwords aren't passed on.
+  public static func passOn(_ request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
+    var waiting: HelperProcess?
+    let fleet = try begin(request.head.head() + request.service, &waiting, .fleet)
+    fleet.send(request.secrets.passcode)
+    fleet.send(request.secrets.change.new.passcode)
+    let reply = try finish(fleet, .fleet)
+    return reply.kind == .openWithoutWaiting ? HelperReply(.open) : reply
   }
 
   private static func finish(
-    _ helper: consuming HelperProcess, patience: UInt64 = 10_000
+    _ helper: consuming HelperProcess, _ program: HelperProgram = .helper, patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
     helper.endRequests()
     var waiting: HelperProcess?
-    return try finish(helper, &waiting, patience: patience)
+    return try finish(helper, &waiting, program, patience: patience)
   }
 }
 
-/// A login of a process that doesn't reach the store: by the helper, or, for an account of a fleet, by its verifier.
+/// A login by another program: of a process that doesn't reach the store, or for an account of a fleet.
 public struct HelperLogin: Login, ~Copyable {
-  /// nil: the helper.
-  private let verifier: Verifier?
+  private let program: HelperProgram
   private let uid: UInt32
   private let conditions: HelperRequest.Conditions
   private let service: Bytes
@@ -161,13 +192,13 @@ public struct HelperLogin: Login, ~Copyable {
 
   /// - Parameters:
   ///   - service: as for `DirectLogin`.
-  ///   - verifier: `Configuration.verifier`; nil: by the helper.
+  ///   - program: `fleet` where `Options.Policy.asksVerifier` says so.
   public init(
     _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login,
-    by verifier: Verifier? = nil
+    from program: HelperProgram = .helper
   ) {
-    self.verifier = verifier
-    uid = verifier == nil ? permit.account.uid : FleetRecord.uid
+    self.program = program
+    uid = permit.account.uid
     self.purpose = purpose
     self.conditions = conditions
     self.service = Record.serviceName(service)
@@ -188,7 +219,7 @@ public struct HelperLogin: Login, ~Copyable {
       let operation = purpose == .change ? HelperOperation.prove : .verify
       let helper = try begin(operation, passcode: passcode.count)
       helper.send(passcode)
-      if verifier == nil { helper.endRequests() }
+      helper.endRequests()
       return try verdict(operation, helper) ?? .unavailable(Helper.invalidReply)
     } catch {
       return .unavailable(error)
@@ -202,8 +233,7 @@ public struct HelperLogin: Login, ~Copyable {
     let request = HelperRequest(
       operation, uid: uid, conditions, lengths: HelperRequest.Lengths(passcode: passcode),
       serviceLength: service.count)
-    if let verifier { return try verifier.begin(request.head() + service) }
-    return try Helper.begin(request.head() + service, &waiting)
+    return try Helper.begin(request.head() + service, &waiting, program)
   }
 
   /// nil: the prompt may come, which is no answer but to a look; and `granted` is none to a look.
@@ -211,7 +241,7 @@ public struct HelperLogin: Login, ~Copyable {
   private mutating func verdict(
     _ operation: HelperOperation, _ helper: consuming HelperProcess
   ) throws(Fault) -> Verdict? {
-    let reply = if let verifier { try verifier.finish(helper) } else { try Helper.finish(helper, &waiting) }
+    let reply = try Helper.finish(helper, &waiting, program)
     if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
     guard let verdict = reply.verdict, operation.isAttempt || reply.kind != .granted else {
       throw Helper.invalidReply

@@ -34,14 +34,12 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("max_parallel=1") { $0.policy.maxParallel = 1 },
     Flip("max_parallel=64") { $0.policy.maxParallel = 64 },
     Flip("either") { $0.door.either = true },
+    Flip("finger") { $0.door.finger = true },
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },
-    Flip("verifier=/run/passcode-fleet/verifier.sock") {
-      $0.policy.verifier = Bytes(text: "/run/passcode-fleet/verifier.sock")
-    },
-    Flip("verifier_uids=1-1") { $0.policy.verifierUsers = .init(first: 1, last: 1) },
-    Flip("verifier_uids=2000-2999") { $0.policy.verifierUsers = .init(first: 2_000, last: 2_999) },
+    Flip("verifier=1") { $0.policy.verifier = 1 },
+    Flip("verifier=4294967295") { $0.policy.verifier = 4_294_967_295 },
     Flip("self_enroll=no") { $0.policy.selfEnroll = .no },
     Flip("first_login=deny") { $0.door.firstLogin = .deny },
     Flip("remote=allow") { $0.door.remote = .allow },

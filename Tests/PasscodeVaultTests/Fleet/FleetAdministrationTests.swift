@@ -15,6 +15,15 @@ struct FleetAdministrationTests {
     #expect(try bed.fleet().unlock(Bytes(text: "bob")) == nil)
   }
 
+  @Test func `unlocking doesn't go on while an attempt is under way`() throws {
+    let bed = try FleetBed()
+    try bed.fail(2)
+    bed.etcd.set(FleetKeys.busy(FleetBed.alice), Bytes(text: "another's"))
+    let start = bed.bed.now
+    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+    #expect(try bed.failures() == 2 && bed.bed.now - start >= 30_000)
+  }
+
   @Test func `a new passcode ends the old one, and being disabled stays`() throws {
     let bed = try FleetBed()
     try bed.fail(3)

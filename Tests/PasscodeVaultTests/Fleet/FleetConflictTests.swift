@@ -64,5 +64,6 @@ struct FleetConflictTests {
       #expect(verdict.isGranted)
       #expect(try bed.failures() == 2, "a failure that somebody else was charged is never taken back")
     }
+    #expect(bed.etcd.value(FleetKeys.busy(FleetBed.alice)) == nil, "the next attempt needn't wait")
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import PasscodeVault
 
 struct FleetLoginTests {
-  private let noEtcd = Verdict.unavailable(Fault(.noEtcd))
+  private let noEtcd = Verdict.unavailable(Fault.noEtcd)
 
   @Test func `the right passcode is granted and resets the failures`() throws {
     let bed = try FleetBed()

@@ -10,6 +10,11 @@ struct FleetSnapshotTests {
     return false
   }
 
+  private func isOfAnotherEpoch(_ verdict: Verdict) -> Bool {
+    if case .unavailable(let fault) = verdict { return fault.reason == .fleetEpoch }
+    return false
+  }
+
   @Test func `a snapshot that was restored refunds nothing: it is refused`() throws {
     let bed = try FleetBed()
     let snapshot = bed.etcd.snapshot
@@ -53,12 +58,42 @@ struct FleetSnapshotTests {
     try raiseEpoch(bed)
     #expect(try bed.fleet().unlock(FleetBed.alice) == true)
     try write(old, bed)
-    guard case .unavailable(let fault) = try bed.attempt(TestBed.right) else {
-      Issue.record("decided by an old key")
+    #expect(try isOfAnotherEpoch(bed.attempt(TestBed.right)))
+    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+  }
+
+  @Test func `a server that nobody has asked since learns of the new epoch from etcd`() throws {
+    let bed = try FleetBed()
+    let old = try Data(contentsOf: URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self)))
+    try raiseEpoch(bed)
+    #expect(try bed.fleet().declareEpoch() == 2)
+    #expect(try bed.fleet().declareEpoch() == 2 && bed.fleet().noteEpoch() == 2)
+    try write(old, bed)
+    #expect(try isOfAnotherEpoch(bed.attempt(TestBed.right)))
+    #expect(throws: Fault.self) { try bed.fleet().noteEpoch() }
+    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+    #expect(try bed.fleet().declareEpoch() == 2, "by which this server learns how far to go")
+    try raiseEpoch(bed)
+    #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
+  }
+
+  @Test func `an epoch that begins between reading and charging stops the attempt`() throws {
+    let bed = try FleetBed()
+    bed.etcd.before = { transaction in
+      if FleetBed.isCharge(transaction) { bed.etcd.set(FleetKeys.epoch, Bytes(text: "2")) }
+    }
+    #expect(try isOfAnotherEpoch(bed.attempt(TestBed.right)))
+    #expect(try bed.failures() == 0)
+  }
+
+  @Test(arguments: ["", "0", "02", "2\n", "x", "9223372036854775807"])
+  func `an epoch that no server writes is a refusal`(text: String) throws {
+    let bed = try FleetBed()
+    bed.etcd.set(FleetKeys.epoch, Bytes(text: text))
+    guard case .unavailable = try bed.attempt(TestBed.right) else {
+      Issue.record("decided")
       return
     }
-    #expect(fault.reason == .fleetEpoch)
-    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
   }
 
   @Test func `two processes of a server that answer at the same time don't refuse each other`() throws {

@@ -1,17 +1,16 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
-internal import PasscodeVault
+public import PasscodePolicy
+public import PasscodeSystem
 
-/// A whole request, its secrets in guarded memory.
-struct Request: ~Copyable {
-  let head: HelperRequest
+/// A whole request on standard input, its secrets in guarded memory: what `HelperLogin` and `Helper` send.
+public struct ReceivedRequest: ~Copyable {
+  public let head: HelperRequest
   /// The PAM service that asks; empty: it didn't say.
-  let service: Bytes
+  public let service: Bytes
   /// Those that the head names.
-  var secrets: Secrets
+  public var secrets: Secrets
 
   /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.
-  init?(_ sodium: Sodium) {
+  public init?(_ sodium: Sodium) {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
       let service = HelperService.receive(head.serviceLength), Record.serviceName(service) == service,
       var secrets = Secrets(sodium),

@@ -1,0 +1,69 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// A fleet's verifier, as passcode-fleet reaches it: by a socket that a TLS program listens on.
+///
+/// - Only root can have put the socket there: each folder above it MUST be root's, and its listener root or the TLS
+///   program's account. Who is at the other end of that, the TLS program checks.           test_workstation_attacks.py
+/// - Only root and `_passcode` may reach it: anyone else who may enter its folder could ask about anybody. The TLS program
+///   asks nobody who they are, so where the folder is open, nothing is asked.               test_workstation_attacks.py
+/// - A request MUST be sent once: what a verifier may have got isn't sent to another one.   test_workstation_attacks.py
+/// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
+public struct Verifier {
+  private static var path: Bytes { Bytes(text: "/run/passcode-fleet/verifier.sock") }
+
+  private let account: Account
+  private let configuration: Configuration
+
+  /// nil: the account's passcode is this machine's.
+  public init?(for account: Account, _ configuration: Configuration) {
+    guard configuration.options.policy.asksVerifier(account.uid) else { return nil }
+    self.account = account
+    self.configuration = configuration
+  }
+
+  /// Asks what the module, or the helper, has asked: with the account's name in place of its uid. Whether the account
+  /// has logged in since the machine started was asked there, and is nothing that a verifier knows.
+  public func reply(to request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
+    let head = HelperRequest(
+      request.head.operation, uid: FleetRecord.uid,
+      HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),
+      lengths: request.head.lengths, serviceLength: request.head.serviceLength)
+    guard FleetRequest.allows(head) else { return HelperReply(.closed) }
+    let connection = try connect()
+    connection.send(FleetRequest.head(account: account.name) + head.head() + request.service)
+    connection.send(request.secrets.passcode)
+    connection.send(request.secrets.change.new.passcode)
+    let answer: Bytes
+    do throws(Errno) {
+      answer = try connection.reply(limit: FleetReply.longest, silence: 5_000, altogether: 130_000)
+    } catch {
+      throw unreachable(error)
+    }
+    guard let reply = FleetReply.decoded(answer) else {
+      throw unreachable(answer.isEmpty ? .reset : .badMessage)
+    }
+    // Nobody waits here for an attempt after a look.
+    return reply.kind == .open ? HelperReply(.openWithoutWaiting) : reply
+  }
+
+  private func connect() throws(Fault) -> VerifierConnection {
+    let path = Verifier.path
+    guard try configuration.trust(.configuration).checkParents(of: path) else {
+      throw unreachable(Errno.noEntry)
+    }
+    let folder = Bytes(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+    do throws(Errno) {
+      guard try FileStatus.of(folder).mode & 0o007 == 0 else { throw Errno.denied }
+      var listeners: [UInt32] = [0]
+      if case .found(let account) = Account.named(Bytes(text: "stunnel4")) { listeners.append(account.uid) }
+      return try VerifierConnection.open(path, listeners: listeners)
+    } catch {
+      throw unreachable(error)
+    }
+  }
+
+  private func unreachable(_ error: Errno) -> Fault {
+    Fault(.failed, path: Verifier.path, error: error.code)
+  }
+}

@@ -1,0 +1,83 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// passcode-fleet: on a workstation, asks its fleet's verifier. Root's own, no bits; started by the module where that is
+// root, and by passcode-helper, with their requests (HelperMessage.swift). All that has to do with the network is here.
+//
+// MUST, and what shows it:
+//  1  It answers root and `_passcode` alone, and is `_passcode` before it connects.              test_workstation_attacks.py
+//  2  Nothing of its caller counts but who that is and one bounded request: no argument, environment or descriptor.
+//                                                                                                test_workstation_attacks.py
+//  3  It asks only about accounts that the configuration says are the fleet's, and never about root. test_workstation_attacks.py
+//  4  One reply to a request. Whatever keeps it from the verifier's is `unavailable`.            test_workstation_attacks.py
+//  5  It ends: 140 s for all.                                                                    test_workstation_attacks.py
+
+@main
+struct Main {
+  static func main() {
+    exitProcess(run() ? 0 : 1)
+  }
+
+  /// - Returns: whether a reply was given.
+  private static func run() -> Bool {
+    guard HelperService.isConnected() else {
+      Stream.error.write(
+        Bytes(text: "passcode-fleet: started by the PAM module and by passcode-helper, not by hand\n"))
+      return false
+    }
+    let caller = ProcessIdentity.current()
+    do throws(Errno) {
+      try HelperService.layDownInheritance(limit: 140)
+    } catch {
+      return false
+    }
+    guard let sodium = Sodium(), let request = ReceivedRequest(sodium) else {
+      var line = LogLine("passcode-fleet: no request that makes sense")
+      line.add("by_uid", UInt64(caller.real))
+      SystemLog.notice(line.text)
+      return false
+    }
+    HelperService.reply(reply(to: request, from: caller).bytes)
+    HelperService.endReplies()
+    return true
+  }
+
+  private static func reply(
+    to request: borrowing ReceivedRequest, from caller: ProcessIdentity
+  ) -> HelperReply {
+    do throws(Fault) {
+      guard try becomeService(caller) else { return HelperReply(.notPermitted) }
+      let account: Account
+      switch Account.numbered(request.head.uid) {
+      case .found(let found): account = found
+      case .unknown: throw Fault(.noAccount, number: UInt64(request.head.uid))
+      case .failed(let error): throw Fault(.accountLookup, error: error.code)
+      }
+      let configuration = try Configuration.loadForService(
+        isSecondFactor: request.head.conditions.isSecondFactor)
+      // A module line may name another file (`conf=`).
+      guard let verifier = Verifier(for: account, configuration) else {
+        throw Fault(.failed, path: Configuration.usualPath, error: Errno.invalid.code)
+      }
+      return try verifier.reply(to: request)
+    } catch {
+      return HelperReply(fault: error)
+    }
+  }
+
+  /// - Returns: false where the caller is neither root nor the helper.
+  private static func becomeService(_ caller: ProcessIdentity) throws(Fault) -> Bool {
+    let service = try Helper.account()
+    if caller.effective != 0 {
+      return caller.real == service.uid && caller.effective == service.uid && caller.saved == service.uid
+    }
+    do throws(Errno) {
+      try HelperService.leaveGroups()
+      try HelperService.become(service)
+    } catch {
+      throw Fault(.failed, path: Installed.program(isHelper: false), error: error.code)
+    }
+    return true
+  }
+}

@@ -1,0 +1,111 @@
+"""passcode-verifier: who is answered, and who is believed to be etcd."""
+
+import socket
+import subprocess
+import time
+
+import fleet as fleets
+import pytest
+from fleet import FORBIDDEN, GRANTED, NOT_ENROLLED, UNAVAILABLE, VERIFY, request
+from scenario import RIGHT
+
+
+@pytest.mark.parametrize("account", ["alice/wait", "root", "alice\n", "carol", "", "ALICE"])
+def test_nobody_else_is_asked_for(fleet, account):
+    reply = fleet.servers[0].verify(RIGHT, account)
+    assert reply is None or reply.kind in (NOT_ENROLLED, UNAVAILABLE)
+
+
+@pytest.mark.parametrize("name", ["CN=ws3", "CN=ws", "CN=ws1, CN=ws2", "CN=WS1", " CN=ws1", "/CN=ws1", "x"])
+def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
+    assert fleet.servers[0].verify(RIGHT, name=name).kind == FORBIDDEN
+
+
+def test_requests_that_make_no_sense_get_no_reply(fleet):
+    whole = request(VERIFY, "alice", passcode=RIGHT)
+    server = fleet.servers[0]
+    for data in (
+        b"", b"\3", whole[:10], b"\2" + whole[1:], request(VERIFY, "alice", passcode=RIGHT, uid=1000),
+        request(5, "alice", passcode=RIGHT), request(7, "alice"), request(VERIFY, "alice", passcode="04x1"),
+        request(VERIFY, "", passcode=RIGHT), request(VERIFY, "alice", passcode=RIGHT, name="CN=ws1\n"),
+    ):  # fmt: skip
+        process, ours = server.start(data)
+        with ours:
+            ours.shutdown(socket.SHUT_WR)
+            ours.settimeout(10)
+            try:
+                assert ours.recv(10) == b""
+            except ConnectionResetError:
+                pass  # it left some of it unread
+        assert process.wait(10) == 1
+    assert server.failures() == 0
+
+
+def test_a_person_without_root_is_answered_nothing(fleet):
+    """Somebody who reaches the program directly: it has no privilege of its own to lend."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        command = fleet.servers[0].command("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", fleets.VERIFIER)
+        process = subprocess.Popen(command, stdin=theirs, cwd="/")
+        theirs.close()
+        ours.sendall(request(VERIFY, "alice", passcode=RIGHT))
+        reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
+        process.wait(10)
+    assert reply.kind in (UNAVAILABLE, FORBIDDEN)
+
+
+def test_whoever_took_etcd_s_port_is_not_believed(fleet):
+    """Anybody can bind it while etcd is down: nothing goes there, and nothing from there counts."""
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+    script = """if True:
+        import os, socket, sys
+        os.setgid(65534); os.setuid(65534)
+        door = socket.create_server(("127.0.0.1", 2379))
+        print("ready", flush=True)
+        door.settimeout(20)
+        peer, _ = door.accept()
+        peer.settimeout(5)
+        sys.stdout.write(repr(peer.recv(100)))
+    """
+    impostor = subprocess.Popen(
+        fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True
+    )
+    assert impostor.stdout.readline() == "ready\n"
+    assert fleet.servers[0].verify(RIGHT).kind == UNAVAILABLE
+    assert impostor.communicate(timeout=30)[0] == "b''"
+    assert fleet.servers[1].verify(RIGHT).kind == GRANTED
+
+
+FORGED = {
+    "nothing": b"",
+    "no HTTP": b"hello\r\n\r\n",
+    "cut": b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"header":',
+    "no body's length": b'HTTP/1.1 200 OK\r\n\r\n{"succeeded":true}',
+    "no header": b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"succeeded":true}',
+    "endless head": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 10_000,
+    "an error": b'HTTP/1.1 503 X\r\nContent-Length: 24\r\n\r\n{"error":"no","code":14}',
+}
+
+
+@pytest.mark.parametrize("answer", FORGED.values(), ids=FORGED)
+def test_an_answer_of_etcd_that_makes_no_sense_is_unavailable(fleet, answer):
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+    script = f"""if True:
+        import socket
+        door = socket.create_server(("127.0.0.1", 2379))
+        print("ready", flush=True)
+        peer, _ = door.accept()
+        peer.recv(65536)
+        peer.sendall({answer!r})
+        peer.settimeout(10)
+        while peer.recv(65536): pass
+    """
+    forger = subprocess.Popen(fleet.servers[0].command("python3", "-c", script), stdout=subprocess.PIPE, text=True)
+    assert forger.stdout.readline() == "ready\n"
+    started = time.monotonic()
+    reply = fleet.servers[0].verify(RIGHT)
+    assert (reply.kind, time.monotonic() - started < 5) == (UNAVAILABLE, True)
+    forger.kill()
+    forger.communicate()

@@ -1,0 +1,160 @@
+"""A workstation of a fleet with somebody else where its verifier should be; and people who ask passcode-fleet themselves."""
+
+import shutil
+import socket
+import struct
+import subprocess
+import time
+
+import fleet as fleets
+import pytest
+from bed import uid
+from fleet import VERIFY
+from liar import Liar, alice_gets, reply
+from machine import ACCOUNT, ALICE
+from scenario import PROMPT, RIGHT, refused_unasked
+from ward import PLACE, PROGRAM, install_fleet, leave, make_folder
+
+UNAVAILABLE = "AUTHINFO_UNAVAIL"
+
+
+@pytest.fixture
+def folder(workstation):
+    """Where the socket has to be; with nothing in it."""
+    leave()
+    make_folder(PLACE)
+    workstation.configure(verifier=1000)
+    yield PLACE
+    leave()
+
+
+LIES = {
+    "nothing": b"",
+    "granted to a look": reply(1),
+    "cut": reply(22)[:-1],
+    "without its end": reply(1)[:-1] + b"\0",
+    "more than one": reply(22) + reply(1),
+    "the helper's own": reply(16)[:-1],
+    "another version": b"\2" + reply(22)[1:],
+    "unknown kind": reply(99),
+    "too long": b"\0" * 5000,
+    "no number": b"\1\1\4",
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
+def test_what_isn_t_one_whole_reply_is_unavailable(machine, folder, lie, how):
+    with Liar(folder / "verifier.sock", lie) as liar:
+        assert refused_unasked(machine.authenticate("alice", RIGHT, **how), UNAVAILABLE)
+        assert len(liar.heard) == 1
+
+
+def test_a_request_is_sent_once_and_says_no_more_than_it_must(machine, folder):
+    with Liar(folder / "verifier.sock", reply(22)) as liar:
+        outcome = machine.authenticate("alice", RIGHT)
+        assert (outcome.result, outcome.prompts) == (UNAVAILABLE, [PROMPT]), "an open look, and no verdict"
+        head = b"\2\5alice"
+        service = b"passcode-test"
+        look, verify = liar.heard
+        bits = len(service) << 2
+        assert look == head + struct.pack("<BBIBBH", 1, 1, fleets.NOBODY, bits, 0, 0) + service
+        assert verify == head + struct.pack("<BBIBBH", 1, VERIFY, fleets.NOBODY, bits, 4, 0) + service + RIGHT.encode()
+
+
+def test_silence_ends_after_five_seconds(machine, folder):
+    with Liar(folder / "verifier.sock", b"", hold=20):
+        started = time.monotonic()
+        assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+        assert 4.5 < time.monotonic() - started < 8
+
+
+def test_a_socket_that_others_could_have_put_there_is_not_used(machine, folder):
+    with Liar(folder / "verifier.sock", reply(1)) as liar:
+        for owner, mode in (("alice", 0o750), ("root", 0o770)):
+            shutil.chown(folder, owner, ACCOUNT)
+            folder.chmod(mode)
+            assert machine.authenticate("alice", RIGHT).result in (UNAVAILABLE, "SERVICE_ERR")
+        assert liar.heard == []
+
+
+def test_a_socket_that_everyone_can_reach_is_not_used(machine, folder):
+    """They could ask about anybody, as often as the budget lets them: the TLS program asks nobody who they are."""
+    with Liar(folder / "verifier.sock", reply(1)) as liar:
+        for mode in (0o751, 0o755, 0o754):
+            folder.chmod(mode)
+            assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+            assert refused_unasked(machine.authenticate("alice", RIGHT, **ALICE), UNAVAILABLE)
+        assert liar.heard == []
+        assert f"{folder / 'verifier.sock'}: Permission denied" in machine.log()[-1].message
+
+
+def test_nobody_but_root_and_the_tls_program_is_believed_at_the_socket(machine, folder):
+    with Liar(folder / "verifier.sock", reply(1), listener=uid("nobody")) as liar:
+        assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+        assert refused_unasked(machine.authenticate("alice", RIGHT, **ALICE), UNAVAILABLE)
+        assert set(liar.heard) <= {b""}, "connected, and gone without a word"
+
+
+def connects(path):
+    try:
+        socket.socket(socket.AF_UNIX).connect(str(path))
+    except PermissionError:
+        return False
+    return True
+
+
+def test_without_root_the_socket_is_out_of_reach(machine, folder):
+    with Liar(folder / "verifier.sock", reply(22)):
+        assert not alice_gets(lambda: connects(folder / "verifier.sock"))
+
+
+def ask_program(data):
+    """What passcode-fleet answers to these bytes, started by whoever this process is; and its exit status."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = subprocess.Popen([PROGRAM], stdin=theirs, stderr=subprocess.DEVNULL)
+        ours.sendall(data)
+        ours.shutdown(socket.SHUT_WR)
+        ours.settimeout(20)
+        try:
+            answer = b"".join(iter(lambda: ours.recv(4096), b""))
+        except ConnectionResetError:
+            answer = b""
+    return answer, process.wait(20)
+
+
+def asked(operation, account, code=""):
+    return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()
+
+
+def test_without_root_the_program_asks_nothing(machine, folder):
+    """Not even about oneself: that is the helper's to decide."""
+    with Liar(folder / "verifier.sock", reply(1)) as liar:
+        own = asked(VERIFY, uid("alice"), RIGHT)
+        assert alice_gets(lambda: ask_program(own)[0][1]) == fleets.FORBIDDEN
+        assert liar.heard == []
+
+
+def test_the_program_asks_only_about_the_fleet_s_accounts(machine, folder):
+    machine.configure(verifier=uid("alice"))
+    with Liar(folder / "verifier.sock", reply(1)) as liar:
+        for account in (0, uid("alice") - 1, uid("nobody"), fleets.NOBODY):
+            assert ask_program(asked(VERIFY, account, RIGHT))[0][1] == fleets.UNAVAILABLE
+        assert liar.heard == []
+        assert ask_program(asked(VERIFY, uid("alice"), RIGHT)) == (reply(1)[:-1], 0)
+    for data in (b"", b"\2", asked(VERIFY, uid("alice")), asked(VERIFY, uid("alice"), RIGHT) + b"1"):
+        assert ask_program(data) == (b"", 1)
+
+
+def test_a_program_that_isn_t_root_s_alone_is_not_started(machine, folder):
+    with Liar(folder / "verifier.sock", reply(1)) as liar:
+        for owner, mode in ((ACCOUNT, 0o755), ("root", 0o775), ("root", 0o757), ("root", 0o4755)):
+            install_fleet(owner, mode)
+            assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+            assert refused_unasked(machine.authenticate("alice", RIGHT, **ALICE), UNAVAILABLE)
+        PROGRAM.unlink()
+        assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+        assert liar.heard == []
+        install_fleet()

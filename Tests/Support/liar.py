@@ -1,0 +1,71 @@
+"""Somebody else in a verifier's place."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+from bed import become
+from cost import in_child
+
+
+class Liar:
+    """A verifier's socket with somebody else behind it; counts who comes, and keeps what they say."""
+
+    def __init__(self, path, answer, hold=0, listener=0):
+        self.answer, self.hold, self.heard = answer, hold, []
+        self.door = socket.socket(socket.AF_UNIX)
+        self.door.bind(str(path))
+        os.chmod(path, 0o666)
+        os.seteuid(listener)
+        self.door.listen(8)
+        os.seteuid(0)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.door.accept()
+            except OSError:
+                return
+            with connection:
+                self.heard.append(self._all(connection))
+                try:
+                    connection.sendall(self.answer)
+                except BrokenPipeError:
+                    pass
+                time.sleep(self.hold)
+
+    def _all(self, connection):
+        """A request comes in parts, and has no end of stream."""
+        heard = connection.recv(4096)
+        connection.settimeout(0.2)
+        try:
+            while more := connection.recv(4096):
+                heard += more
+        except TimeoutError:
+            pass
+        connection.settimeout(None)
+        return heard
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.door.close()
+
+
+def reply(kind, *numbers, text=b""):
+    numbers = (*numbers, 0, 0, 0, 0, 0)[:5]
+    return bytes([1, kind]) + struct.pack("<5Q", *numbers) + text + b"\4"
+
+
+def alice_gets(function):
+    """What it returns in a process of hers."""
+
+    def hers():
+        become("alice")()
+        return function()
+
+    return in_child(hers)
