@@ -58,6 +58,12 @@ def finger_deb(built):
 
 
 @pytest.fixture(scope="session")
+def fleet_debs(built):
+    """The packages of a fleet: the workstation's and the server's."""
+    return [next(built.glob(f"{name}_*.deb")) for name in ("passcode-fleet", "passcode-verifier")]
+
+
+@pytest.fixture(scope="session")
 def other_version(deb):
     """The same package under another version: for upgrades and downgrades; `change`: what else it has otherwise; `of`:
     another package."""

@@ -19,14 +19,18 @@ PROGRAMS = (
     "usr/libexec/passcode-helper",
     f"usr/lib/{ARCHITECTURE}/security/pam_passcode.so",
 )
-PACKAGES = {"libpam-passcode": PROGRAMS, "passcode-finger": (FINGER,)}
+FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
+PACKAGES = {
+    "libpam-passcode": PROGRAMS, "passcode-finger": (FINGER,), "passcode-fleet": (FLEET,), "passcode-verifier": (VERIFIER,),
+}  # fmt: skip
+STACKS = "libpam-passcode", "passcode-finger"
 
 
 @pytest.fixture(scope="module")
-def content(deb, finger_deb):
-    """Both packages, unpacked into one folder."""
+def content(deb, finger_deb, fleet_debs):
+    """All packages, unpacked into one folder."""
     folder = MACHINES / "content"
-    for package in (deb, finger_deb):
+    for package in (deb, finger_deb, *fleet_debs):
         sh("dpkg-deb", "-x", package, folder)
     return folder
 
@@ -51,7 +55,7 @@ def test_hardening(content):
     """The programs of the packages pass what those of the build do; and debhelper's own check."""
     folder = MACHINES / "programs"
     folder.mkdir()
-    for program in (*PROGRAMS, FINGER):
+    for program in (*PROGRAMS, FINGER, FLEET, VERIFIER):
         sh("cp", content / program, folder)
         answers = hardening(content / program)
         if program == FINGER:  # its C code calls nothing that could be fortified
@@ -106,7 +110,7 @@ def test_depends_on_nothing_unusual(deb):
 
 
 def test_every_example_stack_is_in_one_of_the_packages(content):
-    examples = (content / "usr/share/doc").glob("*/examples/*")
+    examples = [path for package in STACKS for path in (content / f"usr/share/doc/{package}/examples").iterdir()]
     assert sorted(path.name for path in examples if path.name != "enroll.yml") == sorted(path.name for path in (TREE / "pam.d").iterdir())
 
 
@@ -167,11 +171,13 @@ def test_autopkgtest(fresh, deb):
 
 # MARK: AppArmor
 
-@pytest.mark.parametrize("program", ["passcode-helper", "passcode-finger"])
-def test_the_apparmor_profile_compiles(fresh, deb, finger_deb, program):
+@pytest.mark.parametrize(
+    "program", ["libexec.passcode-helper", "libexec.passcode-finger", "libexec.passcode-fleet", "sbin.passcode-verifier"]
+)
+def test_the_apparmor_profile_compiles(fresh, program):
     """With the abstractions of that release; the installation itself goes on where it doesn't."""
-    fresh.install(deb, finger_deb)
-    fresh.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", f"/etc/apparmor.d/usr.libexec.{program}")
+    sh("cp", TREE / f"Sources/system/apparmor/usr.{program}", fresh.path / "etc/apparmor.d")
+    fresh.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", f"/etc/apparmor.d/usr.{program}")
 
 
 def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
