@@ -205,6 +205,7 @@ def workstation(machine):
 @pytest.fixture
 def ward(workstation):
     """A fleet with three servers, two workstations and one that isn't on the list; this machine is the first of them."""
+    # Not kept for other tests: with a machine goes /etc/passcode, and with that the servers' own.
     fleet = fleets.Fleet()
     made = None
     try:
