@@ -214,9 +214,11 @@ def ward(workstation):
         wards.at(workstation, "ws1")
         yield made
     finally:
-        if made:
-            made.end()
-        fleet.end()
+        try:
+            if made:
+                made.end()
+        finally:
+            fleet.end()
 
 
 @contextlib.contextmanager
