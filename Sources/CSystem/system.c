@@ -150,12 +150,20 @@ int cs_input_is_ready(int milliseconds) {
 #endif
 #endif
 
+#ifndef PASSCODE_ACCOUNT
+#define PASSCODE_ACCOUNT "_passcode"
+#endif
+
 const char *cs_helper_path(void) {
   return PASSCODE_HELPER_PATH;
 }
 
 const char *cs_module_directory(void) {
   return PASSCODE_MODULE_DIRECTORY;
+}
+
+const char *cs_service_account(void) {
+  return PASSCODE_ACCOUNT;
 }
 
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size) {

@@ -111,6 +111,13 @@ public enum Installed {
     unsafe bytes(cs_helper_path())
   }
 
+  /// The account that owns the store, and that the helper becomes.
+  @inline(never)
+  public static var account: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_service_account())
+  }
+
   /// The folder where libpam looks for modules.
   public static var modules: [UInt8] {
     // SAFETY: a constant, NUL-terminated string.

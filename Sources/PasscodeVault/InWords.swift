@@ -1,7 +1,7 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
-// What `Words` needs of the system: an errno's words, and the local time.
+// What `Words` needs of the system: an errno's words, the service account's name, and the local time.
 
 extension Fault {
   /// One line for the log or for standard error.
@@ -13,7 +13,9 @@ extension Fault {
   /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
 
-  private var systemWords: Bytes { Errno(Int32(error)).text }
+  private var systemWords: Bytes {
+    reason.namesServiceAccount ? Installed.account : Errno(Int32(error)).text
+  }
 
   /// A note as a line of the log.
   public var logLine: Bytes {

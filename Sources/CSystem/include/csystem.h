@@ -115,10 +115,11 @@ typedef struct {
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
-/* Settings of the build: where the helper is, and where libpam looks for modules. Package.swift takes them from the
-   environment; nothing at run time names others. */
+/* Settings of the build: where the helper is, where libpam looks for modules, and the account that owns the store.
+   Package.swift takes them from the environment; nothing at run time names others. */
 const char *cs_helper_path(void);
 const char *cs_module_directory(void);
+const char *cs_service_account(void);
 
 /* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */
 const uint8_t *cs_version_note(size_t *size, size_t *start);

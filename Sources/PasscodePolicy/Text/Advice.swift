@@ -14,20 +14,21 @@ public struct Advice: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - pattern: the sentence, with `%1`, `%2`, `%3` and `%d`, and after "; run: " the command, with `%1`, `%2` and `%d`.
+  ///   - pattern: the sentence, and after "; run: " the command, both with `%1`, `%2`, `%3` and `%d`.
   ///   - shown: what stands for them in the sentence: printable.
-  ///   - exact: what stands for `%1` and `%2` in the command.
+  ///   - exact: what stands for them in the command.
   @inline(never)
   public init(
-    _ pattern: String, _ number: UInt64, shown: (Bytes, Bytes, Bytes), exact: (Bytes, Bytes)
+    _ pattern: String, _ number: UInt64, shown: (Bytes, Bytes, Bytes), exact: (Bytes, Bytes, Bytes)
   ) {
     let pattern = Bytes(text: pattern)[...]
     let place = pattern.indices.first { pattern[$0...].begins(with: Advice.mark) } ?? pattern.endIndex
     sentence = Words.fill(pattern[..<place], number, shown.0, shown.1, shown.2)
     let remedy = pattern[place...].dropFirst(Advice.mark.utf8.count)
     let isSafe =
-      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2)) && !remedy.names(3)
-    command = isSafe ? Words.fill(remedy, number, exact.0, exact.1) : ""
+      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2))
+      && (isPlain(exact.2) || !remedy.names(3))
+    command = isSafe ? Words.fill(remedy, number, exact.0, exact.1, exact.2) : ""
   }
 
   /// Both in one line.

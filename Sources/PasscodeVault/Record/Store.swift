@@ -146,9 +146,10 @@ final class Store {
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
-      throw fault(uid, .foreignRecord, name: Bytes(text: uid == 0 ? "root" : "_passcode"))
+      throw fault(uid, .foreignRecord, name: uid == 0 ? Bytes(text: "root") : Installed.account)
     }
-    guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
+    let writers: UInt32 = found.group == 0 ? 0o002 : 0o022
+    guard found.mode & writers == 0 else {
       throw fault(uid, .openRecord)
     }
     return found.size

@@ -34,7 +34,7 @@ func isInstalledModule(_ path: Bytes) -> Bool? {
 }
 
 func checkGroup(_ run: CheckRun) {
-  for name in members(ofGroup: Bytes(text: "_passcode")) { run.tell(.member(name)) }
+  for name in members(ofGroup: Installed.account) { run.tell(.member(name)) }
 }
 
 /// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.

@@ -32,7 +32,7 @@ extension Message {
     case .sharedFolder(let path):
       Advice(
         "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0,
-        shown: (printable(path), [], []), exact: (path, [])
+        shown: (printable(path), [], []), exact: (path, [], [])
       ).text
     case .measured(let cost, let milliseconds):
       // A comment, so that it can be copied into the configuration file with the two lines.
