@@ -96,7 +96,7 @@ struct Authentication {
     let login: DirectLogin
     do throws(Fault) {
       let vault = Vault(configuration, sodium) { pam.log(.error, $0.logLine) }
-      login = try DirectLogin(vault, permit, service: origin.service)
+      login = try DirectLogin.open(vault, permit, service: origin.service)
     } catch {
       return Ending(.unavailable(error))
     }

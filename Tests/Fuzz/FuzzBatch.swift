@@ -1,7 +1,7 @@
 // Any line of a list: a user whose name is the line's beginning and holds nothing that could be taken for more, or a
 // reason. With a passcode only where the rest is one.
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzBatch(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let line = Bytes(UnsafeBufferPointer(start: start, count: count))
   for form in [BatchLine.Form.user, .userAndPasscode] {

@@ -131,7 +131,7 @@ final class TestBed {
     #expect(secrets.line.take(Bytes(text: code)) == true)
     #expect(secrets.passcode.take(secrets.line) == .passcode)
     do {
-      var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
+      var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
       return login.attempt(secrets.passcode, &secrets.unsealed)
     } catch let fault as Fault {
       return .unavailable(fault)
@@ -140,7 +140,7 @@ final class TestBed {
 
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
-    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
     return login.look(&secrets.unsealed)
   }
 

@@ -67,7 +67,7 @@ extension Vault {
 
   /// Everybody who has a record with a passcode, or one that can't be used (said in the log).
   public func list() throws(Fault) -> StatusList {
-    try StatusList(self)
+    try StatusList.open(self)
   }
 
   /// Of somebody enrolled.
@@ -146,12 +146,17 @@ public struct StatusList: ~Copyable {
   private var lengths: LengthReader
   private var place = 0
 
-  fileprivate init(_ vault: Vault) throws(Fault) {
+  fileprivate static func open(_ vault: Vault) throws(Fault) -> StatusList {
     let store = try Store.open(vault.configuration)
-    uids = try store.uids()
-    lengths = LengthReader(vault)
+    return StatusList(vault, store, try store.uids())
+  }
+
+  // One that can't fail: see `DirectLogin`.
+  private init(_ vault: Vault, _ store: Store, _ uids: [UInt32]) {
     self.vault = vault
     self.store = store
+    self.uids = uids
+    lengths = LengthReader(vault)
   }
 
   private mutating func findAccounts() {

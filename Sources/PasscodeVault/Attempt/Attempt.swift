@@ -38,14 +38,19 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
-  public init(
+  public static func open(
     _ vault: Vault, _ permit: Permit, service: Bytes, _ purpose: Purpose = .login
-  ) throws(Fault) {
+  ) throws(Fault) -> DirectLogin {
+    DirectLogin(vault, permit, Record.serviceName(service), purpose, try Store.open(vault.configuration))
+  }
+
+  // One that can't fail: Swift 6.2 crashes where an initialiser of a noncopyable type with optional parts can.
+  private init(_ vault: Vault, _ permit: Permit, _ service: Bytes, _ purpose: Purpose, _ store: Store) {
     self.vault = vault
     self.purpose = purpose
     account = permit.account
-    self.service = Record.serviceName(service)
-    store = try Store.open(vault.configuration)
+    self.service = service
+    self.store = store
   }
 
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
