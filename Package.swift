@@ -33,9 +33,6 @@ let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// Where Testing and Foundation meet, Swift links a third library, which Debian's package lacks.
-let testSettings: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"])]
-
 let cSettings: [CSetting] = [
   .unsafeFlags([
     "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Oz",
@@ -118,12 +115,9 @@ let package = Package(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
 
+    .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
+    .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
     .testTarget(
-      name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"], swiftSettings: testSettings),
-    .testTarget(
-      name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"], swiftSettings: testSettings),
-    .testTarget(
-      name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], swiftSettings: testSettings,
-      linkerSettings: [.linkedLibrary("pam")]),
+      name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
   ]
 )
