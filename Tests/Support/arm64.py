@@ -12,7 +12,7 @@ from debian_machine import MACHINES, root, sh
 from guest import Shell
 
 PROGRAMS = (
-    "adduser gcc iproute2 libc6-dev libpam-modules libpam-runtime libpam0g libsodium26 login pamtester passwd procps"
+    "adduser gcc iproute2 libc6-dev libcrypt-dev libpam-modules libpam-runtime libpam0g-dev libsodium-dev login pamtester passwd procps"
     " python3 python3-pexpect python3-pytest strace sudo util-linux"
 )
 UNPACKED = (
