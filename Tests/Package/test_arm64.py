@@ -131,7 +131,9 @@ def test_the_installed_package_with_real_sudo(guest):
     guest.run("dpkg -i /root/libpam-passcode_*_arm64.deb")
     guest.run(f"echo {RIGHT} | passcode enroll alice --stdin && pam-auth-update --enable passcode")
     prompt = "Passcode or password: "
-    assert "root" in guest.run("su alice -c 'sudo id -un'", (prompt, RIGHT))
-    assert "root" in guest.run("su alice -c 'sudo id -un'", (prompt, OTHER), (prompt, PASSWORD))
+    # su -c would take the terminal away.
+    sudo = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
+    assert "root" in guest.run(sudo, (prompt, RIGHT))
+    assert "root" in guest.run(sudo, (prompt, OTHER), (prompt, PASSWORD))
     assert '"failures":1' in guest.run("su alice -c 'passcode status --json'")
     assert "✗" not in guest.run("passcode check")
