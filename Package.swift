@@ -28,6 +28,8 @@ let swiftSettings: [SwiftSetting] = [
   // Nothing here throws in the C++ sense. A debugger unwinds by .debug_frame, which goes into the symbols package:
   // test_backtrace.py
   .unsafeFlags(["-Xcc", "-fno-asynchronous-unwind-tables", "-Xcc", "-fno-unwind-tables"], embedded),
+  // A call of libc by its address in the table that is read-only from the start, instead of a stub for each function.
+  .unsafeFlags(["-Xcc", "-fno-plt"], embedded),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -37,7 +39,7 @@ let cSettings: [CSetting] = [
   .unsafeFlags([
     "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Oz",
     "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
-    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-plt",
     "-ffile-prefix-map=\(Context.packageDirectory)=.", "-ffile-compilation-dir=.",
   ])
 ]
@@ -58,8 +60,10 @@ func account(_ name: String) -> [CSetting] {
   return [.define(name, to: "\"\(account)\"")]
 }
 
-// Where the helper is, where libpam's modules are, and who owns the store.
-let places = place("PASSCODE_HELPER_PATH") + place("PASSCODE_MODULE_DIRECTORY") + account("PASSCODE_ACCOUNT")
+// Where the helper is, the program at the fingerprint reader and libpam's modules, and who owns the store.
+let places =
+  place("PASSCODE_HELPER_PATH") + place("PASSCODE_FINGER_PATH") + place("PASSCODE_MODULE_DIRECTORY")
+  + account("PASSCODE_ACCOUNT")
 
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's
 // process offers nothing to overwrite. lld, because it understands Swift's sections.
@@ -80,6 +84,7 @@ let package = Package(
     .library(name: "pam_passcode", type: .dynamic, targets: ["pam_passcode"]),
     .executable(name: "passcode", targets: ["passcode"]),
     .executable(name: "passcode-helper", targets: ["passcode-helper"]),
+    .executable(name: "passcode-finger", targets: ["passcode-finger"]),
   ],
   traits: [.trait(name: "Embedded", description: "Compile as Embedded Swift: what ships")],
   targets: [
@@ -87,6 +92,7 @@ let package = Package(
     .target(name: "CSystem", cSettings: cSettings + places),
     .systemLibrary(name: "CSodium"),
     .systemLibrary(name: "CPAM"),
+    .target(name: "CBus", cSettings: cSettings),
 
     .target(name: "PasscodePolicy", swiftSettings: swiftSettings),
     // Only the tool reads PAM service files.
@@ -97,6 +103,13 @@ let package = Package(
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
       swiftSettings: swiftSettings),
+    // What is said to fprintd and believed of it, for passcode-finger alone.
+    .target(name: "PasscodeReader", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
+    // sd-bus, for passcode-finger alone: neither the module nor the helper links libsystemd.
+    .target(
+      name: "PasscodeBus", dependencies: ["CBus", "PasscodeReader", "PasscodeSystem"],
+      swiftSettings: swiftSettings,
+      linkerSettings: [.linkedLibrary("systemd")]),
 
     .target(
       name: "pam_passcode", dependencies: ["PasscodeVault", "CPAM", "CSystem"], exclude: ["exports.map"],
@@ -114,9 +127,14 @@ let package = Package(
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
+    .executableTarget(
+      name: "passcode-finger", dependencies: ["PasscodeBus", "PasscodeVault"], swiftSettings: swiftSettings,
+      // Only what PasscodeSystem has for other programs needs libpam: after --as-needed, so that it isn't loaded.
+      linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
     .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
+    .testTarget(name: "PasscodeReaderTests", dependencies: ["PasscodeReader"]),
     .testTarget(
       name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
   ]

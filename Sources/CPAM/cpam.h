@@ -38,11 +38,12 @@ static inline void cpam_free_answer(struct pam_response *answer) {
   free(answer);
 }
 
-/* A number that the handle keeps for us; 0: none was kept. As a pointer to nothing, so there is nothing to free. */
-static inline void cpam_note(pam_handle_t *handle, intptr_t number) {
-  pam_set_data(handle, "pam_passcode", (void *)number, NULL);
+/* Numbers that the handle keeps for us, by name; 0: none was kept. As a pointer to nothing, so there is nothing to
+   free. */
+static inline void cpam_note(pam_handle_t *handle, const uint8_t *name, intptr_t number) {
+  pam_set_data(handle, (const char *)name, (void *)number, NULL);
 }
-static inline intptr_t cpam_noted(const pam_handle_t *handle) {
+static inline intptr_t cpam_noted(const pam_handle_t *handle, const uint8_t *name) {
   const void *number = NULL;
-  return pam_get_data(handle, "pam_passcode", &number) == PAM_SUCCESS ? (intptr_t)number : 0;
+  return pam_get_data(handle, (const char *)name, &number) == PAM_SUCCESS ? (intptr_t)number : 0;
 }

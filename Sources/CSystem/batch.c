@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <sys/eventfd.h>
+
 pid_t cs_fork_worker(int *result) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -11,6 +13,10 @@ pid_t cs_fork_worker(int *result) {
   else
     *result = cs_above_standard(ends[child == 0]);
   return child;
+}
+
+void cs_widen(int pipe) {
+  fcntl(pipe, F_SETPIPE_SZ, 1 << 20);
 }
 
 /* A signal that is ignored (nohup, a shell's &) stays ignored: Linux would keep it pending once it is blocked. */
@@ -38,10 +44,41 @@ void cs_hold_pauses(void) {
   pthread_sigmask(SIG_BLOCK, &held, NULL);
 }
 
-int cs_stop_is_held(void) {
-  sigset_t held, pending;
+static void held_stops(sigset_t *pending) {
+  sigset_t held;
   stops(&held);
-  sigpending(&pending);
-  sigandset(&pending, &pending, &held);
+  sigpending(pending);
+  sigandset(pending, pending, &held);
+}
+
+int cs_stop_is_held(void) {
+  sigset_t pending;
+  held_stops(&pending);
   return !sigisemptyset(&pending);
+}
+
+void cs_pass_on_stops(pid_t process) {
+  sigset_t pending;
+  held_stops(&pending);
+  for (int number = 1; number < NSIG; number++)
+    if (sigismember(&pending, number) == 1) kill(process, number);
+}
+
+int cs_bell(void) {
+  return cs_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+void cs_ring(int bell) {
+  eventfd_write(bell, 1);
+}
+
+void cs_await(int bell, int milliseconds) {
+  struct pollfd wait = {.fd = bell, .events = POLLIN};
+  eventfd_t rings;
+  if (poll(&wait, 1, milliseconds) > 0) eventfd_read(bell, &rings);
+}
+
+int cs_touch_access(int file) {
+  const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+  return futimens(file, times);
 }

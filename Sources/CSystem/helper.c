@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 
 int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
   const char *path = (const char *)program;
@@ -25,6 +26,27 @@ int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
   }
   close(ends[1]);
   if (error != 0) close(*connection);
+  return error;
+}
+
+int cs_connect_to_root(const char *path, int *connection) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  struct ucred peer = {.uid = (uid_t)-1};
+  socklen_t size = sizeof peer;
+  int error = EPERM;
+  if (strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
+  strcpy(address.sun_path, path);
+  int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (file < 0) return errno;
+  if (connect(file, (struct sockaddr *)&address, sizeof address) != 0 ||
+      getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    error = errno;
+  else if (peer.uid == 0)
+    error = 0;
+  if (error == 0)
+    *connection = file;
+  else
+    close(file);
   return error;
 }
 
@@ -111,7 +133,8 @@ int cs_lay_down_inheritance(unsigned seconds) {
 int cs_become_wholly(uid_t user, gid_t group) {
   uid_t users[3];
   gid_t groups[3];
-  if (setsid() == -1 || setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0) return errno;
+  /* systemd starts what is the leader of a session already. */
+  if ((setsid() == -1 && getsid(0) != getpid()) || setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0) return errno;
   if (getresuid(&users[0], &users[1], &users[2]) != 0 || getresgid(&groups[0], &groups[1], &groups[2]) != 0) return errno;
   for (int i = 0; i < 3; i++)
     if (users[i] != user || groups[i] != group) return EPERM;

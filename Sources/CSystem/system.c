@@ -75,9 +75,20 @@ uint64_t cs_clock(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+int64_t cs_local_seconds(int year, int month, int day, int minutes) {
+  struct tm noon = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12, .tm_isdst = -1};
+  struct tm moment = noon;
+  // mktime takes 31 June for 1 July.
+  if (mktime(&noon) == -1 || noon.tm_mon != month - 1 || noon.tm_mday != day) return -1;
+  moment.tm_hour = minutes / 60;
+  moment.tm_min = minutes % 60;
+  return mktime(&moment);
+}
+
 uint64_t cs_processor_time(pid_t process) {
-  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. */
-  return cs_clock(~(clockid_t)process << 3 | 2);
+  /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. Unsigned: C doesn't define how a negative number
+     is shifted. */
+  return cs_clock((clockid_t)(~(uint32_t)process << 3 | 2));
 }
 
 int cs_reserve_memory(size_t size, int touch) {
@@ -131,6 +142,12 @@ void cs_restore_interrupts(const cs_dispositions *before) {
   for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &before->actions[i], NULL);
 }
 
+int cs_execute(const uint8_t *program, const uint8_t *argument) {
+  char *const arguments[] = {(char *)program, (char *)argument, NULL};
+  execv((const char *)program, arguments);
+  return errno;
+}
+
 int cs_input_is_ready(int milliseconds) {
   struct pollfd input = {.fd = 0, .events = POLLIN};
   return poll(&input, 1, milliseconds) > 0;
@@ -138,6 +155,10 @@ int cs_input_is_ready(int milliseconds) {
 
 #ifndef PASSCODE_HELPER_PATH
 #define PASSCODE_HELPER_PATH "/usr/libexec/passcode-helper"
+#endif
+
+#ifndef PASSCODE_FINGER_PATH
+#define PASSCODE_FINGER_PATH "/usr/libexec/passcode-finger"
 #endif
 
 #ifndef PASSCODE_MODULE_DIRECTORY
@@ -156,6 +177,10 @@ int cs_input_is_ready(int milliseconds) {
 
 const char *cs_helper_path(void) {
   return PASSCODE_HELPER_PATH;
+}
+
+const char *cs_finger_path(void) {
+  return PASSCODE_FINGER_PATH;
 }
 
 const char *cs_module_directory(void) {

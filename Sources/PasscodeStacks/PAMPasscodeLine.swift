@@ -31,16 +31,14 @@ struct PAMPasscodeLine {
     arguments.contains { $0.spells("second_factor") || $0.spells("second_factor=yes") }
   }
 
-  /// True, too, where that isn't known: another configuration file is named, or the options are bad.
+  /// True, too, where that isn't known.
   private func takesEither(_ options: Options) -> Bool {
-    do throws(Fault) {
-      let line = try ModuleLine(arguments)
-      var parser = OptionParser(options)
-      try parser.take(arguments: line.options)
-      return line.configuration != nil || parser.options.door.either
-    } catch {
-      return true
-    }
+    options.door(with: arguments)?.either ?? true
+  }
+
+  /// Whether the fingerprint reader serves beside the passcode; false, too, where that isn't known.
+  func offersFinger(_ options: Options) -> Bool {
+    options.door(with: arguments)?.finger ?? false
   }
 
   /// Each word that is no option, or not here; if all are, those that are there twice.
@@ -61,6 +59,21 @@ struct PAMPasscodeLine {
       return nil
     } catch {
       return Fault(error.reason, path: path, name: error.name, number: UInt64(max(0, number)))
+    }
+  }
+}
+
+extension Options {
+  /// The options that apply to a line with these arguments; nil where that isn't known: it names another configuration
+  /// file, or has a bad option.
+  func door(with arguments: [Bytes]) -> Door? {
+    do throws(Fault) {
+      let line = try ModuleLine(arguments)
+      var parser = OptionParser(self)
+      try parser.take(arguments: line.options)
+      return line.configuration == nil ? parser.options.door : nil
+    } catch {
+      return nil
     }
   }
 }

@@ -27,6 +27,8 @@ public enum PAMRule: Equatable, Sendable {
   case askedTwice
   /// pam_fprintd waits for a finger between the one prompt and the password's module.
   case fingerAfterEither
+  /// `finger=yes`, and pam_fprintd asks in the same stack; whether a profile put it there.
+  case fingerTwice(isProfile: Bool)
   case faillockCounts
   /// A module (named without `.so`) needs the password, but the first login may be with the passcode.
   case needsPassword(Bytes)
@@ -199,7 +201,17 @@ final class PAMRuleContext {
     return nil
   }
 
+  /// The first line with this module, if that is installed.
+  private func installed(_ name: String) -> PAMStack.Entry? {
+    stack.entries.first {
+      $0.isOne(of: name) && surroundings.modules.contains(Bytes(fileName($0.module)))
+    }
+  }
+
   private func finger() -> PAMRule? {
+    if door?.finger == true, let other = installed("pam_fprintd") {
+      return .fingerTwice(isProfile: fileName(other.path).elementsEqual(Bytes(text: "common-auth")))
+    }
     guard door?.either == true, !isSecond, let place = placeBehind("pam_fprintd") else { return nil }
     return isPasswordBehind(place) ? .fingerAfterEither : nil
   }

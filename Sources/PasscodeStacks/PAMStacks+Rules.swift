@@ -20,7 +20,7 @@ extension PAMStacks {
         for index in stack.entries.indices {
           guard case .passcode(let arguments) = stack.entries[index].role else { continue }
           let line = PAMRuleContext(
-            service, stack, index, arguments, options.policy, door(arguments, options), surroundings)
+            service, stack, index, arguments, options.policy, options.door(with: arguments), surroundings)
           for case let rule? in line.findings() {
             found.append(PAMRuleFinding(line.entry.path, line.entry.line, rule))
           }
@@ -45,18 +45,6 @@ extension PAMStacks {
       paths.append(PAMRuleFinding(path, line.number, .missingFile(module)))
     }
     return paths
-  }
-
-  /// The options that apply to a line; nil: it names another configuration, or has a bad option.
-  private func door(_ arguments: [Bytes], _ options: Options) -> Options.Door? {
-    do throws(Fault) {
-      let line = try ModuleLine(arguments)
-      var parser = OptionParser(options)
-      try parser.take(arguments: line.options)
-      return line.configuration == nil ? parser.options.door : nil
-    } catch {
-      return nil
-    }
   }
 
   /// Every line that names the module, in every file that libpam may read.

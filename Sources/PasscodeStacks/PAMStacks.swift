@@ -135,6 +135,8 @@ public struct PAMReport: Sendable {
   }
 
   public internal(set) var groups: [Group] = []
+  /// The same, of the services that also offer the fingerprint reader.
+  public internal(set) var offering: [Group] = []
   /// Each once.
   public internal(set) var findings: [PAMFinding] = []
   /// Whether these ask for the passcode isn't known.
@@ -191,17 +193,23 @@ extension PAMReport {
   @inline(never)
   fileprivate mutating func add(_ service: Bytes, _ stack: PAMStack, _ options: Options) {
     var isFirst = true
+    var isOffering = false
     for index in stack.entries.indices {
       let entry = stack.entries[index]
       guard case .passcode(let arguments) = entry.role else { continue }
-      if isFirst { addService(service, entry.path) }
+      if isFirst { PAMReport.add(service, entry.path, to: &groups) }
       isFirst = false
       let line = PAMPasscodeLine(entry, arguments, isSecond: stack.needsBoth(passcodeAt: index))
+      if !isOffering, line.offersFinger(options) {
+        PAMReport.add(service, entry.path, to: &offering)
+        isOffering = true
+      }
       for finding in line.findings(options) where !findings.contains(finding) { findings.append(finding) }
     }
   }
 
-  private mutating func addService(_ service: Bytes, _ path: Bytes) {
+  @inline(never)
+  private static func add(_ service: Bytes, _ path: Bytes, to groups: inout [Group]) {
     if let index = groups.firstIndex(where: { $0.path == path }) {
       groups[index].services.append(service)
     } else {

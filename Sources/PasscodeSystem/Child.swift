@@ -30,3 +30,17 @@ public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
   }
   return nil
 }
+
+/// Runs a program with one argument, our environment and our terminal, and waits for it. The corresponding C function is
+/// `execv`.
+///
+/// - Returns: its exit status: 127 if it could not be started; nil if it was ended by a signal.
+public func run(_ program: [UInt8], _ argument: [UInt8]) -> UInt8? {
+  let path = program + [0]
+  let word = argument + [0]
+  return inNewProcess(shielded: .whileItRuns) {
+    // SAFETY: both end in NUL, and it reads no further.
+    _ = unsafe cs_execute(path, word)
+    return 127
+  }
+}

@@ -8,6 +8,11 @@ public enum SystemClock {
     return now == UInt64.max ? nil : now / 1_000_000
   }
 
+  /// How long it is from one moment to a later one; 0 if the clock went back: nothing that waits may end its program.
+  public static func elapsed(from start: UInt64, to end: UInt64) -> UInt64 {
+    end > start ? end - start : 0
+  }
+
   /// The kernel's text of this boot's random id, without its newline. Read once: it doesn't change while a
   /// process lives.
   public static func bootID() throws(Errno) -> [UInt8] {
@@ -50,6 +55,14 @@ public enum SystemClock {
     var time = time_t(clamping: seconds)
     // SAFETY: localtime_r fills the parts it is given.
     return unsafe localtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, format)
+  }
+
+  /// A local time as seconds since 1970; nil: the calendar has no such day. The corresponding C function is `mktime`.
+  ///
+  /// - Parameter minutes: since the day began, 0 to 1,440.
+  public static func seconds(year: Int, month: Int, day: Int, minutes: Int) -> UInt64? {
+    let seconds = cs_local_seconds(Int32(year), Int32(month), Int32(day), Int32(minutes))
+    return seconds > 0 ? UInt64(seconds) : nil
   }
 
   /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z". The corresponding C function is `gmtime_r`.

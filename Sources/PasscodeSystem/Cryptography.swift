@@ -48,18 +48,19 @@ extension Digest {
   /// Argon2id of a passcode (RFC 9106; the corresponding C function is `crypto_pwhash`).
   ///
   /// - Parameters:
-  ///   - salt: `Length.salt` bytes.
+  ///   - credential: its beginning is the salt.
   ///   - operations: passes, at least 1.
   ///   - memory: bytes, at least 8,192.
   /// - Returns: false when it could not be completed (no memory); then this says nothing.
   @inline(never)
   public mutating func hash(
-    _ passcode: borrowing Passcode, salt: [UInt8], operations: UInt64, memory: UInt64
+    _ passcode: borrowing Passcode, _ credential: borrowing OpenedCredential, operations: UInt64,
+    memory: UInt64
   ) -> Bool {
-    guard salt.count == Length.salt else { return false }
     unsafe sodium_memzero(start, Length.hash)
     let length = passcode.count
-    // SAFETY: there is room for Length.hash bytes, the passcode has `length`, salt was counted above.
+    let salt = unsafe credential.start
+    // SAFETY: there is room for Length.hash bytes, the passcode has `length`, the salt is within the credential.
     let result = unsafe passcode.start.withMemoryRebound(to: CChar.self, capacity: length) { code in
       unsafe crypto_pwhash(
         start, UInt64(Length.hash), code, UInt64(length), salt, operations, Int(memory),
@@ -76,18 +77,22 @@ extension Digest {
     unsafe sodium_memcmp(start, credential.start + OpenedCredential.hashOffset, Length.hash) == 0
   }
 
-  /// BLAKE2b-256 of a context and a passcode under the machine key; put together here, and wiped. The corresponding C
-  /// function is `crypto_generichash`.
+  /// BLAKE2b-256 of a context, a credential's salt and a passcode under the machine key; put together here, and wiped.
+  /// The corresponding C function is `crypto_generichash`.
   ///
-  /// - Returns: nil if context and passcode together have more than 112 bytes.
+  /// - Returns: nil if they have more than 112 bytes together.
   public mutating func keyed(
-    _ key: borrowing SecretKey, _ context: [UInt8], _ passcode: borrowing Passcode
+    _ key: borrowing SecretKey, _ context: [UInt8], _ credential: borrowing OpenedCredential,
+    _ passcode: borrowing Passcode
   ) -> [UInt8]? {
-    let length = context.count + passcode.count
+    let before = context.count + Length.salt
+    let length = before + passcode.count
     guard length <= Digest.capacity else { return nil }
-    // SAFETY: there is room for `length` bytes, by the line above; the key has Length.key bytes.
+    // SAFETY: there is room for `length` bytes, by the line above; the salt is within the credential, and the key has
+    // Length.key bytes.
     unsafe cs_copy(start, context, context.count)
-    unsafe cs_copy(start + context.count, passcode.start, passcode.count)
+    unsafe cs_copy(start + context.count, credential.start, Length.salt)
+    unsafe cs_copy(start + before, passcode.start, passcode.count)
     var digest = [UInt8](repeating: 0, count: Length.hash)
     unsafe crypto_generichash(&digest, digest.count, start, UInt64(length), key.start, Length.key)
     unsafe sodium_memzero(start, Digest.capacity)

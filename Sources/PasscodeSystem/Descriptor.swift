@@ -65,6 +65,23 @@ public struct Descriptor: ~Copyable {
     try retrying { unsafe withCString(name) { unsafe cs_link_file(source, raw, $0) } }
   }
 
+  /// Gives the file of this name here another name, at once, instead of whatever had that. The corresponding C function
+  /// is `renameat`.
+  public func rename(_ name: [UInt8], to other: [UInt8]) throws(Errno) {
+    try retrying {
+      unsafe withCString(name) { name in unsafe withCString(other) { unsafe renameat(raw, name, raw, $0) } }
+    }
+  }
+
+  /// Takes away the name of a file here; nothing, if there is none. The corresponding C function is `unlinkat`.
+  public func remove(_ name: [UInt8]) throws(Errno) {
+    do throws(Errno) {
+      try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }
+    } catch {
+      if error != .noEntry { throw error }
+    }
+  }
+
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
   @inline(never)
   public func read(_ count: Int, at offset: Int) throws(Errno) -> [UInt8] {
@@ -130,6 +147,12 @@ public struct Descriptor: ~Copyable {
   @inline(never)
   public func touch() throws(Errno) {
     try retrying { futimens(raw, nil) }
+  }
+
+  /// Sets the time of the last access to now, and no other. The corresponding C function is `futimens`.
+  @inline(never)
+  public func touchAccess() throws(Errno) {
+    try retrying { cs_touch_access(raw) }
   }
 
   /// The corresponding C function is `ftruncate`.
@@ -198,6 +221,8 @@ public struct FileStatus: Equatable, Sendable {
   public let size: Int
   /// When it was last written or touched: nanoseconds since 1970.
   public let modified: UInt64
+  /// When it was last read, or `touchAccess` was called: the same.
+  public let accessed: UInt64
   public let inode: UInt64
 
   init(_ status: stat) {
@@ -213,9 +238,13 @@ public struct FileStatus: Equatable, Sendable {
     mode = status.st_mode & 0o7777
     links = UInt64(status.st_nlink)
     size = status.st_size
-    modified =
-      UInt64(clamping: status.st_mtim.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: status.st_mtim.tv_nsec)
+    modified = FileStatus.nanoseconds(status.st_mtim)
+    accessed = FileStatus.nanoseconds(status.st_atim)
     inode = UInt64(status.st_ino)
+  }
+
+  private static func nanoseconds(_ time: timespec) -> UInt64 {
+    UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
   }
 
   /// Of a path, without following a symbolic link at its end. The corresponding C function is `lstat`.

@@ -24,6 +24,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let symbolicLink = Errno(ELOOP)
   public static let notDirectory = Errno(ENOTDIR)
   public static let wouldBlock = Errno(EWOULDBLOCK)
+  public static let readOnly = Errno(EROFS)
   public static let noTerminal = Errno(ENOTTY)
 
   /// Whether the call could succeed another time: the process or the machine has too much open, or no memory.

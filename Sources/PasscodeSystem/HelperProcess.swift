@@ -144,7 +144,9 @@ private struct Movement {
     guard let now = SystemClock.bootMilliseconds() else { throw Errno(ETIMEDOUT) }
     if used != seen { lastMove = now }
     seen = used
-    if now - lastMove >= patience.withoutMovement || now - started >= patience.altogether {
+    if SystemClock.elapsed(from: lastMove, to: now) >= patience.withoutMovement
+      || SystemClock.elapsed(from: started, to: now) >= patience.altogether
+    {
       throw Errno(ETIMEDOUT)
     }
   }
@@ -152,5 +154,5 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  fileprivate var inode: UInt64 { (try? status())?.inode ?? 0 }
+  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

@@ -24,6 +24,33 @@ public struct FileSystem: Sendable {
   }
 }
 
+/// Whether the file system that holds a path is on an encrypted block device (dm-crypt), perhaps with LVM or RAID on it;
+/// nil where that can't be told: it has no block device (tmpfs, btrfs, a network), or lies in a file of another one.
+public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
+  var status = stat()
+  let terminated = path + [0]
+  guard unsafe cs_status(-1, terminated, &status) == 0 else { return nil }
+  let (major, minor) = unsafe (cs_major(&status), cs_minor(&status))
+  return isEncrypted(literal("/sys/dev/block/") + Array("\(major):\(minor)".utf8), levels: 8)
+}
+
+/// - Parameter device: its folder in sysfs.
+private func isEncrypted(_ device: [UInt8], levels: Int) -> Bool? {
+  guard levels > 0, let names = try? Descriptor.open(device + literal("/."), .directory).names() else {
+    return nil
+  }
+  let identity = (try? readKernelFile(device + literal("/dm/uuid"))) ?? []
+  if identity.starts(with: literal("CRYPT-")) { return true }
+  if names.contains(literal("loop")) { return nil }
+  let below = device + literal("/slaves/")
+  var isAll: Bool? = nil
+  for name in (try? Descriptor.open(below + literal("."), .directory).names()) ?? [] {
+    guard let isThis = isEncrypted(below + name, levels: levels - 1) else { return nil }
+    isAll = (isAll ?? true) && isThis
+  }
+  return isAll ?? false
+}
+
 /// Whether a library can be loaded with all that it needs. Call this in a process of its own: the library stays loaded.
 /// The corresponding C function is `dlopen`.
 public func canLoad(_ path: [UInt8]) -> Bool {

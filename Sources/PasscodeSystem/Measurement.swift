@@ -30,48 +30,12 @@ extension Descriptor {
     let lock = try lock(new)
     do throws(Errno) {
       try write(lock.file, change, before: name)
-      try retrying {
-        unsafe withCString(new) { new in unsafe withCString(name) { unsafe renameat(raw, new, raw, $0) } }
-      }
+      try rename(new, to: name)
     } catch {
-      remove(new)
+      try? remove(new)
       throw error
     }
     try sync()
-  }
-
-  /// Creates a file that only its owner can open, or takes one that is left over from a run that was killed.
-  private func lock(_ name: [UInt8]) throws(Errno) -> FileLock {
-    // Each time that it fails, another run has just ended.
-    for _ in 0..<16 {
-      switch FileLock.tryLock(try openOrCreate(name)) {
-      case .busy: throw .wouldBlock
-      case .failed(let error): throw error
-      case .locked(let lock):
-        if try has(lock.file, as: name) { return lock }
-      }
-    }
-    throw .wouldBlock
-  }
-
-  private func openOrCreate(_ name: [UInt8]) throws(Errno) -> Descriptor {
-    do throws(Errno) { return try open(name, .create(mode: 0o600)) } catch {
-      if error != .exists { throw error }
-    }
-    do throws(Errno) { return try open(name, .readWrite) } catch {
-      if error != .noEntry { throw error }
-    }
-    return try open(name, .create(mode: 0o600))
-  }
-
-  /// Whether the open file is a plain one, and has this name: another run may have renamed it.
-  private func has(_ file: borrowing Descriptor, as name: [UInt8]) throws(Errno) -> Bool {
-    let status = try file.status()
-    guard status.kind == .file, status.links <= 1 else { throw .denied }
-    do throws(Errno) { return try open(name, .read).status().inode == status.inode } catch {
-      if error != .noEntry { throw error }
-    }
-    return false
   }
 
   private func write(
@@ -94,9 +58,5 @@ extension Descriptor {
     if let old { try file.setOwner(old.owner, group: old.group) }
     try file.setMode(old?.mode ?? 0o644)
     try file.sync()
-  }
-
-  private func remove(_ name: [UInt8]) {
-    _ = unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) }
   }
 }

@@ -118,6 +118,13 @@ public enum Installed {
     unsafe bytes(cs_service_account())
   }
 
+  /// The file of the program at the fingerprint reader.
+  @inline(never)
+  public static var finger: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_finger_path())
+  }
+
   /// The folder where libpam looks for modules.
   public static var modules: [UInt8] {
     // SAFETY: a constant, NUL-terminated string.

@@ -55,7 +55,7 @@ public struct Sodium: Sendable {
 
   /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited. The corresponding C
   /// function is `mlock`.
-  func lockAgain() {
+  public mutating func lockAgain() {
     unsafe _ = mlock(base, Secrets.total)
   }
 
@@ -101,27 +101,74 @@ public struct Unsealed: ~Copyable {
     // SAFETY: there is room for Length.key bytes.
     try unsafe file.read(into: start, count: Length.key)
   }
+
+  // What follows is root's tool's: to make a key, to keep it, and to copy it out once.
+
+  // SAFETY (of all below): there are Length.key bytes.
+
+  /// A new one. The corresponding C function is `randombytes_buf`.
+  public mutating func makeUp(_ sodium: Sodium) {
+    unsafe randombytes_buf(start, Length.key)
+  }
+
+  /// Takes the same key.
+  public mutating func copy(_ other: borrowing SecretKey) {
+    unsafe cs_copy(start, other.start, Length.key)
+  }
+
+  /// Whether both are one key, in constant time. The corresponding C function is `sodium_memcmp`.
+  public func equals(_ other: borrowing SecretKey) -> Bool {
+    unsafe sodium_memcmp(start, other.start, Length.key) == 0
+  }
+
+  /// Writes it into an empty file. The corresponding C function is `pwrite`.
+  public func write(_ file: borrowing Descriptor) throws(Errno) {
+    let written = try retrying { unsafe pwrite(file.raw, start, Length.key, 0) }
+    if written != Length.key { throw Errno(EIO) }
+  }
+
+  /// Lends the bytes for reading.
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+    unsafe body(Span(_unsafeStart: start, count: Length.key))
+  }
+
+  /// Sets one of its 64 hexadecimal digits; outside the key it does nothing.
+  public mutating func set(_ digit: UInt8, at index: Int) {
+    guard 0..<2 * Length.key ~= index else { return }
+    let place = unsafe start + index / 2
+    unsafe place.pointee =
+      index % 2 == 0 ? digit << 4 | place.pointee & 15 : place.pointee & 0xf0 | digit & 15
+  }
 }
 
-/// An opened credential, as PasscodeVault lays it out; its end is the passcode's hash.
+/// An opened credential, as PasscodeVault lays it out: its beginning is the salt, its end the passcode's hash.
+///
+/// The salt is here and nowhere else: with it, a core image that was taken in the middle of a hash, and so has Argon2's
+/// own memory, would tell which passcode was being hashed.                                   test_core_images.py
 @safe public struct OpenedCredential: ~Copyable {
   /// `Length.credential` bytes.
   let start: UnsafeMutablePointer<UInt8>
 
   static var hashOffset: Int { Length.credential - Length.hash }
 
-  // SAFETY (of both): there are Length.credential bytes.
+  // SAFETY (of all below): there are Length.credential bytes.
 
   /// Lends it all for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }
 
-  /// Puts it together from all that comes before the hash, and the hash; false if the former hasn't its length.
-  public mutating func fill(_ head: [UInt8], _ digest: borrowing Digest) -> Bool {
-    guard head.count == OpenedCredential.hashOffset else { return false }
-    unsafe cs_copy(start, head, head.count)
-    unsafe cs_copy(start + head.count, digest.start, Length.hash)
+  /// Begins a new one with a random salt. The corresponding C function is `randombytes_buf`.
+  public mutating func makeSalt(_ sodium: Sodium) {
+    unsafe randombytes_buf(start, Length.salt)
+  }
+
+  /// Puts it together from its salt, all that comes between that and the hash, and the hash; false if what comes between
+  /// hasn't its length.
+  public mutating func fill(_ middle: [UInt8], _ digest: borrowing Digest) -> Bool {
+    guard middle.count == OpenedCredential.hashOffset - Length.salt else { return false }
+    unsafe cs_copy(start + Length.salt, middle, middle.count)
+    unsafe cs_copy(start + OpenedCredential.hashOffset, digest.start, Length.hash)
     return true
   }
 }

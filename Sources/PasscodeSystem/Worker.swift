@@ -49,13 +49,26 @@ public final class Worker {
     _ = try? retrying { unsafe CSystem.write(result.raw, bytes, count) }
   }
 
-  /// Waits for its result and its end; nil: it died before. The corresponding C functions are `read` and `waitpid`.
-  public func finish() -> [UInt8]? {
+  /// How a worker ended.
+  public enum End {
+    case result([UInt8])
+    /// While it waited, because it was to stop: `Workers.endIfStopped`.
+    case stopped
+    case died
+  }
+
+  /// Waits for its result and its end. The corresponding C functions are `read` and `waitpid`.
+  public func finish() -> End {
     var bytes = [UInt8](repeating: 0, count: Worker.longest)
     let count = (try? retrying { unsafe CSystem.read(result.raw, &bytes, bytes.count) }) ?? 0
-    _ = try? retrying { waitpid(process, nil, 0) }
-    return count > 0 ? [UInt8](bytes.prefix(count)) : nil
+    var status: Int32 = 0
+    _ = try? retrying { unsafe waitpid(process, &status, 0) }
+    if count > 0 { return .result([UInt8](bytes.prefix(count))) }
+    return status == Workers.stopped << 8 ? .stopped : .died
   }
+
+  /// Passes on what asks this process to stop. The corresponding C function is `kill`.
+  public func passOnStops() { cs_pass_on_stops(process) }
 
   /// Which of these have a result or died; waits for that up to so many milliseconds. The corresponding C function is
   /// `poll`.
@@ -70,15 +83,43 @@ public final class Worker {
     let found = files.indices.filter { files[$0].revents != 0 }
     return (found.filter { $0 < workers.count }, found.last == workers.count)
   }
+}
 
-  /// What a worker asks now and then: it ends where the process is gone that started it. The corresponding C
-  /// functions are `getpid` and `getppid`.
-  ///
-  /// - Returns: for workers of this process.
-  public static func endingWithThisProcess() -> () -> Void {
-    let parent = getpid()
-    return { if getppid() != parent { _exit(1) } }
+/// What a process and its workers share. Each worker calls these; in the process itself the first two do nothing.
+public final class Workers {
+  /// The exit status of a worker that was stopped.
+  fileprivate static let stopped: Int32 = 2
+  /// Milliseconds that a worker which is to stop goes on waiting: its turn may come when another one's hash ends.
+  private static let patience: UInt64 = 2_000
+
+  private let parent = getpid()
+  private let bell: Descriptor
+  private var stopSeen: UInt64?
+
+  /// The corresponding C function is `eventfd`.
+  public init() throws(Errno) {
+    bell = Descriptor(adopting: try retrying { cs_bell() })
   }
+
+  /// Ends a worker if the process is gone that started it. The corresponding C function is `getppid`.
+  public func endIfAlone() {
+    if getpid() != parent, getppid() != parent { _exit(1) }
+  }
+
+  /// The same; and ends a worker that has been asked to stop for 2 s. For workers that wait, and have changed nothing.
+  public func endIfStopped() {
+    endIfAlone()
+    guard getpid() != parent, Stops.isRequested, let now = SystemClock.bootMilliseconds() else { return }
+    let seen = stopSeen ?? now
+    stopSeen = seen
+    if now - seen >= Workers.patience { _exit(Workers.stopped) }
+  }
+
+  /// Wakes those that wait now, or the next one that does.
+  public func ring() { cs_ring(bell.raw) }
+
+  /// Waits for a ring, up to so many milliseconds. The corresponding C function is `poll`.
+  public func awaitRing(milliseconds: Int) { cs_await(bell.raw, Int32(clamping: milliseconds)) }
 }
 
 /// From here on Ctrl-C and the like wait until the program asks for them, unless they are ignored.

@@ -10,13 +10,12 @@ public final class Vault {
   let clock: Clock
   /// Takes what isn't part of any answer.
   let log: (Fault) -> Void
-  /// Set for a batch, which then takes a hashing slot only while another one stays free, never hashes without a slot, and
-  /// waits without a limit. Called while it waits, and under the record's lock before it writes; may end the process.
-  let background: (() -> Void)?
+  /// Set for a batch.
+  let background: Background?
 
   /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.
   public init(
-    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, background: (() -> Void)? = nil,
+    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, background: Background? = nil,
     log: @escaping (Fault) -> Void
   ) {
     self.configuration = configuration
@@ -65,6 +64,11 @@ public struct Clock {
         return Instant(boot: boot, milliseconds: milliseconds)
       },
       wall: { SystemClock.wallSeconds() })
+  }
+
+  /// The same, with another way to sleep.
+  func sleeping(_ sleep: @escaping (Int) -> Void) -> Clock {
+    Clock(now: now, wall: wall, milliseconds: milliseconds, sleep: sleep)
   }
 
   private static func systemBoot() -> BootID? {

@@ -18,12 +18,14 @@ struct Authentication {
   }
 
   func result() -> PAMResult {
-    var door = Options().door
+    pam.note(.mayLogIn, nil)  // of an earlier call, for another account perhaps
+    var configuration: Configuration?
     var user: Bytes?
     do throws(Interruption) {
-      return answer(try ending(&door, &user), door, user: user)
+      let ending = try ending(&configuration, &user)
+      return answer(ending, configuration?.options.door ?? Options().door, user: user)
     } catch {
-      if error.result == .unknownUser { delayFailure(door) }
+      if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
       return error.result
     }
   }
@@ -37,17 +39,20 @@ struct Authentication {
     let verdict: Verdict
     /// A passcode was typed.
     let wasTyped: Bool
+    /// What the fingerprint reader came to; nil: it wasn't asked for.
+    let finger: FingerOutcome?
 
-    init(_ verdict: Verdict, wasTyped: Bool = false) {
+    init(_ verdict: Verdict, wasTyped: Bool = false, finger: FingerOutcome? = nil) {
       self.verdict = verdict
       self.wasTyped = wasTyped
+      self.finger = finger
     }
   }
 
-  private func ending(_ door: inout Options.Door, _ user: inout Bytes?) throws(Interruption) -> Ending {
+  private func ending(_ loaded: inout Configuration?, _ user: inout Bytes?) throws(Interruption) -> Ending {
     let configuration: Configuration
     do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
-    door = configuration.options.door
+    loaded = configuration
     switch pam.user() {
     case .refused(let result): throw Interruption(result: result)
     case .named(let name):
@@ -72,7 +77,7 @@ struct Authentication {
     } catch {
       return Ending(.unavailable(error))
     }
-    if rules.wantsLogin, let account = admission.account { pam.note(waitingForLogin: account.uid) }
+    if rules.wantsLogin, let account = admission.account { pam.note(.waitsForLogin, account.uid) }
     switch admission {
     case .unknownUser: throw Interruption(result: .unknownUser)
     case .refused(let reason, _): return Ending(.notPermitted(reason))
@@ -87,11 +92,12 @@ struct Authentication {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return Ending(.unavailable(Fault(.noMemory)))
     }
-    let door = configuration.options.door
     if configuration.access == .helper {
       let conditions = HelperRequest.Conditions(
-        wantsLogin: door.firstLogin == .deny, isSecondFactor: configuration.isSecondFactor)
-      return try ending(HelperLogin(permit, conditions, service: origin.service), user, door, &secrets)
+        wantsLogin: configuration.options.door.firstLogin == .deny,
+        isSecondFactor: configuration.isSecondFactor)
+      let login = HelperLogin(permit, conditions, service: origin.service)
+      return try ending(login, Question(user: user, configuration: configuration, finger: nil), &secrets)
     }
     let login: DirectLogin
     do throws(Fault) {
@@ -100,51 +106,85 @@ struct Authentication {
     } catch {
       return Ending(.unavailable(error))
     }
-    return try ending(login, user, door, &secrets)
+    pam.note(.mayLogIn, permit.account.uid)
+    let finger = Gate.finger(permit, origin, configuration)
+    return try ending(login, Question(user: user, configuration: configuration, finger: finger), &secrets)
+  }
+
+  /// What is asked at the one prompt.
+  private struct Question {
+    let user: Bytes
+    let configuration: Configuration
+    /// nil: the passcode alone.
+    var finger: FingerRequest?
+
+    var door: Options.Door { configuration.options.door }
   }
 
   private func ending<Way: Login & ~Copyable>(
-    _ login: consuming Way, _ user: Bytes, _ door: Options.Door, _ secrets: inout Secrets
+    _ login: consuming Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Interruption) -> Ending {
     var login = login
+    var question = question
     var wasTyped = false
-    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Interruption) in
-      if let result = ask(user, door, &secrets.line, &passcode) { throw Interruption(result: result) }
-      wasTyped = true
+    // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
+    var finger: FingerPrompt?
+    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) {
+      passcode, takesFinger throws(Interruption) in
+      if !takesFinger { question.finger = nil }
+      let response = try ask(question, &secrets.line, &passcode, &finger)
+      if case .passcode = response { wasTyped = true }
+      return response
     }
-    return Ending(verdict, wasTyped: wasTyped)
+    return Ending(verdict, wasTyped: wasTyped, finger: finger?.transcript.outcome)
   }
 
   /// The one prompt.
-  ///
-  /// - Returns: nil for a passcode; else what to answer.
   private func ask(
-    _ user: Bytes, _ door: Options.Door, _ line: inout TypedLine, _ passcode: inout Passcode
-  ) -> PAMResult? {
+    _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
+  ) throws(Interruption) -> Response {
     defer { line.wipe() }
-    if takeFirstPass(door, &line, &passcode) { return nil }
-    if door.useFirstPass { return .notAPasscode(door) }
-    let prompted = pam.ask(prompt(door), &line)
-    if prompted == .cancelled { return .cancelled }
-    guard case .named(let name) = pam.user(), name == user else {
-      pam.log(.notice, logLine("the user changed while the passcode was typed", user, door).text)
-      return .failed
+    let door = question.door
+    let nothing = Interruption(result: .notAPasscode(door))
+    if takeFirstPass(door, &line, &passcode) { return .passcode }
+    if door.useFirstPass { throw nothing }
+    if let request = question.finger { finger = FingerPrompt.begin(request) }
+    let prompted = pam.ask(prompt(door, finger: finger?.isOffered ?? false), &line)
+    finger?.stop()
+    if prompted == .cancelled {
+      log("prompt cancelled", question, finger?.transcript)
+      throw Interruption(result: .cancelled)
     }
-    // No module gets a part of an answer: the next one asks for itself.
-    if prompted == .tooLong { return .notAPasscode(door) }
-    switch passcode.take(line) {
-    case .passcode: return nil
-    case .empty: return .notAPasscode(door)
+    guard case .named(let name) = pam.user(), name == question.user else {
+      pam.log(.notice, logLine("the user changed while the passcode was typed", question.user).text)
+      throw Interruption(result: .failed)
+    }
+    // No module gets a part of an answer that is too long: the next one asks for itself.
+    switch prompted == .tooLong ? .empty : passcode.take(line) {
+    case .passcode: return .passcode
+    case .empty:
+      if prompted == .typed, finger?.isOffered ?? false {
+        finger?.confirm()
+        if let transcript = finger?.transcript { return .finger(transcript) }
+      }
     case .other:
       // One prompt for both: the next module finds the password there, and doesn't ask again.
       if door.either { pam.setToken(&line) }
-      return .notAPasscode(door)
     }
+    log("no passcode typed", question, finger?.transcript)
+    throw nothing
   }
 
-  private func prompt(_ door: Options.Door) -> Bytes {
+  private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {
+    guard let finger else { return }
+    var line = logLine(event, question.user)
+    line.add("finger", Bytes(text: finger.outcome.word))
+    pam.log(.notice, line.text)
+  }
+
+  private func prompt(_ door: Options.Door, finger: Bool) -> Bytes {
     let isUsual = door.prompt.spells(Options.Door.usualPrompt)
-    return Text("\(door.either && isUsual ? Words.eitherPrompt : Text(door.prompt)) ").bytes
+    return Text("\(isUsual ? Words.prompt(door, finger: finger) : Text(door.prompt)) ").bytes
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
@@ -160,10 +200,10 @@ struct Authentication {
   /// Renders a verdict: the log, the notice, the delay, the result.
   private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> PAMResult {
     let verdict = ending.verdict
-    if isWorthLogging(verdict) || door.debug { log(verdict, user, door) }
+    if isWorthLogging(verdict) || door.debug { log(ending, user) }
     if !door.quiet, let notice = verdict.notice { pam.tell(notice) }
     let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
-    if result != .success && result != .ignored { delayFailure(door) }
+    if result != .success && result != .ignored && verdict.finger == nil { delayFailure(door) }
     return result
   }
 
@@ -177,14 +217,16 @@ struct Authentication {
   private func isWorthLogging(_ verdict: Verdict) -> Bool {
     switch verdict {
     case .notEnrolled: false
-    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted,
-      .unavailable:
+    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted, .unavailable,
+      .fingerGranted, .fingerRefused:
       true
     }
   }
 
-  private func log(_ verdict: Verdict, _ user: Bytes?, _ door: Options.Door) {
-    var line = logLine(verdict.event, user ?? [], door)
+  private func log(_ ending: Ending, _ user: Bytes?) {
+    let verdict = ending.verdict
+    var line = logLine(verdict.event, user ?? [])
+    line.add("finger", (verdict.finger ?? ending.finger).map { Bytes(text: $0.word) })
     switch verdict {
     case .wrong(.open(let left), let failures):
       line.add("failures", UInt64(failures))
@@ -195,7 +237,7 @@ struct Authentication {
     case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
     case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
     case .granted(let earlier): add(earlier, to: &line)
-    case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted: break
+    case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
     }
     pam.log(isExpected(verdict) ? .notice : .error, line.text)
   }
@@ -212,7 +254,7 @@ struct Authentication {
     return true
   }
 
-  private func logLine(_ event: String, _ user: Bytes, _ door: Options.Door) -> LogLine {
+  private func logLine(_ event: String, _ user: Bytes) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
     line.add("service", origin.service)

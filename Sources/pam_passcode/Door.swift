@@ -17,24 +17,33 @@ public func authenticate(
   return unsafe Authentication(pam, list(count, arguments)).result().code
 }
 
-/// There are no credentials to set: the corresponding manual page is pam_sm_setcred(3).
+/// There are no credentials to set; a program that sets them has let somebody in, which may reset the touch count. The
+/// corresponding manual page is pam_sm_setcred(3).
 @_cdecl("pam_sm_setcred")
 public func setCredentials(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 ) -> CInt {
-  PAM_SUCCESS
+  // SAFETY: libpam lends the handle for this call.
+  if let handle = unsafe handle, flags & CInt(bitPattern: PAM_DELETE_CRED) == 0 {
+    unsafe resetTouches(PAM(handle, isSilent: true))
+  }
+  return PAM_SUCCESS
 }
 
-/// Always succeeds; may set the mark that `first_login=deny` waits for: the corresponding manual page is
-/// pam_sm_open_session(3).
+/// Always succeeds; may set the mark that `first_login=deny` waits for, and reset the touch count. The corresponding
+/// manual page is pam_sm_open_session(3).
 @_cdecl("pam_sm_open_session")
 public func openSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 ) -> CInt {
   // SAFETY: libpam lends the handle for this call.
-  if let handle = unsafe handle { unsafe markLogin(PAM(handle, isSilent: true)) }
+  if let handle = unsafe handle {
+    let pam = unsafe PAM(handle, isSilent: true)
+    markLogin(pam)
+    resetTouches(pam)
+  }
   return PAM_SUCCESS
 }
 

@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// account in this handle, something else of the stack let it in, and nobody asked for it on another's behalf
 /// (su and sudo say so by PAM_RUSER).
 func markLogin(_ pam: PAM) {
-  guard let uid = pam.waitingForLogin, ProcessIdentity.current().effective == 0,
+  guard let uid = pam.noted(.waitsForLogin), ProcessIdentity.current().effective == 0,
     pam.item(.requester).isEmpty,
     case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
   else { return }
@@ -16,4 +16,19 @@ func markLogin(_ pam: PAM) {
     let complaint: Text = "the login could not be marked: \(error.text)"
     pam.log(.error, complaint.bytes)
   }
+}
+
+/// Resets the touch count: our own `authenticate` admitted the account in this handle, and the program goes on to a
+/// session, so that something has let it in. PAM_USER may be another by now: sudo's target, who asked is then in
+/// PAM_RUSER. Where neither is that account, somebody else was let in with this handle.
+func resetTouches(_ pam: PAM) {
+  guard let uid = pam.noted(.mayLogIn), ProcessIdentity.current().effective == 0,
+    isAccount(pam.item(.user), uid) || isAccount(pam.item(.requester), uid)
+  else { return }
+  TouchCounter(uid: uid, .root).clear()
+}
+
+private func isAccount(_ name: Bytes, _ uid: UInt32) -> Bool {
+  guard !name.isEmpty, case .found(let account) = Account.named(name) else { return false }
+  return account.uid == uid
 }

@@ -13,11 +13,12 @@ internal import PasscodeSystem
   }
 
   enum Item {
-    case service, terminal, display, remoteHost, requester
+    case service, user, terminal, display, remoteHost, requester
 
     fileprivate var number: CInt {
       switch self {
       case .service: PAM_SERVICE
+      case .user: PAM_USER
       case .terminal: PAM_TTY
       case .display: PAM_XDISPLAY
       case .remoteHost: PAM_RHOST
@@ -108,16 +109,32 @@ internal import PasscodeSystem
 
   // MARK: The only state that outlives a call
 
-  /// Keeps, in this handle, that the account has to log in by other means first, if it hasn't yet. The
-  /// corresponding C function is `pam_set_data`.
-  func note(waitingForLogin uid: UInt32) {
-    unsafe cpam_note(handle, Int(uid) + 1)
+  enum Note {
+    /// The account has to log in by other means first, if it hasn't yet.
+    case waitsForLogin
+    /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
+    case mayLogIn
+
+    fileprivate var name: Bytes {
+      switch self {
+      case .waitsForLogin: Bytes(text: "pam_passcode\0")
+      case .mayLogIn: Bytes(text: "pam_passcode login\0")
+      }
+    }
+  }
+
+  /// Keeps in this handle whose account it is, or that it is nobody's any longer. The corresponding C function is
+  /// `pam_set_data`.
+  func note(_ note: Note, _ uid: UInt32?) {
+    guard uid != noted(note) else { return }
+    unsafe cpam_note(handle, note.name, uid.map { Int($0) + 1 } ?? 0)
   }
 
   /// Who was noted. The corresponding C function is `pam_get_data`.
-  var waitingForLogin: UInt32? {
-    let number = unsafe cpam_noted(handle)
-    return number == 0 ? nil : UInt32(truncatingIfNeeded: number - 1)
+  @inline(never)
+  func noted(_ note: Note) -> UInt32? {
+    let number = unsafe cpam_noted(handle, note.name)
+    return number > 0 ? UInt32(truncatingIfNeeded: number - 1) : nil
   }
 
   enum Priority {

@@ -22,7 +22,8 @@ enum PAMResult: Equatable {
   /// - Parameter wasTyped: whether a passcode was typed, and not only refused before a prompt.
   init(_ verdict: Verdict, _ door: Options.Door, wasTyped: Bool) {
     switch verdict {
-    case .granted: self = .success
+    case .granted, .fingerGranted: self = .success
+    case .fingerRefused: self = .notAPasscode(door)
     case .unavailable(let fault): self = fault.isConfiguration ? .misconfigured : .unavailable
     case .wrong: self = .failed
     case _ where door.either && wasTyped: self = .failed

@@ -49,10 +49,20 @@ extension Session {
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))
     if !old.isEmpty { line.add("from", old) }
+    log(&line)
+  }
+
+  /// The same for what was done with the machine key.
+  func note(_ action: KeyAction) {
+    var line = LogLine(action.event)
+    log(&line)
+  }
+
+  private func log(_ line: inout LogLine) {
     line.add("by_uid", UInt64(process.real))
     line.add("loginuid", ProcessIdentity.loginUID())
     line.add("sudo_user", environment("SUDO_USER"))
-    if terms.seconds > 0 { line.add("expires_in", terms.seconds) }
+    if terms.expires { line.add("expires_in", terms.secondsLeft(wall: SystemClock.wallSeconds())) }
     if terms.mustChange { line.add("must_change", Bytes(text: "yes")) }
     SystemLog.notice(line.text)
   }

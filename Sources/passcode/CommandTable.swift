@@ -9,7 +9,7 @@ struct Command {
     case user
     /// `USER`
     case otherUser
-    /// `init|status`
+    /// `ACTION`: one of `KeyAction`
     case keyAction
     /// `OLD NEW`
     case names
@@ -66,7 +66,7 @@ struct Command {
         name: "verify", operand: .user, options: [.stdin], summary: CommandHelp.verify,
         run: runVerify, runOwn: SelfService.verify),
       Command(
-        name: "key", operand: .keyAction, options: [], summary: CommandHelp.key,
+        name: "key", operand: .keyAction, options: [.stdin, .pcrs], summary: CommandHelp.key,
         run: runKey),
       Command(name: "check", operand: .none, options: [], summary: CommandHelp.check, run: runCheck),
       Command(
@@ -84,7 +84,7 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
-      output, show, skipEnrolled, target, write, state, since
+      output, show, skipEnrolled, target, write, state, since, pcrs
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
     /// For passcodes that an administrator gives out.
@@ -104,6 +104,7 @@ struct Command {
       case .expires: Arguments.Option("expires", takesValue: true)
       case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
+      case .pcrs: Arguments.Option("pcrs", takesValue: true)
       case .batch: Arguments.Option("batch", takesValue: true)
       case .output: Arguments.Option("output", takesValue: true)
       case .show: Arguments.Option("show")

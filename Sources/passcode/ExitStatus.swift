@@ -23,8 +23,8 @@ extension ExitStatus {
   /// What a verdict is to a script.
   init(_ verdict: Verdict) {
     switch verdict {
-    case .granted: self = .done
-    case .wrong: self = .wrong
+    case .granted, .fingerGranted: self = .done
+    case .wrong, .fingerRefused: self = .wrong
     case .locked, .exhausted, .disabled, .expired, .mustChange: self = .locked
     case .notEnrolled: self = .notEnrolled
     case .notPermitted: self = .notPermitted

@@ -55,6 +55,8 @@ enum Failure: Error {
   case batch(BatchFailure)
   case confPath
   case lengthValue
+  case wrongRecoveryLine(Int)
+  case pcrsValue
   case expiresValue
 
   init(_ fault: Fault) {
@@ -73,12 +75,12 @@ enum Failure: Error {
     case .wrongPassword: .wrong
     case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
       .operands,
-      .confPath, .lengthValue, .expiresValue:
+      .confPath, .lengthValue, .expiresValue, .pcrsValue:
       .usage
     case .notEnrolled, .noDeletedAccount: .notEnrolled
     case .disabled, .onlyStatus: .locked
     case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
-      .passwordIsDigits:
+      .passwordIsDigits, .wrongRecoveryLine:
       .refused
     case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
       .notPermitted

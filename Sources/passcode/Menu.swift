@@ -1,14 +1,17 @@
 internal import PasscodePolicy
+internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeVault
 
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   let (status, configuration, isClosed) = try ownStatus(session)
-  let choices = MenuChoice.list(status, isClosed: isClosed)
+  let finger = FingerReport(status, session.stackReport())
+  let choices = MenuChoice.list(status, isClosed: isClosed) + MenuChoice.list(finger)
   Stream.output.write(status.words(configuration.options.policy.store))
+  Stream.output.write(wrapped(status.setting(finger)))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
-    for choice in choices { Stream.output.write("  passcode \(choice.command): \(choice.title.text)\n") }
+    for choice in choices { Stream.output.write("  \(choice.words(status.account)): \(choice.title.text)\n") }
     return .done
   }
   guard !choices.isEmpty else { return .done }
@@ -19,28 +22,79 @@ func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   }
   Stream.output.write(MenuChoice.question)
   guard let index = try readChoice(choices.count) else { return .done }
-  return try Command.named(choices[index].command.bytes).run(as: session)
+  return try choices[index].run(session, status.account, finger)
 }
 
 struct MenuChoice {
-  let command: Text
+  /// What it runs.
+  enum Program {
+    /// A command of ours.
+    case ours(Text)
+    /// One of fprintd's, with the person's name.
+    case fprintds(Text)
+  }
+
+  let program: Program
   let title: Title
 
   enum Title {
-    case enroll, change, unlock, remove
+    case enroll, change, unlock, remove, test
+    case addFinger, testFinger, removeFingers
   }
 
   /// - Parameter isClosed: the password is no proof (`self_enroll=no`): what needs it is root's.
   static func list(_ status: Status, isClosed: Bool) -> [MenuChoice] {
     guard status.state != .disabled else { return [] }
-    guard status.isEnrolled else { return isClosed ? [] : [MenuChoice(command: "enroll", title: .enroll)] }
-    let off = MenuChoice(command: "remove", title: .remove)
+    guard status.isEnrolled else { return isClosed ? [] : [ours("enroll", .enroll)] }
+    let off = ours("remove", .remove)
     switch status.state {
-    case .ok: return [MenuChoice(command: "change", title: .change), off]
-    case .locked, .exhausted: return isClosed ? [] : [MenuChoice(command: "unlock", title: .unlock), off]
+    case .ok: return [ours("change", .change), off, ours("verify", .test)]
+    case .locked, .exhausted: return isClosed ? [] : [ours("unlock", .unlock), off]
     case .disabled, .corrupt: return isClosed ? [] : [off]
-    case .expired: return isClosed ? [] : [MenuChoice(command: "enroll", title: .enroll), off]
-    case .mustChange: return [MenuChoice(command: "change", title: .change)] + (isClosed ? [] : [off])
+    case .expired: return isClosed ? [] : [ours("enroll", .enroll), off]
+    case .mustChange: return [ours("change", .change)] + (isClosed ? [] : [off])
+    }
+  }
+
+  /// fprintd decides who may do it.
+  static func list(_ finger: FingerReport?) -> [MenuChoice] {
+    guard let finger else { return [] }
+    if finger.fingers != nil {
+      return [
+        MenuChoice(program: .fprintds("fprintd-verify"), title: .testFinger),
+        MenuChoice(program: .fprintds("fprintd-delete"), title: .removeFingers),
+      ]
+    }
+    guard finger.state == .ended(.notEnrolled) else { return [] }
+    return [MenuChoice(program: .fprintds("fprintd-enroll"), title: .addFinger)]
+  }
+
+  private static func ours(_ command: Text, _ title: Title) -> MenuChoice {
+    MenuChoice(program: .ours(command), title: title)
+  }
+
+  /// As one would type it.
+  func words(_ account: Account) -> Text {
+    switch program {
+    case .ours(let command): "passcode \(command)"
+    case .fprintds(let name): "\(name) \(printable(account.name))"
+    }
+  }
+
+  fileprivate func run(_ session: Session, _ account: Account, _ finger: FingerReport?) throws(Failure)
+    -> ExitStatus
+  {
+    switch program {
+    case .ours(let command): return try Command.named(command.bytes).run(as: session)
+    case .fprintds(let name):
+      let path: Text = "/usr/bin/\(name)"
+      guard let status = PasscodeSystem.run(path.bytes, account.name) else { throw .cancelled }
+      if status == 127 { throw .fault(Fault(.missing, path: path.bytes)) }
+      guard status == 0 else { return .wrong }
+      if case .addFinger = title, finger?.offering.isEmpty == true {
+        Stream.output.write(MenuChoice.notOffered)
+      }
+      return .done
     }
   }
 }

@@ -7,7 +7,7 @@ extension Question {
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition: .login
+    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .recoveryLine: .login
     }
   }
 }
@@ -29,8 +29,9 @@ extension Session {
   func run<Way: Login & ~Copyable>(
     _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
-    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode throws(Failure) in
+    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode, _ throws(Failure) in
       guard try asker.askPasscode(question, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
+      return .passcode
     }
     sayEarlierFailures(verdict)
     return verdict

@@ -18,6 +18,8 @@ final class Session {
   var terms = NewTerms()
   var isForced = false
   var isDemo = false
+  /// To which the key is bound when it is sealed.
+  var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
   var outputPath: Bytes?
@@ -52,10 +54,16 @@ final class Session {
     case .generate: generates = true
     case .force: isForced = true
     case .expires:
-      guard let seconds = NewTerms.seconds(value) else { throw .expiresValue }
-      terms.seconds = seconds
+      if let seconds = NewTerms.seconds(value) {
+        terms.seconds = seconds
+      } else {
+        terms.until = try end(value)
+      }
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
+    case .pcrs:
+      guard SealedKey.isPCRs(value) else { throw .pcrsValue }
+      pcrs = value
     case .batch: batchPath = value
     case .output: outputPath = value
     case .show: shows = true
@@ -75,6 +83,17 @@ final class Session {
     }
   }
 
+  /// Seconds since 1970: a moment in the same range as a duration.
+  private func end(_ value: Bytes) throws(Failure) -> UInt64 {
+    let now = SystemClock.wallSeconds()
+    guard let moment = LocalMoment(value),
+      let end = SystemClock.seconds(
+        year: moment.year, month: moment.month, day: moment.day, minutes: moment.minutes),
+      end >= now + NewTerms.shortest, end <= now + NewTerms.longest
+    else { throw .expiresValue }
+    return end
+  }
+
   /// - Throws: if there is an operand or an option that doesn't go with `--batch`.
   func checkBatch() throws(Failure) {
     if case .input = asker { throw .batch(.notWithBatch) }
@@ -88,7 +107,7 @@ final class Session {
   func checkOptions(_ access: Access) throws(Failure) {
     guard access != .root else { return }
     if isForced { throw .onlyRootUses(.force) }
-    if terms.seconds > 0 { throw .onlyRootUses(.expires) }
+    if terms.expires { throw .onlyRootUses(.expires) }
     if terms.mustChange { throw .onlyRootUses(.mustChange) }
   }
 
@@ -113,7 +132,7 @@ final class Session {
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
   ///
   /// - Parameter background: `Vault.background`.
-  func vault(background: (() -> Void)? = nil) throws(Failure) -> Vault {
+  func vault(background: BatchTurns? = nil) throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw .onlyRoot
@@ -127,9 +146,11 @@ final class Session {
   }
 
   private func vault(
-    _ configuration: Configuration, _ background: (() -> Void)? = nil
+    _ configuration: Configuration, _ background: BatchTurns? = nil
   ) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium(), background: background) { complain($0.noteText) }
+    Vault(configuration, try startSodium(), clock: background?.clock ?? .system, background: background) {
+      complain($0.noteText)
+    }
   }
 
   /// Root learns who is in the way.

@@ -6,16 +6,6 @@ internal import PasscodeVault
 // What the system's PAM service files have to do with passcodes: told, and nothing is decided by it.
 
 extension Session {
-  /// For the end of `status`: who asks for the passcode, and what is wrong there.
-  func stackNotes() -> Text {
-    guard let report = stackReport() else { return "" }
-    var text: Text = ""
-    for unread in report.unknown { text += unread.text }
-    text += report.groups.isEmpty ? report.nobodyAsks : wrapped(report.whoAsks(report.services))
-    for finding in report.findings { text += finding.text }
-    return text
-  }
-
   /// After enrolment: how to be asked for it at all.
   func hintAtStacks() {
     guard !isQuiet, let report = stackReport(), report.groups.isEmpty else { return }
@@ -24,15 +14,24 @@ extension Session {
   }
 
   /// nil: with a store of one's own, or to try, the system's services are no matter.
-  private func stackReport() -> PAMReport? {
+  func stackReport() -> PAMReport? {
     guard configurationPath == nil, !isTrial, let configuration = try? configuration() else { return nil }
     return readStacks().report(configuration.options)
   }
 }
 
 extension PAMReport {
+  /// For the end of `status`: who asks for the passcode, and what is wrong there.
+  var notes: Text {
+    var text: Text = ""
+    for unread in unknown { text += unread.text }
+    text += groups.isEmpty ? nobodyAsks : wrapped(whoAsks(PAMReport.services(groups)))
+    for finding in findings { text += finding.text }
+    return text
+  }
+
   /// `login, su (common-auth); swaylock`
-  fileprivate var services: Text {
+  static func services(_ groups: [Group]) -> Text {
     var text: Text = ""
     for group in groups { text += "\(text.bytes.isEmpty ? "" : "; " as Text)\(group.list)" }
     return text
@@ -49,7 +48,7 @@ extension PAMReport.Group {
 }
 
 /// In lines of at most 80 bytes, if its words aren't longer; all but the first are indented.
-private func wrapped(_ text: Text) -> Text {
+func wrapped(_ text: Text) -> Text {
   var lines: Text = ""
   var width = 0
   for word in text.bytes[...].words() {

@@ -1,10 +1,13 @@
 internal import PasscodePolicy
+internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeVault
 
 /// Prints one account's status; the exit status says whether there is a passcode.
 func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {
-  let text = session.wantsJSON ? status.json : status.words(store) + session.stackNotes()
+  let stacks = session.stackReport()
+  let finger = FingerReport(status, stacks)
+  let text = session.wantsJSON ? status.json(finger) : status.words(store, finger) + (stacks?.notes ?? "")
   guard Stream.output.write(text) else { throw .unwritable }
   if status.state == .corrupt { return .unusable }
   return status.isEnrolled ? .done : .notEnrolled
@@ -13,15 +16,26 @@ func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) 
 // MARK: - JSON: the field names are a contract (passcode(1))
 
 extension Status {
-  var json: Text {
+  /// A line of `list`.
+  var json: Text { "{\(jsonFields)}\n" }
+
+  /// That of `status`.
+  func json(_ finger: FingerReport?) -> Text {
+    var services: [Bytes] = []
+    for group in finger?.offering ?? [] { services += group.services }
+    let word: Text = finger.map { "\"\(Text(Bytes(text: $0.word)))\"" } ?? "null"
+    return
+      "{\(jsonFields),\"finger\":\(word),\"fingers\":\(jsonList(finger?.fingers?.names ?? [])),\"finger_services\":\(jsonList(services))}\n"
+  }
+
+  private var jsonFields: Text {
     """
-    {"version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
+    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
     "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
     "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
     "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text),\
-    "expires_at":\(jsonTime(expiresAt)),"must_change":\(mustChange ? "true" : "false" as Text)}
-
+    "expires_at":\(jsonTime(expiresAt)),"must_change":\(mustChange ? "true" : "false" as Text)
     """
   }
 
@@ -59,6 +73,13 @@ extension Status {
   }
 }
 
+@inline(never)
+private func jsonList(_ names: [Bytes]) -> Text {
+  var list: Text = ""
+  for name in names { list += "\(list.bytes.isEmpty ? "" : "," as Text)\"\(jsonEscaped(name))\"" }
+  return "[\(list)]"
+}
+
 private func jsonTime(_ seconds: UInt64?) -> Text {
   guard let seconds else { return "null" }
   return "\"\(SystemClock.rfc3339(seconds))\""
@@ -67,6 +88,11 @@ private func jsonTime(_ seconds: UInt64?) -> Text {
 // MARK: - For people
 
 extension Status {
+  /// With a line about the fingerprint reader.
+  func words(_ store: Bytes, _ finger: FingerReport?) -> Text {
+    words(store) + (finger.map { wrapped($0.text) } ?? "")
+  }
+
   func row(isColoured: Bool) -> Text {
     var text = padded(Text(printable(account.name)), 17) + padded("\(account.uid)", 7)
     text += padded(lengthText ?? "-", 8) + padded("\(failures)", 10)

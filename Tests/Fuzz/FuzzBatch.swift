@@ -1,6 +1,8 @@
 // Any line of a list: a user whose name is the line's beginning and holds nothing that could be taken for more, or a
 // reason. With a passcode only where the rest is one.
 
+@testable import PasscodePolicy
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzBatch(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let line = Bytes(UnsafeBufferPointer(start: start, count: count))

@@ -1,6 +1,8 @@
 // Any bytes as a request and as a reply: what decodes encodes to the same bytes; every verdict that comes out
 // can be said in words and computed with, and encodes to a reply that says the same.
 
+@testable import PasscodePolicy
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))

@@ -1,6 +1,8 @@
 // Any bytes at all, as a configuration file and as a module line: the parser returns options or an error
 // that is one printable line, and takes what it took once again to the same result. It never traps.
 
+@testable import PasscodePolicy
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOptions(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))

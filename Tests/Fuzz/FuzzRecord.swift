@@ -2,6 +2,8 @@
 // decodes to the same record. The checksum is a constant, so that the fuzzer gets past it (that it detects
 // every changed byte is RecordCodecTests' part).
 
+@testable import PasscodePolicy
+
 private let codec = RecordCodec(
   checksum: { _ in Bytes(repeating: 0, count: RecordCodec.checksumLength) },
   isZero: { $0.allSatisfy { $0 == 0 } })

@@ -1,6 +1,9 @@
 // Any bytes as PAM service files that include each other: each is read, what it wants is bounded, and all that is
 // told is lines of printable text.
 
+@testable import PasscodePolicy
+@testable import PasscodeStacks
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzStacks(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))

@@ -1,5 +1,7 @@
 // Any account and any list: no trap, and nothing but passcodes called weak.
 
+@testable import PasscodePolicy
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // The parts are separated by newlines: new code, old code, user name, GECOS, home, then the list.

@@ -1,5 +1,6 @@
 """Fixtures. What is missing fails loudly: nothing here is ever skipped."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,11 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import bed as beds  # noqa: E402
+import finger as fingers  # noqa: E402
 import machine as machines  # noqa: E402
+import process  # noqa: E402
+import reader as readers  # noqa: E402
+import sealing  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
@@ -21,9 +26,10 @@ UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
+    config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
-    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper"):
+    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
     heed_signals()
@@ -144,3 +150,81 @@ def with_passwords(machine):
         machines.set_password(name)
     machine.typed |= {PASSWORD, NEW}
     return machine
+
+
+@pytest.fixture(scope="module")
+def sealing_program():
+    """Stands in for systemd-creds."""
+    sealing.install()
+    yield
+    sealing.uninstall()
+
+
+@pytest.fixture
+def tpm(sealing_program):
+    """Seals keys with it."""
+    tpm = sealing.TPM()
+    yield tpm
+    tpm.stop()
+    sealing.boot()
+
+
+@contextlib.contextmanager
+def knowing_alice():
+    """A reader that knows her finger; the touches go with it."""
+    made = readers.Reader()
+    try:
+        made.start()
+        made.enroll("alice")
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def enrolled_reader(people):
+    with knowing_alice() as made:
+        yield made
+
+
+@pytest.fixture
+def reader(enrolled_reader):
+    """The reader, free, with fprintd running; no touch was charged yet."""
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(enrolled_reader.is_free)
+    return enrolled_reader
+
+
+@pytest.fixture(scope="module")
+def installed_reader(installation):
+    """Beside the installed system, which covers /var/lib."""
+    with knowing_alice() as made:
+        yield made
+
+
+@pytest.fixture
+def free_reader(installed_reader):
+    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
+    process.wait_for(installed_reader.is_free)
+    return installed_reader
+
+
+@pytest.fixture
+def touchable(free_reader, machine):
+    """The installed system with a reader: alice and bob have a passcode, alice an enrolled finger."""
+    machine.reader = free_reader
+    machine.listener = fingers.install()
+    for name in ("alice", "bob"):
+        machine.enroll(name, RIGHT)
+    machine.configure(finger="yes")
+    yield machine
+    machine.listener.close()
+    fingers.INSTALLED.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def restored(reader):
+    """A reader that the test may break."""
+    yield reader
+    reader.restore()

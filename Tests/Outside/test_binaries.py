@@ -13,10 +13,12 @@ import pytest
 import pam
 from bed import MODULE, SERVICE, TOOL
 from cost import growth, in_child
+from finger import PROGRAM as FINGER
 
 SODIUM = {"libsodium.so.23", "libsodium.so.26"}  # 1.0.18, and from 1.0.19 on
 ALLOWED = {"libpam.so.0", "libc.so.6", "libm.so.6", "ld-linux-aarch64.so.1"} | SODIUM
 BOTH = pytest.mark.parametrize("program", [MODULE, TOOL], ids=lambda path: path.name)
+EACH = pytest.mark.parametrize("program", [MODULE, TOOL, FINGER], ids=lambda path: path.name)
 
 
 def readelf(option, path):
@@ -30,6 +32,11 @@ def dynamic(path, tag):
     return re.findall(rf"\({tag}\)\s+(.*)", readelf("--dynamic", path))
 
 
+def needed(path):
+    """The libraries."""
+    return {re.search(r"\[(.*)\]", value)[1] for value in dynamic(path, "NEEDED")}
+
+
 def test_the_module_exports_pam_entries_and_nothing_else():
     listing = subprocess.run(
         ["nm", "-D", "--defined-only", str(MODULE)], check=True, capture_output=True, text=True
@@ -39,7 +46,7 @@ def test_the_module_exports_pam_entries_and_nothing_else():
     assert names <= {"pam_sm_authenticate", "pam_sm_setcred", "pam_sm_open_session", "pam_sm_close_session"}
 
 
-@pytest.mark.parametrize("name", ["pam_passcode.so", "passcode", "passcode-helper"])
+@pytest.mark.parametrize("name", ["pam_passcode.so", "passcode", "passcode-helper", "passcode-finger"])
 def test_each_program_says_of_which_version_it_is(name):
     """As debian/changelog: `passcode check` compares them."""
     changelog = (pathlib.Path(__file__).parents[2] / "debian/changelog").read_text()
@@ -55,22 +62,27 @@ def test_each_program_says_of_which_version_it_is(name):
 
 @BOTH
 def test_only_libpam_libsodium_and_libc_are_needed(program):
-    needed = {re.search(r"\[(.*)\]", value)[1] for value in dynamic(program, "NEEDED")}
-    assert "libc.so.6" in needed and len(needed & SODIUM) == 1 and needed <= ALLOWED
+    libraries = needed(program)
+    assert "libc.so.6" in libraries and len(libraries & SODIUM) == 1 and libraries <= ALLOWED
 
 
-@BOTH
+def test_only_passcode_finger_needs_libsystemd():
+    libraries = needed(FINGER)
+    assert len(libraries & SODIUM) == 1 and libraries - SODIUM == {"libsystemd.so.0", "libc.so.6"}
+
+
+@EACH
 def test_no_path_to_libraries_is_built_in(program):
     assert dynamic(program, "RUNPATH") == dynamic(program, "RPATH") == []
 
 
-@BOTH
+@EACH
 def test_everything_is_resolved_at_start_and_then_read_only(program):
     assert any("NOW" in value for value in dynamic(program, "FLAGS") + dynamic(program, "FLAGS_1"))
     assert "GNU_RELRO" in readelf("--program-headers", program)
 
 
-@BOTH
+@EACH
 def test_neither_stack_nor_data_is_executable(program):
     segments = re.findall(
         r"^\s+(GNU_STACK|LOAD) .* ([R ][W ][E ]) 0", readelf("--program-headers", program), re.MULTILINE
@@ -80,14 +92,14 @@ def test_neither_stack_nor_data_is_executable(program):
     assert dynamic(program, "TEXTREL") == []
 
 
-@BOTH
+@EACH
 def test_position_independent(program):
     assert re.search(r"Type:\s+DYN", readelf("--file-header", program))
-    if program == TOOL:
+    if program != MODULE:
         assert any("PIE" in value for value in dynamic(program, "FLAGS_1"))
 
 
-@BOTH
+@EACH
 def test_nothing_of_the_build_machine_is_in_it(program):
     """No folder of the machine that built it."""
     text, project = program.read_bytes(), pathlib.Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Settings of the build: where a distribution has the helper and libpam's modules, and the service account."""
+"""Settings of the build: where a distribution has the helper, passcode-finger and libpam's modules, and its account."""
 
 import json
 import os
@@ -14,13 +14,16 @@ TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
 PATHS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
+    "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
 DEFAULTS = {**PATHS, "PASSCODE_ACCOUNT": "_passcode"}
 OTHERS = {
-    "PASSCODE_HELPER_PATH": "/opt/a/helper", "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
+    "PASSCODE_HELPER_PATH": "/opt/a/helper",
+    "PASSCODE_FINGER_PATH": "/opt/a/finger",
+    "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
     "PASSCODE_ACCOUNT": "pass-code_1",
-}  # fmt: skip
+}
 
 
 def package(scratch, **places):
@@ -73,6 +76,15 @@ def test_what_is_no_account_s_name_is_not_built(tmp_path, name):
 @pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
 def test_what_was_built_looks_for_the_helper_there(program):
     assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_what_was_built_looks_for_the_reader_s_program_there():
+    assert (DEFAULTS["PASSCODE_FINGER_PATH"] + "\0").encode() in (BUILD / "passcode").read_bytes()
+
+
+def test_the_unit_of_the_reader_s_program_starts_it_there():
+    unit = (TREE / "Sources/system/systemd/passcode-finger@.service").read_text()
+    assert f"ExecStart=-{DEFAULTS['PASSCODE_FINGER_PATH']}\n" in unit
 
 
 def test_no_swift_file_has_a_path_or_an_account_of_its_own():

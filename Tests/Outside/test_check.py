@@ -12,8 +12,12 @@ import subprocess
 import pytest
 
 import machine as machines
+import sealing
 from bed import BUILD, MODULE, uid
+from finger import INSTALLED as FINGER
+from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
+from recovery import recovery_copy
 from scenario import EXAMPLES, RIGHT
 from tool import DONE, UNUSABLE, USAGE
 
@@ -66,7 +70,7 @@ def modules(installation):
 
 
 @pytest.fixture
-def system(modules, machine):
+def system(modules, machine, sealing_program):
     """As the package installs it, with the profile enabled. alice has a passcode."""
     machine.modules = modules()
     files = {path.name: path.read_bytes() for path in ETC.iterdir()}
@@ -206,17 +210,179 @@ def key_of_a_user(system):
     os.chown(KEY, uid("alice"), -1)
 
 
+SEALED = KEY.with_name("key.cred")
+
+
+def seal(system):
+    """With first_login=deny, so that the disk doesn't matter; then undone."""
+    system.configure(first_login="deny")
+    service("login", "@include common-auth\nsession optional pam_passcode.so\n")
+    system.tpm = sealing.TPM()
+    system.recovery = recovery_copy(system.tool("key", "seal", check=DONE).output)
+
+    def undo():
+        system.tpm.stop()
+        sealing.boot()
+
+    return undo
+
+
+@broken("key", "error", SEALED, None, "sealed, and not loaded", runs=True)
+def sealed_key_that_was_not_loaded(system):
+    undo = seal(system)
+    sealing.boot()
+    return undo
+
+
+@broken("key", "error", SEALED, None, "does not open: No TPM2 device found. Passwords keep working.")
+def sealed_key_without_its_tpm(system):
+    undo = seal(system)
+    sealing.boot()
+    system.tpm.stop()
+    return undo
+
+
+@broken("key", "error", SEALED, None, "with the recovery copy: passcode key recover")
+def sealed_key_of_another_tpm(system):
+    undo = seal(system)
+    sealing.boot()
+    system.tpm.clear()
+    return undo
+
+
+@broken("key", "warning", SEALED, None, "will not open at the next boot")
+def loaded_key_whose_tpm_was_cleared(system):
+    undo = seal(system)
+    system.tpm.clear()
+    return undo
+
+
+@broken("key", "warning", SEALED, None, "is not the key in use", runs=True)
+def sealed_key_that_is_another_one(system):
+    undo = seal(system)
+    before = sealing.LOADED.read_bytes(), SEALED.read_bytes()
+    sealing.LOADED.write_bytes(os.urandom(32))
+    (STORE / str(uid("alice"))).rename(STORE.parent / "record")
+    system.tool("key", "seal", check=DONE)
+    (STORE.parent / "record").rename(STORE / str(uid("alice")))
+    sealing.LOADED.write_bytes(before[0])
+    return undo
+
+
+@broken("key", "warning", KEY, None, "is there beside the sealed key")
+def sealing_that_was_interrupted(system):
+    undo = seal(system)
+    shutil.copyfile(sealing.LOADED, KEY)
+    KEY.chmod(0o440)
+    shutil.chown(KEY, "root", ACCOUNT)
+    return undo
+
+
+def interrupt_rotation(system):
+    """Alice's record is under the new key, bob's is not."""
+    system.tool("enroll", "--stdin", "bob", stdin=f"{RIGHT}\n", check=DONE)
+    subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                    "inject=fdatasync:signal=KILL:when=2", *system.tool_words(), "key", "rotate"],
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+@broken("key", "warning", None, None, "1 passcode is still under the old machine key", runs=True)
+def rotation_that_was_interrupted(system):
+    interrupt_rotation(system)
+
+
+@broken("key", "warning", None, None, "1 passcode is still under the old machine key", runs=True)
+def rotation_of_a_sealed_key_that_was_interrupted(system):
+    undo = seal(system)
+    interrupt_rotation(system)
+    return undo
+
+
+@broken("key", "error", SEALED, None, "does not open")
+def sealed_key_of_rubbish(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.chmod(0o600)
+    SEALED.write_bytes(bytes(range(256)) * 64)
+    return undo
+
+
+@broken("key", "error", SEALED, None, "must not be a symbolic link")
+def sealed_key_that_is_a_link(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.rename(SEALED.with_name("elsewhere"))
+    SEALED.symlink_to(SEALED.with_name("elsewhere"))
+    return undo
+
+
+@broken("key", "error", SEALED, None, "must be a regular file")
+def sealed_key_that_is_a_queue(system):
+    undo = seal(system)
+    sealing.boot()
+    SEALED.unlink()
+    os.mkfifo(SEALED)
+    return undo
+
+
+@broken("key", "error", sealing.LOADED, None, "exactly 32 bytes")
+def loaded_key_that_is_short(system):
+    undo = seal(system)
+    sealing.LOADED.write_bytes(b"short")
+    return undo
+
+
+@broken("key", "error", sealing.LOADED.parent, None, "must be owned by root", runs=True)
+def loaded_key_of_a_user(system):
+    undo = seal(system)
+    shutil.chown(sealing.LOADED.parent, "alice")
+    return undo
+
+
+def disk(*layers):
+    """The store's block device as the kernel shows it, and what is below it: the identities of device mapper's, or ""."""
+    number = os.stat(STORE).st_dev
+    machines.sh("mount", "-t", "tmpfs", "tmpfs", "/sys/dev/block")
+    place = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    for layer in layers:
+        place.mkdir(parents=True)
+        if layer:
+            (place / "dm").mkdir()
+            (place / "dm/uuid").write_text(f"{layer}\n")
+        place = place / "slaves/below"
+
+
+def sealed_on(*layers):
+    def prepare(system):
+        undo = seal(system)
+        disk(*layers)
+        system.configure(first_login="allow")
+        return undo
+
+    return prepare
+
+
+@broken("store", "warning", STORE, None, "old records put back there bring attempts back: set first_login=deny")
+def store_on_a_plain_disk(system):
+    return sealed_on("")(system)
+
+
+@broken("store", "warning", STORE, None, "not on an encrypted disk")
+def store_on_volumes_without_encryption(system):
+    return sealed_on("LVM-0123", "")(system)
+
+
 @broken("store", "error", STORE, None, "no such directory")
 def no_store(system):
     shutil.rmtree(STORE)
 
 
-@broken("store", "error", STORE, None, "must be _passcode's alone", runs=True)
+@broken("store", "error", STORE, None, "must belong to _passcode alone", runs=True)
 def store_open_to_others(system):
     STORE.chmod(0o755)
 
 
-@broken("store", "error", STORE, None, "must be _passcode's alone", runs=True)
+@broken("store", "error", STORE, None, "must belong to _passcode alone", runs=True)
 def store_of_the_group_root(system):
     STORE.chmod(0o2770)
 
@@ -287,7 +453,7 @@ def record_writable_by_all(system):
     record().chmod(0o602)
 
 
-@broken("store", "error", None, None, "without further hard links")
+@broken("store", "error", None, None, "with only one hard link")
 def record_with_two_names(system):
     os.link(record(), STORE.parent / "link")
 
@@ -308,6 +474,17 @@ def reused_record(system):
     return lambda: accounts.write_text(before)
 
 
+@broken("store", "warning", None, None, "enrolled for alice, who has another uid now", runs=True)
+def record_of_the_old_uid(system):
+    accounts = pathlib.Path("/etc/passwd")
+    before = accounts.read_text()
+    [line] = [line for line in before.splitlines(True) if line.startswith("alice:")]
+    _, hidden, number, *rest = line.split(":")
+    lines = [line.replace(f":{number}:", ":29999:", 1), ":".join(["dora", hidden, number, *rest])]
+    accounts.write_text(before.replace(line, "".join(lines)))
+    return lambda: accounts.write_text(before)
+
+
 @broken("cost", "warning", None, None, "lower max_parallel or memlimit")
 def too_much_in_parallel(system):
     system.configure(memlimit="1G", max_parallel="64")
@@ -318,12 +495,12 @@ def slow_hashing(system):
     system.configure(opslimit="64", memlimit="128M", max_parallel="1")
 
 
-@broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
+@broken("helper", "error", HELPER, None, "must be owned by _passcode:_passcode with mode 6755", runs=True)
 def helper_without_bits(system):
     HELPER.chmod(0o755)
 
 
-@broken("helper", "error", HELPER, None, "must be _passcode's with mode 6755", runs=True)
+@broken("helper", "error", HELPER, None, "must be owned by _passcode:_passcode with mode 6755", runs=True)
 def helper_of_root(system):
     machines.install_helper(owner="root")
 
@@ -354,7 +531,7 @@ def change_version(path):
     path.write_bytes(path.read_bytes().replace(b"pam_passcode\0\0\0\0", b"pam_passcode\0\0\0\x01"))
 
 
-@broken("helper", "error", HELPER, None, "of another version")
+@broken("helper", "error", HELPER, None, "not the same version")
 def helper_of_another_version(system):
     change_version(HELPER)
     HELPER.chmod(0o6755)
@@ -397,7 +574,7 @@ def module_writable_by_all(system):
     module(system).chmod(0o666)
 
 
-@broken("module", "error", None, None, "of another version")
+@broken("module", "error", None, None, "not the same version")
 def module_of_another_version(system):
     change_version(module(system))
 
@@ -429,12 +606,12 @@ def second_factor_without_the_policy(system):
     service("sudo", "auth requisite pam_unix.so\nauth required pam_passcode.so second_factor\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "second_factor, but the passcode alone is enough")
+@broken("services", "error", ETC / "sudo", 1, "second_factor is set, but the passcode alone is enough")
 def second_factor_alone(system):
     service("sudo", "auth sufficient pam_passcode.so second_factor\nauth required pam_unix.so\n")
 
 
-@broken("services", "warning", COMMON, PROFILE_LINE, "here the passcode alone is enough")
+@broken("services", "warning", COMMON, PROFILE_LINE, "here the passcode alone is enough: require the password")
 def policy_of_a_second_factor_with_the_profile(system):
     system.configure(second_factor="yes")
 
@@ -464,25 +641,25 @@ def account_line(system):
     service("sudo", "account required pam_passcode.so\n@include common-auth\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 1, "even the right passcode is refused")
 def success_that_lands_on_deny(system):
     service("sudo", "auth [success=1 default=ignore] pam_passcode.so\nauth required pam_unix.so\nauth requisite pam_deny.so\n")
 
 
-@broken("services", "error", ETC / "sudo", 2, "a right passcode is refused")
+@broken("services", "error", ETC / "sudo", 2, "even the right passcode is refused")
 def success_that_lands_on_authfail(system):
     service("sudo", "auth requisite pam_faillock.so preauth\nauth [success=1 default=ignore] pam_passcode.so\n"
             "auth sufficient pam_unix.so\nauth [default=die] pam_faillock.so authfail\n")  # fmt: skip
 
 
-@broken("services", "warning", ETC / "sudo", 2, "the passcode decides nothing here")
+@broken("services", "warning", ETC / "sudo", 2, "the passcode has no effect here")
 def line_behind_the_password(system):
     COMMON.write_text("auth [success=1 default=ignore] pam_unix.so\nauth requisite pam_deny.so\nauth required pam_permit.so\n")
     (SAVED / "auth").unlink()
     service("sudo", "@include common-auth\nauth sufficient pam_passcode.so\n")
 
 
-@broken("services", "warning", ETC / "sudo", 2, "the password is asked for first")
+@broken("services", "warning", ETC / "sudo", 2, "an earlier line asks for the password")
 def password_first(system):
     service("sudo", "auth sufficient pam_unix.so\nauth sufficient pam_passcode.so\nauth required pam_deny.so\n")
 
@@ -527,7 +704,7 @@ def remote_service_without_remote(system):
     service("sshd", "auth required pam_passcode.so\n")
 
 
-@broken("services", "warning", ETC / "sshd", 1, "never asked without remote=allow")
+@broken("services", "warning", ETC / "sshd", 1, "get no passcode prompt without remote=allow")
 def useless_line_of_a_remote_service(system):
     service("sshd", "auth sufficient pam_passcode.so\nauth required pam_unix.so\n")
 
@@ -537,7 +714,7 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-@broken("services", "error", ETC / "login", 1, "no password to log in with first")
+@broken("services", "error", ETC / "login", 1, "there is no password to log in with first")
 def first_login_without_a_password(system):
     service("login", "auth required pam_passcode.so first_login=deny\nsession optional pam_passcode.so\n")
 
@@ -563,6 +740,76 @@ def finger_behind_the_passcode(system):
     (SAVED / "auth").unlink()
 
 
+def with_finger(system):
+    """The program and its socket, and su with the option."""
+    shutil.copyfile(BUILD / "passcode-finger", FINGER)
+    FINGER.chmod(0o755)
+    SOCKET.touch()
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+    def restore():
+        FINGER.unlink()
+        SOCKET.unlink(missing_ok=True)
+
+    return restore
+
+
+@broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for the finger, too")
+def finger_and_fprintd_in_the_profiles(system):
+    a_finger_before(system)
+    system.configure(finger="yes")
+    return with_finger(system)
+
+
+@broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for the finger, too: remove one of them")
+def finger_and_fprintd_in_a_service(system):
+    (system.modules / "pam_fprintd.so").write_bytes(b"")
+    restore = with_finger(system)
+    service("su", "auth sufficient pam_passcode.so either finger\nauth sufficient pam_fprintd.so\nauth required pam_unix.so\n")
+    return restore
+
+
+@broken("finger", "warning", None, None, "needs a package that isn't installed")
+def finger_without_its_package(system):
+    service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
+
+
+@broken("finger", "warning", None, None, "needs systemd as the first process")
+def finger_without_systemd(system):
+    restore = with_finger(system)
+    SOCKET.unlink()
+    return restore
+
+
+@broken("finger", "warning", SOCKET, None, "no such socket")
+def finger_whose_socket_is_not_active(system):
+    restores = with_finger(system), tmpfiles_of_the_administrator(system)
+    SOCKET.unlink()
+    return lambda: [restore() for restore in restores]
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_writable_by_all(system):
+    restore = with_finger(system)
+    FINGER.chmod(0o757)
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "only root may write to it")
+def finger_program_of_a_user(system):
+    restore = with_finger(system)
+    shutil.chown(FINGER, "alice")
+    return restore
+
+
+@broken("finger", "error", FINGER, None, "not the same version")
+def finger_program_of_another_version(system):
+    restore = with_finger(system)
+    change_version(FINGER)
+    FINGER.chmod(0o755)
+    return restore
+
+
 @broken("services", "warning", ETC / "su", 1, "is not the installed module")
 def another_module(system):
     service("su", f"auth sufficient {MODULE}\nauth required pam_unix.so\n")
@@ -583,7 +830,7 @@ def password_service_with_an_include(system):
     PROOF.write_text("@include common-auth\n")
 
 
-@broken("services", "error", PROOF, None, "takes any password")
+@broken("services", "error", PROOF, None, "accepts any password")
 def password_service_for_anyone(system):
     PROOF.write_text("auth required pam_permit.so\n")
 
@@ -600,7 +847,7 @@ def edited_profile(system):
     COMMON.write_text("".join(lines).replace("success=2", "success=3"))
 
 
-@broken("profile", "warning", COMMON, None, "its line isn't there")
+@broken("profile", "warning", COMMON, None, "its line is missing")
 def lost_profile(system):
     service("sudo", "auth sufficient pam_passcode.so\nauth required pam_unix.so\n")
     COMMON.write_text("".join(line for line in PROFILE.splitlines(True) if "pam_passcode" not in line))
@@ -621,12 +868,12 @@ def no_tmpfiles(system):
     return lambda: shutil.rmtree("/run/systemd")
 
 
-@broken("runtime", "error", RUN, None, "must be _passcode's alone", runs=True)
+@broken("runtime", "error", RUN, None, "must belong to _passcode alone", runs=True)
 def runtime_directory_of_a_user(system):
     shutil.chown(RUN, "alice")
 
 
-@broken("runtime", "error", RUN, None, "must be _passcode's alone", runs=True)
+@broken("runtime", "error", RUN, None, "must belong to _passcode alone", runs=True)
 def runtime_directory_for_the_group(system):
     RUN.chmod(0o2770)
 
@@ -696,7 +943,7 @@ def profile_that_is_not_loaded(system):
     return apparmor("/usr/bin/man (enforce)\n")
 
 
-@broken("apparmor", "warning", None, None, "only complains")
+@broken("apparmor", "warning", None, None, "is in complain mode")
 def profile_that_complains(system):
     return apparmor("passcode-helper (complain)\n")
 
@@ -845,6 +1092,29 @@ def a_store_elsewhere(system):
 
 
 @healthy
+def a_sealed_key(system):
+    return seal(system)
+
+
+@healthy
+def a_sealed_key_with_volumes_on_an_encrypted_disk(system):
+    return sealed_on("LVM-0123", "CRYPT-LUKS2-0123-name", "")(system)
+
+
+@healthy
+def a_sealed_key_with_a_store_that_has_no_disk(system):
+    undo = seal(system)
+    system.configure(first_login="allow")
+    return undo
+
+
+@healthy
+def a_plain_key_on_a_plain_disk(system):
+    """Such a thief has the key, too."""
+    disk("")
+
+
+@healthy
 def higher_cost(system):
     system.configure(opslimit="4", memlimit="32M")
 
@@ -948,6 +1218,19 @@ def a_finger_before(system):
 
 
 @healthy
+def a_finger_beside_the_passcode(system):
+    return with_finger(system)
+
+
+@healthy
+def an_unused_package_of_the_finger(system):
+    restore = with_finger(system)
+    (ETC / "su").unlink()
+    SOCKET.unlink()
+    return restore
+
+
+@healthy
 def options_of_the_profile_that_were_changed(system):
     COMMON.write_text(PROFILE.replace("either", "either prompt=Code: fail_delay=1").replace("nullok ", ""))
 
@@ -1007,9 +1290,34 @@ def a_profile_that_the_administrator_disabled(system):
 def test_a_healthy_installation_is_silent(system, undone, name):
     undone(HEALTHY[name])
     assert check(system) == []
-    assert system.tool("check", "--quiet", check=DONE).output == ""
+    for form in ([], ["--json"]):
+        assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
-    assert len(lines) == 13 and all(line.startswith("✓ ") for line in lines), lines
+    assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
+
+
+def test_quiet_leaves_out_what_is_right(system, undone):
+    undone(record_of_the_old_uid)
+    [found] = rows(system.tool("check", "--json", "--quiet", check=DONE))
+    assert found.level == "warning" and found.command == f"passcode remove {next(STORE.glob('[0-9]*')).name}"
+
+
+def test_a_library_that_a_sealed_key_needs_is_named(system, undone):
+    """Where it can't be loaded; nobody needs it for a plain key (`as_installed`)."""
+    undone(seal)
+    for path in [*sealing.LIBRARIES.iterdir(), *pathlib.Path("/usr/lib").glob("*-linux-gnu/libtss2-*.so*")]:
+        if not path.is_symlink():
+            machines.sh("mount", "--bind", "/dev/null", path)
+    names = [f"libtss2-{name}.so.0" for name in ("esys", "mu", "rc")]
+    assert [(row.check, row.level, row.message.split(":")[0]) for row in check(system)] == [
+        ("key", "warning", name) for name in names
+    ]
+
+
+def test_check_says_whether_the_key_is_sealed(system, undone):
+    assert "✓ key: not sealed\n" in system.tool("check", check=DONE).output
+    undone(seal)
+    assert "✓ key: sealed by the TPM, and loaded\n" in system.tool("check").output
 
 
 # MARK: Whose, and of what
@@ -1173,7 +1481,7 @@ def test_hostile_names_are_shown_printable(system):
     (ETC / "a\n\x1b[31m").write_text("auth sufficient pam_passcode.so x\nauth required pam_unix.so\n")
     (STORE / "b\n\x1b[31m\xff").write_bytes(b"")
     answer = system.tool("check")
-    assert answer.status == WRONG and answer.output.count("\n") == 13 and "\x1b" not in answer.output
+    assert answer.status == WRONG and answer.output.count("\n") == 14 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
 
 

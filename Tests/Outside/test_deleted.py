@@ -12,7 +12,7 @@ from bed import SLOT, uid
 from scenario import RIGHT, refused_unasked
 from tool import DONE, NOT_ENROLLED, UNUSABLE, listed, one_line
 
-NOTHING = "passcode: no account {0}, and no passcode of a deleted one\n"
+NOTHING = "passcode: there is no account {0}, nor a passcode of a deleted account of that name or number\n"
 
 
 @contextlib.contextmanager

@@ -87,20 +87,23 @@ def test_a_locked_answer_of_the_helper_costs_what_unix_chkpwd_costs(machine, cap
 def test_a_batch_is_as_fast_as_its_hashes(bed, capsys):
     """The start of the tool, and what is written for each, are within that."""
     name = "enroll --batch / crypto_pwhash in as many processes"
-    assert ratio(capsys, name, 1.25, lambda: bench.batch_against_hash(bed)) <= 1.25
+    assert ratio(capsys, name, 1.15, lambda: bench.batch_against_hash(bed)) <= 1.15
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["table", "json"])
-def test_a_hundred_thousand_records_are_listed_in_two_seconds(bed, capsys, arguments):
+def test_a_hundred_thousand_records_are_listed_in_a_second(bed, capsys, arguments):
+    def measure():
+        taken, text = bench.listing(bed, *arguments)
+        assert text.count("\n") == bench.CROWD + 1 + (not arguments)
+        assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
+        name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
+        return show_seconds(capsys, name, taken, 1)
+
     with bench.crowd(bed, bench.CROWD) as others:
         for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
             with bench.accounts(others[::known] if known else []):
-                taken, text = bench.listing(bed, *arguments)
-            assert text.count("\n") == bench.CROWD + 1 + (not arguments)
-            assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
-            assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
-            name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
-            assert show_seconds(capsys, name, taken, 2) < 2
+                assert settled(measure, 1) < 1
+                assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
 
 
 def test_the_status_of_one_costs_the_same_among_a_hundred_thousand(make_bed, capsys):
@@ -108,3 +111,10 @@ def test_the_status_of_one_costs_the_same_among_a_hundred_thousand(make_bed, cap
     with bench.crowd(many, bench.CROWD), bench.crowd(few, 10):
         name = f"status among {bench.CROWD:,} records / among 10"
         assert ratio(capsys, name, 1.2, lambda: bench.status_among(many, few)) <= 1.2
+
+
+def test_a_new_key_reaches_two_thousand_records_a_second(bed, capsys):
+    with bench.crowd(bed, bench.CROWD):
+        name = f"key rotate of {bench.CROWD:,} records on tmpfs"
+        bar = bench.CROWD / 2_000
+        assert settled(lambda: show_seconds(capsys, name, bench.seconds(bench.tool(bed, "key", "rotate")), bar), bar) <= bar

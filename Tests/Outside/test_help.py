@@ -36,7 +36,7 @@ COMMANDS = {
     "status [USER]": set(),
     "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
-    "key init|status": set(),
+    "key ACTION": {"--stdin", "--pcrs"},
     "check": set(),
     "check-weak": set(),
     "calibrate": {"--target", "--write"},
@@ -45,7 +45,7 @@ COMMANDS = {
 ALL = EVERYWHERE.union(*COMMANDS.values())
 VALUES = {
     "--conf": ["/nonexistent"], "--length": ["4"], "--expires": ["7d"], "--batch": ["-"], "--output": ["x"],
-    "--target": ["1s"], "--state": ["ok"], "--since": ["1h"],
+    "--target": ["1s"], "--state": ["ok"], "--since": ["1h"], "--pcrs": ["7"],
 }  # fmt: skip
 
 
@@ -65,9 +65,9 @@ def test_help_names_every_command_and_every_option(word):
     status, text, errors = run(word)
     assert (status, errors) == (DONE, "") and options(text) == ALL
     assert re.findall(
-        r"^  ([a-z][a-z-]*(?: \[?USER\]?| init\|status| OLD NEW)?) +\S.{3,}$", text, re.MULTILINE
+        r"^  ([a-z][a-z-]*(?: \[?USER\]?| ACTION| OLD NEW)?) +\S.{3,}$", text, re.MULTILINE
     ) == list(COMMANDS)
-    for later in ["export", "rotate"]:
+    for later in ["export"]:
         assert later not in text, later
 
 
@@ -101,7 +101,7 @@ def test_version(bed):
         ["verify", "alice", "0471"], ["enroll", "alice", "0471"], ["key"], ["key", "frobnicate"], ["key", "init", "x"],
         ["status", "--json=yes"], ["--conf"], ["enroll", "--length"], ["enroll", "--length", "5", "alice"], [""],
         ["list", "alice"], ["disable"], ["enable", "alice", "bob"], ["check-weak", "0471"], ["try", "alice"],
-        ["status", "--conf", "relative"], ["status", "--conf", ""], ["enroll", "--length", "", "alice"],
+        ["status", "--conf", "relative"], ["status", "--conf", ""], ["key", "seal", "--pcrs", "24"], ["key", "seal", "--pcrs", "7,x"], ["list", "--pcrs", "7"], ["enroll", "--length", "", "alice"],
     ],
     ids=" ".join,
 )  # fmt: skip

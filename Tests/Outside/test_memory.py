@@ -12,6 +12,7 @@ import forge
 import host
 import pam
 from bed import SERVICE, person
+from images import passcode_forms
 from process import children, wait_for
 from helper import look
 from scenario import NEW, RIGHT
@@ -73,7 +74,7 @@ def who(request, machine):
 
 def leaves_nothing(bed, who, results, codes):
     bed.typed |= set(codes)
-    texts = [code.encode() for code in codes]
+    texts = [data for code in codes for data in passcode_forms(code).values()]
     with program(bed, **who) as process:
         assert not found(process.pid, *texts), "the codes are well chosen"
         for code, result in zip(codes, results, strict=True):

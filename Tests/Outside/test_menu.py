@@ -10,6 +10,7 @@ from scenario import NEW, PASSWORD, RIGHT, WRONG, fail
 from tool import CANCELLED, DONE, LOCKED, WRONG_CODE
 
 ON, OFF, CHANGE, UNLOCK = "set a passcode", "remove the passcode", "change the passcode", "unlock the passcode"
+TEST = "test the passcode"
 
 
 class Menu:
@@ -67,7 +68,7 @@ def test_turning_it_on(own):
 
 
 def test_changing_it(enrolled):
-    menu = Menu(CHANGE, OFF)
+    menu = Menu(CHANGE, OFF, TEST)
     menu.chooses(1, ("Old passcode: ", RIGHT), *TWICE)
     status, said = menu.ends()
     assert status == DONE and "Passcode changed for alice." in said and verifies(enrolled, NEW) == DONE
@@ -75,11 +76,44 @@ def test_changing_it(enrolled):
 
 @pytest.mark.parametrize("proof", [RIGHT, PASSWORD], ids=["passcode", "password"])
 def test_turning_it_off(enrolled, proof):
-    menu = Menu(CHANGE, OFF)
+    menu = Menu(CHANGE, OFF, TEST)
     menu.chooses(2, ("Passcode or password: ", proof))
     status, said = menu.ends()
     assert status == DONE and "Passcode removed for alice." in said
     assert enrolled.status("alice")["enrolled"] is False
+
+
+@pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "The passcode is right."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
+def test_testing_it(enrolled, typed, expected, said):
+    """Counted like any other attempt."""
+    menu = Menu(CHANGE, OFF, TEST)
+    menu.chooses(3, ("Passcode: ", typed))
+    status, text = menu.ends()
+    assert status == expected and said in text and enrolled.failures("alice") == (0 if typed == RIGHT else 1)
+
+
+def test_a_mismatch_is_told_and_asked_again(own):
+    menu = Menu(ON)
+    repeated = [TWICE[0], ("Repeat new passcode: ", WRONG[0])]
+    menu.chooses(1, ("Password: ", PASSWORD), *repeated)
+    menu.child.expect_exact("The passcodes do not match. Start again.")
+    for question, answer in TWICE:
+        menu.child.expect_exact(question)
+        assert menu.child.waitnoecho(timeout=5)
+        menu.child.send(f"{answer}\r")
+    status, said = menu.ends()
+    assert status == DONE and "Passcode set for alice." in said and verifies(own, NEW) == DONE
+
+
+@pytest.mark.parametrize("failures, setting", [(0, "on (4 digits)"), (3, "locked")])
+def test_the_setting_is_shown_above_the_choices(enrolled, failures, setting):
+    fail(enrolled, failures)
+    assert f"\nPasscode: {setting}\n  passcode " in enrolled.tool(user="alice", check=DONE).output
+    enrolled.tool("disable", "alice", check=DONE)
+    assert enrolled.tool(user="alice", check=DONE).output.endswith("\nPasscode: disabled\n")
+    enrolled.tool("enable", "alice", check=DONE)
+    enrolled.tool("remove", "alice", check=DONE)
+    assert f"\nPasscode: off\n  passcode enroll: {ON}\n" in enrolled.tool(user="alice", check=DONE).output
 
 
 def test_unlocking_it(enrolled):
@@ -91,21 +125,21 @@ def test_unlocking_it(enrolled):
 
 
 def test_a_wrong_proof(enrolled):
-    menu = Menu(CHANGE, OFF)
+    menu = Menu(CHANGE, OFF, TEST)
     menu.chooses(2, ("Passcode or password: ", WRONG[0]))
     assert menu.ends()[0] == WRONG_CODE and enrolled.failures("alice") == 1
 
 
 def test_cancelling(enrolled):
-    menu = Menu(CHANGE, OFF)
+    menu = Menu(CHANGE, OFF, TEST)
     menu.chooses(2, ("Passcode or password: ", "\x03"))
     assert menu.ends()[0] == CANCELLED and verifies(enrolled, RIGHT) == DONE
 
 
-@pytest.mark.parametrize("key", ["", "0", "3", "-1", "q", "1 ", "01", "1" * 600])
+@pytest.mark.parametrize("key", ["", "0", "4", "-1", "q", "1 ", "01", "1" * 600])
 def test_what_is_no_choice_is_nothing(enrolled, key):
     before = enrolled.record("alice")
-    menu = Menu(CHANGE, OFF)
+    menu = Menu(CHANGE, OFF, TEST)
     menu.chooses(key)
     status, said = menu.ends()
     assert status == DONE and "passcode:" not in said and enrolled.record("alice") == before
@@ -121,7 +155,7 @@ def test_a_disabled_person_has_no_choice(enrolled):
 def test_what_is_closed_is_not_offered(enrolled):
     """self_enroll=no: root sets and unlocks; the passcode itself proves the rest."""
     enrolled.configure(self_enroll="no")
-    Menu(CHANGE, OFF).chooses("")
+    Menu(CHANGE, OFF, TEST).chooses("")
     fail(enrolled, 3)
     status, said = Menu().ends()
     assert status == DONE and "locked" in said and "hoice" not in said
@@ -133,4 +167,6 @@ def test_what_is_closed_is_not_offered(enrolled):
 def test_without_a_terminal_it_tells(enrolled):
     answer = enrolled.tool(user="alice", check=DONE)
     assert "alice: a passcode is set, 4 digits\n" in answer.output
-    assert answer.output.endswith(f"  passcode change: {CHANGE}\n  passcode remove: {OFF}\n")
+    assert answer.output.endswith(
+        f"Passcode: on (4 digits)\n  passcode change: {CHANGE}\n  passcode remove: {OFF}\n  passcode verify: {TEST}\n"
+    )

@@ -9,7 +9,7 @@ import pytest
 
 TREE = pathlib.Path(__file__).parents[2]
 INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
-PROGRAMS = ["passcode", "passcode-helper", "pam_passcode.so"]
+PROGRAMS = ["passcode", "passcode-helper", "passcode-finger", "pam_passcode.so"]
 
 
 @pytest.fixture

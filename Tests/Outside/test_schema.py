@@ -38,14 +38,14 @@ def test_status_and_list(alice):
     alice.tool("disable", "carol", check=DONE)
     (alice.store / "300000").write_bytes(b"\0" * 8192)
     (alice.store / "300000").chmod(0o600)
-    rows = validated("status", alice.tool("list", "--json", check=DONE).output)
+    rows = validated("listed", alice.tool("list", "--json", check=DONE).output)
     assert {row["user"]: row["state"] for row in rows} == {
         "alice": "locked", "bob": "locked", "carol": "disabled", "": "corrupt",
     }  # fmt: skip
     for state, users in (
         ("locked", ["alice", "bob"]), ("disabled", ["carol"]), ("corrupt", [""]), ("ok", []), ("exhausted", []),
     ):  # fmt: skip
-        rows = validated("status", alice.tool("list", "--json", "--state", state, check=DONE).output)
+        rows = validated("listed", alice.tool("list", "--json", "--state", state, check=DONE).output)
         assert [row["user"] for row in rows] == users, state
     [row] = validated("status", alice.tool("status", "--json", "alice", check=DONE).output)
     assert row["last_failure_service"] and row["length"] == 4
@@ -53,7 +53,7 @@ def test_status_and_list(alice):
     validated("status", alice.tool("status", "--json", "bob", check=NOT_ENROLLED).output)
     alice.configure(lockout="1:reset")
     alice.key.unlink()
-    rows = validated("status", alice.tool("list", "--json", check=DONE).output)
+    rows = validated("listed", alice.tool("list", "--json", check=DONE).output)
     assert all(row["length"] is None for row in rows)
 
 
@@ -65,11 +65,11 @@ def test_since_names_those_to_whom_something_happened(alice):
         return b"\n".join(lines)
 
     alice.rewrite("bob", age)
-    rows = validated("status", alice.tool("list", "--json", "--since", "1h", check=DONE).output)
+    rows = validated("listed", alice.tool("list", "--json", "--since", "1h", check=DONE).output)
     assert [row["user"] for row in rows] == ["alice"]
     assert alice.tool("list", "--since", "365d", check=DONE).output.count("\n") == 2
     fail(alice, 1, "bob")
-    rows = validated("status", alice.tool("list", "--json", "--since", "1h", "--state", "ok", check=DONE).output)
+    rows = validated("listed", alice.tool("list", "--json", "--since", "1h", "--state", "ok", check=DONE).output)
     assert [row["user"] for row in rows] == ["alice", "bob"]
 
 

@@ -81,7 +81,7 @@ def refused(outcome, result, *prompts):
 
 def test_every_example_is_tested_here():
     assert sorted(file.name for file in EXAMPLES.iterdir()) == sorted(
-        [*WITH_FALLBACK, "faillock", "kiosk", "one-field", "second-factor"]
+        [*WITH_FALLBACK, "faillock", "finger", "finger-first", "kiosk", "one-field", "second-factor"]
     )
 
 
@@ -171,7 +171,7 @@ def test_where_passcodes_are_not_permitted_the_password_is_asked_for(house, stac
     assert let_in(log_in(house, stack, PASSWORD, items=items), WORD)
 
 
-@pytest.mark.parametrize("stack", [*WITH_FALLBACK, "faillock", "kiosk", "one-field", "second-factor"])
+@pytest.mark.parametrize("stack", [*WITH_FALLBACK, "faillock", "finger", "finger-first", "kiosk", "one-field", "second-factor"])
 def test_nobody_gets_in_by_cancelling(house, stack):
     outcome = log_in(house, stack, calls=["authenticate"])
     assert outcome.result not in ("SUCCESS", "IGNORE") and house.failures("alice") == 0
@@ -253,9 +253,10 @@ def profile_line(jump):
     return f"auth {line.replace('=end', f'={jump}')}"
 
 
-@pytest.fixture(params=["one-field", "profile", "faillock", "profile-faillock"])
+@pytest.fixture(params=["one-field", "profile", "faillock", "profile-faillock", "finger", "finger-first"])
 def field(request, house):
-    """The stacks with one field for both; with pam_faillock by hand and by pam-auth-update, too."""
+    """The stacks with one field for both; with pam_faillock by hand and by pam-auth-update, too; and those with a
+    finger, here where there is no reader."""
     if request.param == "profile":
         text = AROUND.format(before="", line=profile_line(2), last=1, behind="")
         (house.services / "profile").write_text(text)
@@ -278,10 +279,25 @@ def add_faillock(house):
     return tally
 
 
-@pytest.mark.parametrize("example", ["one-field", "faillock"])
-def test_the_examples_with_one_field_are_the_profile_s_line(house, example):
+@pytest.mark.parametrize(
+    "example, more", [("one-field", []), ("faillock", []), ("finger", ["finger=yes"]), ("finger-first", [])]
+)
+def test_the_examples_with_one_field_are_the_profile_s_line(house, example, more):
     [line] = re.findall(r"^auth .*pam_passcode.*$", (EXAMPLES / example).read_text(), re.MULTILINE)
-    assert line.split() == profile_line("done").split()
+    assert line.split() == profile_line("done").split() + more
+
+
+@pytest.mark.parametrize(
+    "result, prompts", [("success", []), ("maxtries", [EITHER]), ("authinfo_unavail", [EITHER]), ("auth_err", [EITHER])]
+)
+def test_the_finger_comes_first_and_everything_but_a_match_leads_to_the_passcode(house, result, prompts):
+    """With pam_debug in the place of pam_fprintd."""
+    file = house.services / "finger-first"
+    stack, count = re.subn(r"pam_fprintd\.so .*", f"pam_debug.so auth={result} cred=success", file.read_text())
+    assert count == 1
+    file.write_text(stack)
+    outcome = log_in(house, "finger-first", *([RIGHT] if prompts else []), calls=["authenticate"])
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", prompts)
 
 
 @pytest.mark.parametrize("typed", [RIGHT, PASSWORD], ids=["passcode", "password"])

@@ -3,6 +3,8 @@
 import contextlib
 import datetime
 import json
+import os
+import subprocess
 import time
 
 import pytest
@@ -57,11 +59,30 @@ def own(machine):
 # MARK: What root asks for
 
 
-@pytest.mark.parametrize("value", ["0d", "7", "60s", "", "-1d", "11y", "3651d", "99999999999999999999w", "1d2h", "1D"])
+@pytest.mark.parametrize("value", ["0d", "7", "60s", "", "-1d", "11y", "3651d", "99999999999999999999w", "1d2h", "1D",
+    "2020-01-01", "2099-01-01", "2027-02-30", "2027-13-01", "2027-00-10", "2027-01-00", "tomorrow"])
 def test_a_time_that_is_none_sets_nothing(handed, value):
     answer = handed.tool("enroll", "--stdin", "--expires", value, "alice", stdin=f"{RIGHT}\n", check=USAGE)
     assert one_line(answer.errors) and "7d" in answer.errors
     assert not handed.record_file("alice").exists()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "XXX-14", "YYY12"])
+def test_a_date_is_local_and_its_day_belongs_to_it(handed, zone):
+    zoned = {"setting": {"TZ": zone}}
+    environ = {**os.environ, "TZ": zone}
+
+    def told(text):
+        done = subprocess.run(["date", "-d", text, "+%s"], env=environ, check=True, capture_output=True, text=True)
+        return int(done.stdout)
+
+    day = datetime.datetime.fromtimestamp(time.time() + 40 * DAY).date()
+    for value, end in ((str(day), f"{day + datetime.timedelta(days=1)} 00:00"), (f"{day}T18:05", f"{day} 18:05")):
+        handed.tool("enroll", "--stdin", "--expires", value, "alice", stdin=f"{RIGHT}\n", check=DONE, **zoned)
+        text = handed.status("alice")["expires_at"].replace("Z", "+00:00")
+        assert datetime.datetime.fromisoformat(text).timestamp() == told(end)
+    line = [line.message for line in handed.log() if "passcode enrolled" in line.message][-1]
+    assert 0 <= told(end) - time.time() - int(line.split("expires_in=")[1]) + 30 < 60
 
 
 @pytest.mark.parametrize("terms", [EXPIRY, ONCE], ids=" ".join)
@@ -328,7 +349,7 @@ def test_with_self_enrolment_closed_the_old_passcode_still_changes_it(own):
 
 def test_what_one_can_do_next(own):
     give(own, *EXPIRY)
-    assert own.tool(user="alice").output.count("  passcode ") == 2
+    assert own.tool(user="alice").output.count("  passcode ") == 3
     expire(own)
     said = own.tool(user="alice").output
     assert "  passcode enroll:" in said and "  passcode remove:" in said and "change" not in said

@@ -214,7 +214,7 @@ def test_status_in_json(alice):
     status = alice.status("alice")
     assert list(status) == (
         "version user uid enrolled length state failures seconds_left locked_until enrolled_at last_success last_failure "
-        "last_failure_service expires_at must_change".split()
+        "last_failure_service expires_at must_change finger fingers finger_services".split()
     )
     stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
     assert (status["user"], status["uid"], status["enrolled"]) == ("alice", uid("alice"), True)

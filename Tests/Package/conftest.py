@@ -51,13 +51,22 @@ def deb(built):
 
 
 @pytest.fixture(scope="session")
+def finger_deb(built):
+    """The package of the program for the fingerprint reader."""
+    (path,) = built.glob("passcode-finger_*.deb")
+    return path
+
+
+@pytest.fixture(scope="session")
 def other_version(deb):
-    """The same package under another version: for upgrades and downgrades; `change`: what else it has otherwise."""
+    """The same package under another version: for upgrades and downgrades; `change`: what else it has otherwise; `of`:
+    another package."""
 
     @functools.cache
-    def make(version, change=None):
-        folder = machines.MACHINES / f"version-{version}"
-        machines.sh("dpkg-deb", "-R", deb, folder)
+    def make(version, change=None, of=deb):
+        name = of.name.partition("_")[0]
+        folder = machines.MACHINES / f"{name}-{version}"
+        machines.sh("dpkg-deb", "-R", of, folder)
         if change:
             change(folder)
         control = folder / "DEBIAN/control"
@@ -68,7 +77,7 @@ def other_version(deb):
                 for line in text.splitlines(keepends=True)
             )
         )
-        path = machines.MACHINES / f"libpam-passcode_{version}.deb"
+        path = machines.MACHINES / f"{name}_{version}.deb"
         machines.sh("dpkg-deb", "--root-owner-group", "-b", folder, path, stdout=subprocess.DEVNULL)
         return path
 

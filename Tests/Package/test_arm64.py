@@ -13,7 +13,7 @@ pytestmark = pytest.mark.on_request
 
 BUILD = (
     "adduser build-essential crossbuild-essential-arm64 debhelper dh-apparmor iproute2 libpam0g-dev:arm64"
-    " libsodium-dev:arm64 lintian passwd sudo swiftlang"
+    " libsodium-dev:arm64 libsystemd-dev:arm64 lintian passwd sudo swiftlang"
 )
 # The Embedded standard library for arm64, which only the compiler's package for arm64 has.
 EMBEDDED = (
@@ -22,7 +22,9 @@ EMBEDDED = (
     ' && rm swiftlang_*.deb"'
 )
 FILES = "test_helper", "test_tool", "test_module", "test_lockout"
-PROGRAMS = "pam_passcode.so", "passcode", "passcode-helper"
+PROGRAMS = "pam_passcode.so", "passcode", "passcode-helper", "passcode-finger"
+# The others need libpam. Each needs libc and libsodium, and ld.so, from which arm64's stack protector reads.
+MORE = {"passcode-finger": "libsystemd.so.0"}
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +41,21 @@ def builder():
     machine.remove()
 
 
-@pytest.fixture(scope="module")
-def package(builder):
-    [path] = builder.path.glob("home/alice/build/libpam-passcode_*_arm64.deb")
+def built(builder, name):
+    [path] = builder.path.glob(f"home/alice/build/{name}_*_arm64.deb")
     return path
 
 
 @pytest.fixture(scope="module")
-def programs(package):
+def package(builder):
+    return built(builder, "libpam-passcode")
+
+
+@pytest.fixture(scope="module")
+def programs(builder, package):
     folder = MACHINES / "arm64-programs"
-    sh("dpkg-deb", "-x", package, folder / "content")
+    for path in (package, built(builder, "passcode-finger")):
+        sh("dpkg-deb", "-x", path, folder / "content")
     for name in PROGRAMS:
         [path] = (folder / "content").rglob(name)
         shutil.copy(path, folder)
@@ -77,12 +84,13 @@ def test_lintian(builder):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hardening_and_libraries_as_on_amd64(programs, name):
-    """What test_binaries.py demands there; and ld.so, which arm64's stack protector reads."""
+    """As test_binaries.py demands there."""
     path = programs / name
     dynamic, segments = readelf("--dynamic", path), readelf("--program-headers", path)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
-    assert needed <= {"libpam.so.0", "libsodium.so.26", "libc.so.6", "ld-linux-aarch64.so.1"}
-    assert "libsodium.so.26" in needed and "RUNPATH" not in dynamic and "TEXTREL" not in dynamic
+    more = MORE.get(name, "libpam.so.0")
+    assert needed <= {more, "libsodium.so.26", "libc.so.6", "ld-linux-aarch64.so.1"}
+    assert {more, "libsodium.so.26"} <= needed and "RUNPATH" not in dynamic and "TEXTREL" not in dynamic
     assert "BIND_NOW" in dynamic or "NOW" in dynamic
     assert "GNU_RELRO" in segments and re.search(r"GNU_STACK .* RW  ", segments)
     assert not re.search(r"LOAD .* RWE ", segments) and "DYN" in readelf("--file-header", path)

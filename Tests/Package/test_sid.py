@@ -10,7 +10,7 @@ from package import copy_tree, passcode_works
 pytestmark = pytest.mark.on_request
 
 # What debian/control wants without a profile; and, for the tests that are run there, what these need.
-BUILD = "build-essential debhelper dh-apparmor libpam0g-dev libsodium-dev swiftlang"
+BUILD = "build-essential debhelper dh-apparmor libpam0g-dev libsodium-dev libsystemd-dev swiftlang"
 TESTS = (
     "adduser e2fsprogs git iproute2 libcrypt-dev libpam-runtime libpam-wrapper lintian pamtester passwd procps python3"
     " python3-pexpect python3-pytest strace sudo util-linux"

@@ -81,6 +81,16 @@ struct PAMRuleTests {
       "auth sufficient pam_passcode.so either\nauth sufficient pam_fprintd.so\nauth required pam_unix.so",
       "sudo:1 fingerAfterEither"
     ),
+    (
+      "login",
+      "auth sufficient pam_fprintd.so\nauth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so",
+      "login:2 fingerTwice"
+    ),
+    (
+      "login",
+      "auth sufficient pam_passcode.so either finger\nauth sufficient pam_fprintd.so\nauth required pam_unix.so",
+      "login:1 fingerTwice"
+    ),
     ("sudo", "auth sufficient pam_passcode.so second_factor\nauth required pam_unix.so", "sudo:1 notSecond"),
     ("x", "auth requisite pam_unix.so\nauth required pam_passcode.so second_factor", "x:2 secondFactorOff"),
     ("ppp", "auth required pam_passcode.so", "ppp:1 remoteDenied"),
@@ -110,6 +120,7 @@ struct PAMRuleTests {
       "auth sufficient pam_unix.so\nauth sufficient pam_passcode.so use_first_pass\nauth required pam_deny.so"
     ),
     ("sudo", "auth [success=2 default=ignore] pam_fprintd.so\n" + profile),
+    ("sudo", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so"),
     ("swaylock", profile.replacing("success=2", with: "success=done")),
     (
       "swaylock",

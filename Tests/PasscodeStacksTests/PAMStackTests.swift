@@ -86,8 +86,8 @@ private func words(_ unread: PAMUnread) -> String {
   "\(text(unread.path)): \(unread.reason)"
 }
 
-private func groups(_ report: PAMReport) -> [String] {
-  report.groups.map { group in
+private func groups(_ groups: [PAMReport.Group]) -> [String] {
+  groups.map { group in
     "\(text(group.path)): \(group.services.map { text($0) }.joined(separator: " "))"
   }
 }
@@ -130,8 +130,28 @@ struct PAMStacksTests {
     (["/etc/pam.d/a": "@include nothing\n\(profile)"], ["/etc/pam.d/a: a"]),
   ])
   func `it is known which services ask`(files: [String: String], expected: [String]) {
-    #expect(groups(report(files)) == expected)
-    #expect(report(files).unknown.isEmpty)
+    #expect(groups(report(files).groups) == expected)
+    #expect(report(files).unknown.isEmpty && report(files).offering.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("finger", true, true), ("finger=yes either", true, true), ("finger=no", false, false),
+    ("", false, true),
+    // What isn't known.
+    ("finger=yes conf=/etc/x", false, false), ("finger=perhaps", false, false),
+    ("finger=yes colour", false, false),
+  ])
+  func `it is known which services offer the finger`(options: String, isOffered: Bool, byFile: Bool) {
+    let files = [
+      "/etc/pam.d/common-auth": "auth sufficient pam_passcode.so \(options)",
+      "/etc/pam.d/su": "@include common-auth",
+      "/etc/pam.d/login": "auth required pam_passcode.so finger=no\n@include common-auth",
+    ]
+    let expected = ["/etc/pam.d/common-auth: login su"]
+    #expect(groups(report(files).offering) == (isOffered ? expected : []))
+    var file = Options()
+    file.door.finger = true
+    #expect(groups(report(files, file).offering) == (byFile ? expected : []))
   }
 
   @Test(arguments: [
@@ -219,7 +239,7 @@ struct PAMStacksTests {
   func `what can't be followed is told, and nothing is guessed`(files: [String: String], expected: [String]) {
     let report = report(files.merging(["/etc/pam.d/z": "auth optional pam_passcode.so"]) { one, _ in one })
     #expect(report.unknown.map { words($0) } == expected)
-    #expect(groups(report) == ["/etc/pam.d/z: z"])
+    #expect(groups(report.groups) == ["/etc/pam.d/z: z"])
   }
 
   @Test func `includes that multiply are bounded`() {

@@ -134,6 +134,13 @@ final class TestBed {
     try record.update(change)
   }
 
+  /// The record's lock, as another process holds it; it goes with this handle.
+  func hold() throws -> FileHandle {
+    let handle = try FileHandle(forUpdating: recordFile)
+    #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
+    return handle
+  }
+
   func attempt(_ code: String, _ purpose: Purpose = .login) throws -> Verdict {
     var secrets = try secrets()
     return try attempt(code, purpose, &secrets)
@@ -149,6 +156,20 @@ final class TestBed {
     } catch let fault as Fault {
       return .unavailable(fault)
     }
+  }
+
+  func accept(_ transcript: FingerTranscript) throws -> Verdict {
+    var secrets = try secrets()
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
+    return login.accept(transcript, &secrets.unsealed)
+  }
+
+  /// What the look says of it.
+  func takesFinger() throws -> Bool {
+    var secrets = try secrets()
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
+    #expect(login.look(&secrets.unsealed) == nil)
+    return login.takesFinger
   }
 
   func look(_ purpose: Purpose = .login) throws -> Verdict? {

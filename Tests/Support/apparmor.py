@@ -1,6 +1,7 @@
 """What an AppArmor profile lets a program do with files, as far as path rules say it: `apparmor_parser -p`, and here
 the meaning of its patterns (apparmor.d(5)). No kernel is asked, so it works where AppArmor isn't there."""
 
+import os
 import re
 import subprocess
 
@@ -44,3 +45,44 @@ def pattern(glob):
     parts = re.split(r"(\*\*|\*|\?|\{|\}|,|\[[^]]*\])", glob)
     meaning = {"**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
     return "".join(meaning.get(part, part if part.startswith("[") else re.escape(part)) for part in parts)
+
+
+# MARK: What a program asks for
+
+CALLS = "open,openat,stat,newfstatat,access,faccessat,faccessat2,readlink,readlinkat,statx,link,linkat,rename,renameat," \
+    "renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmodat,execve,connect,bind"  # fmt: skip
+
+
+def needed(line):
+    """(path, permissions) of a traced call that worked; None for one that asks nothing of AppArmor."""
+    call, arguments, result = re.fullmatch(r"\d+ +(\w+)\((.*)\) += (-?\d+|\?).*", line).groups()
+    paths = re.findall(r'"([^"]*)"', arguments)
+    if (
+        result.startswith("-")
+        or not paths
+        or call in ("stat", "newfstatat", "statx", "access", "faccessat", "readlink", "readlinkat")
+    ):
+        return None
+    path = paths[-1]
+    if call in ("open", "openat"):
+        letters = {"O_RDWR": "rw", "O_WRONLY": "w"}.get(
+            re.search("O_RDONLY|O_RDWR|O_WRONLY", arguments)[0], "r"
+        )
+        if "O_PATH" in arguments:
+            return None
+        if "O_TMPFILE" in arguments:
+            path += "/#1"
+    elif call in ("linkat",):
+        letters = "l"
+    elif call == "connect":
+        letters = "w"
+    elif call == "execve":
+        letters = "x"
+    else:
+        letters = "w"
+    folder = re.match(r"(?:AT_FDCWD|\d+)<([^>]*)>", arguments) if not path.startswith("/") else None
+    if call == "linkat":
+        folder = re.search(r", \d+<([^>]*)>, \"[^\"]*\", [^,]*$", arguments)
+    path = os.path.normpath(f"{folder[1]}/{path}" if folder else path)
+    is_folder = call.startswith("mkdir") or "O_DIRECTORY" in arguments and "O_TMPFILE" not in arguments
+    return (f"{path}/" if is_folder else path), letters

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import socket
 import statistics
 import subprocess
@@ -23,6 +24,7 @@ import machine
 import pam
 from bed import MODULE, SERVICE, uid
 from cost import in_child
+from process import children
 from scenario import PASSWORD
 
 _ARGON2ID13 = 2
@@ -218,15 +220,19 @@ def attempt_among(many, few, rounds=301):
 
 
 def peak_memory(bed, *arguments):
-    """Bytes that a run of the tool has at most. (A child's ru_maxrss has its parent's memory in it.)"""
-    peak = 0
+    """Bytes that a run of the tool and its copies have at most; what they share counts for each. (A child's ru_maxrss
+    has its parent's memory in it.)"""
+    peaks = {}
     with subprocess.Popen([*bed.tool_words(), *arguments], stdout=subprocess.DEVNULL) as run:
         while run.poll() is None:
-            status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
-            peak = max([peak, *(int(line.split()[1]) << 10 for line in status.splitlines() if "VmHWM" in line)])
+            for pid in (run.pid, *children(run.pid)):
+                with contextlib.suppress(OSError):
+                    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+                    found = re.search(r"VmHWM:\s+(\d+)", status)
+                    peaks[pid] = max(peaks.get(pid, 0), int(found[1]) << 10 if found else 0)
             time.sleep(0.005)
     assert run.returncode == 0
-    return peak
+    return sum(peaks.values())
 
 
 # MARK: A batch

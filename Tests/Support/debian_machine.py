@@ -24,7 +24,7 @@ ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 
 # What the tests use there besides the package: programs that ask PAM, and what drives them.
 PROGRAMS = (
-    "adduser ansible-core apparmor apt bash-completion dbus expect i3lock iproute2 libpam-runtime libsodium23 login"
+    "adduser ansible-core apparmor apt bash-completion dbus expect fprintd i3lock iproute2 libpam-runtime libsodium23 login"
     " opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin sudo util-linux xdotool"
     " xvfb"
 )
@@ -202,11 +202,12 @@ class Machine:
 
     # MARK: The package
 
-    def install(self, deb):
+    def install(self, *debs):
         """As an administrator does; nothing else has to be fetched."""
-        shutil.copy(deb, self.path / "tmp")
+        for deb in debs:
+            shutil.copy(deb, self.path / "tmp")
         return self.run(
-            "apt-get", "install", "-q", "-y", "--allow-downgrades", "--reinstall", f"/tmp/{deb.name}"
+            "apt-get", "install", "-q", "-y", "--allow-downgrades", "--reinstall", *(f"/tmp/{deb.name}" for deb in debs)
         )
 
     def people(self):

@@ -15,7 +15,7 @@ from scenario import replace_line
 
 _sodium = ctypes.CDLL("libsodium.so.23")
 _NONCE, _TAG = 24, 16
-HASH = slice(29, 61)  # where it is in a credential
+SALT, HASH = slice(0, 16), slice(29, 61)  # where they are in a credential
 
 
 def _associated(uid, name):

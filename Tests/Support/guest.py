@@ -1,18 +1,21 @@
 """A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
-polkit, and an ext4 disk whose power can be cut."""
+polkit, an ext4 disk whose power can be cut, and, if it is asked for, a TPM."""
 
 import shutil
 import socket
+import subprocess
 import time
 
 import pexpect
 import pexpect.fdpexpect
 
+import tpm
 from debian_machine import MACHINES, Machine, root, sh
 
 PROGRAMS = (
     "adduser apparmor dbus initramfs-tools iproute2 libpam-runtime libpam-systemd libsodium23"
     " linux-image-cloud-amd64 login pamtester passwd pkexec polkitd procps sudo systemd-sysv udev"
+    " libtss2-esys-3.0.2-0t64 libtss2-mu-4.0.1-0t64 libtss2-rc0t64"
 )
 
 # A root shell without a login on the first serial line, and a login prompt on the second.
@@ -26,11 +29,12 @@ StandardOutput=tty
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
 
 
-def disk(release, deb):
-    """An image of a machine with people, on which the package lies, not installed. Answers with its folder."""
-    folder = MACHINES / "guest"
+def disk(release, *debs, programs="", files=(), name=None):
+    """An image of a machine with people, on which the packages lie, not installed. Answers with its folder.
+    `files`: more of them, {path: text}; a text that begins with "#!" is made executable."""
+    folder = MACHINES / (name or f"guest-{release}")
     folder.mkdir()
-    machine = Machine(root(release, PROGRAMS))
+    machine = Machine(root(release, PROGRAMS + programs))
     machine.people()
     etc = machine.path / "etc"
     (etc / "fstab").write_text("/dev/vda / ext4 defaults 0 0\n")
@@ -47,7 +51,13 @@ def disk(release, deb):
     # Nothing is to be made anew at the first boot.
     for path in (etc, machine.path / "var"):
         (path / ".updated").touch()
-    shutil.copy(deb, machine.path / "root")
+    for deb in debs:
+        shutil.copy(deb, machine.path / "root")
+    for path, text in dict(files).items():
+        place = machine.path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o755 if text.startswith("#!") else 0o644)
     (boot,) = (machine.path / "boot").glob("vmlinuz-*")
     shutil.copy(boot, folder / "kernel")
     (boot,) = (machine.path / "boot").glob("initrd.img-*")
@@ -61,23 +71,70 @@ def disk(release, deb):
     return folder
 
 
-class Guest:
-    """Started, cut off and started again on the disk of that folder."""
+class TPM:
+    """In software, by swtpm: for machines that have none. It keeps its secrets while it is off."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self):
+        # Another root has the program.
+        self.machine = Machine(root("trixie", tpm.PROGRAMS + tpm.MORE_PROGRAMS["trixie"]))
+        self.state = self.machine.path / "var/tmp/tpm"
+        self.process = None
+
+    def start(self):
+        """With the machine: it ends with that, too."""
+        self.stop()
+        self.state.mkdir(exist_ok=True)
+        (self.state / "socket").unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            ["chroot", self.machine.path, "swtpm", "socket", "--tpm2", "--tpmstate", "dir=/var/tmp/tpm",
+             "--ctrl", "type=unixio,path=/var/tmp/tpm/socket"]
+        )  # fmt: skip
+        while not (self.state / "socket").exists():
+            assert self.process.poll() is None
+            time.sleep(0.05)
+
+    def clear(self):
+        """As the firmware's menu does, or another board."""
+        self.stop()
+        shutil.rmtree(self.state)
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+    def remove(self):
+        self.stop()
+        self.machine.remove()
+
+    def options(self):
+        """QEMU's."""
+        return ["-chardev", f"socket,id=tpm,path={self.state}/socket", "-tpmdev", "emulator,id=tpm0,chardev=tpm",
+                "-device", "tpm-tis,tpmdev=tpm0"]  # fmt: skip
+
+
+class Guest:
+    """Started, cut off and started again on the disk of that folder. `fast`: by the kernel's KVM where there is one,
+    for what has only milliseconds."""
+
+    def __init__(self, folder, tpm=None, fast=False):
+        self.folder, self.tpm = folder, tpm
+        self.accelerators = ["kvm"] * fast + ["tcg,thread=multi"]
         self.start()
 
     def start(self):
+        if self.tpm:
+            self.tpm.start()
         line = self.folder / "line"
         line.unlink(missing_ok=True)
         self.qemu = pexpect.spawn(
             "qemu-system-x86_64",
             [
-                "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
+                *[part for name in self.accelerators for part in ("-accel", name)], "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
                 "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
                 "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
                 "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",
+                *(self.tpm.options() if self.tpm else []),
             ], encoding="utf-8", codec_errors="replace", timeout=180)  # fmt: skip
         self.qemu.logfile_read = (self.folder / "console").open("a")
         self.shell = Shell(self.qemu)
@@ -101,6 +158,13 @@ class Guest:
         self.line.send(f"{user}\r")
         answer(self.line, dialogue)
         return Shell(self.line)
+
+    def power_off(self):
+        """In order."""
+        self.qemu.send("systemctl poweroff\r")
+        self.qemu.expect(pexpect.EOF)
+        self.qemu.wait()
+        self.socket.close()
 
     def cut(self):
         """The power goes: what the kernel had not yet written to the disk is lost."""

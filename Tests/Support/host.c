@@ -1,4 +1,4 @@
-// A login program for the attacks, in four moods:
+// A login program for the attacks, in five moods:
 //
 //   host one SERVICE FOLDER USER CODE…    one pam_authenticate a code, on one handle; prints the results.
 //                                         For strace, getppid marks where a call begins and ends, and getsid
@@ -10,6 +10,9 @@
 //   host typed SERVICE FOLDER USER        one pam_authenticate for each line of its standard input, which is the
 //                                         answer to every prompt of it; prints the result. It keeps no copy, and
 //                                         calls pam_end at the end of the input.
+//   host asked SERVICE FOLDER USER        the same, but it reads the answer when it is asked, and says "asked" before;
+//                                         a line of its own begins each pam_authenticate. The answer "cancel" fails
+//                                         the conversation.
 //
 // It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
@@ -52,7 +55,7 @@ static struct shared {
 static int barriers[WAVES][2];
 static _Thread_local struct login *own;  // in a crowd's child, or thread
 static char **codes;       // in moods `one` and `typed`
-static int forgets;        // in mood `typed`
+static int forgets;        // in moods `typed` and `asked`
 
 static double now(void) {
   struct timespec time;
@@ -94,7 +97,7 @@ int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *
   return result;
 }
 
-// In mood `typed` what is freed stays as it is: libc writes its own numbers over a short text, and would hide one
+// In moods `typed` and `asked` what is freed stays as it is: libc writes its own numbers over a short text, and would hide one
 // that nobody wiped.
 void free(void *memory) {
   extern void __libc_free(void *);
@@ -122,9 +125,17 @@ static int read_line(char *line, size_t size) {
 }
 
 static const char *crowdService, *crowdFolder;
+static char typed_line[32];
+static int asks;  // in mood `asked`
 
+// NULL: the conversation fails.
 static const char *answer(void) {
   crash_at("prompt");
+  if (asks) {
+    printf("asked\n");
+    fflush(stdout);
+    return read_line(typed_line, sizeof typed_line) && strcmp(typed_line, "cancel") != 0 ? typed_line : NULL;
+  }
   if (!own) return *codes ? *codes : "";
   char byte;
   own->prompts++;
@@ -137,9 +148,12 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
   (void)data;
   *responses = calloc(count, sizeof **responses);
   for (int index = 0; index < count; index++) {
-    if (messages[index]->msg_style == PAM_PROMPT_ECHO_OFF || messages[index]->msg_style == PAM_PROMPT_ECHO_ON)
-      (*responses)[index].resp = strdup(answer());
-    else if (own)
+    if (messages[index]->msg_style == PAM_PROMPT_ECHO_OFF || messages[index]->msg_style == PAM_PROMPT_ECHO_ON) {
+      const char *text = answer();
+      if (!text) return PAM_CONV_ERR;
+      (*responses)[index].resp = strdup(text);
+      if (asks) explicit_bzero(typed_line, sizeof typed_line);
+    } else if (own)
       snprintf(own->text, sizeof own->text, "%s", messages[index]->msg);
   }
   return PAM_SUCCESS;
@@ -171,12 +185,12 @@ static int one(char **arguments) {
   return 0;
 }
 
-static char typed_line[32];
 static char *typed_codes[] = {typed_line, NULL};
 
-static int typed(char **arguments) {
+static int typed(char **arguments, int when_asked) {
   pam_handle_t *handle = start(arguments[0], arguments[1], arguments[2]);
   codes = typed_codes;
+  asks = when_asked;
   forgets = 1;
   printf("started\n");
   fflush(stdout);
@@ -306,9 +320,10 @@ int main(int count, char **arguments) {
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 2;
   if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);
-  if (count == 5 && strcmp(arguments[1], "typed") == 0) return typed(arguments + 2);
+  if (count == 5 && strcmp(arguments[1], "typed") == 0) return typed(arguments + 2, 0);
+  if (count == 5 && strcmp(arguments[1], "asked") == 0) return typed(arguments + 2, 1);
   if (count == 4 && strcmp(arguments[1], "crowd") == 0) return crowd(arguments + 2, 0);
   if (count == 4 && strcmp(arguments[1], "threads") == 0) return crowd(arguments + 2, 1);
-  fprintf(stderr, "usage: host one|crowd|threads|typed …\n");
+  fprintf(stderr, "usage: host one|crowd|threads|typed|asked …\n");
   return 2;
 }

@@ -1,10 +1,11 @@
 """The Debian package: how it is built, where its files lie, and logins where it is installed."""
 
 import os
+import re
 import shutil
 import subprocess
 
-from debian_machine import PASSWORD, RIGHT, TREE, finished, prompted
+from debian_machine import PASSWORD, RIGHT, TREE, finished, prompted, sh
 
 STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
 
@@ -35,6 +36,15 @@ def build(folder):
         )  # fmt: skip
     assert done.returncode == 0, log.read_text()[-2000:]
     return folder
+
+
+def output(*command, **how):
+    return sh(*command, capture_output=True, text=True, **how).stdout
+
+
+def needed_packages(package, *fields):
+    """The names in these fields of a package."""
+    return set(re.findall(r"[\w-]+(?= \(|,|$)", output("dpkg-deb", "-f", package, *fields).removeprefix("Depends: ")))
 
 
 def su(machine, prompt, answer):

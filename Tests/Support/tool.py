@@ -4,6 +4,9 @@ import json
 
 DONE, WRONG_CODE, USAGE, NOT_ENROLLED, LOCKED, POLICY, NOT_PERMITTED, UNUSABLE, CANCELLED, SOME_FAILED = range(10)
 
+# What `status` has besides, in a store of one's own: `list` asks no reader.
+NO_FINGER = {"finger": None, "fingers": [], "finger_services": []}
+
 
 def one_line(text):
     return text.endswith("\n") and text.count("\n") == 1 and len(text) > 10

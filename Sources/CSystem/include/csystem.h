@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -29,6 +31,9 @@ static inline int cs_errno(void) { return errno; }
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 /* Of a path, without following a link at its end; or of an open file, where that is NULL. */
 int cs_status(int file, const uint8_t *path, struct stat *status);
+
+static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(status->st_dev); }
+static inline unsigned int cs_minor(const struct stat *status) { return gnu_dev_minor(status->st_dev); }
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
@@ -69,6 +74,8 @@ int cs_is_secure(void);
 void cs_log(int priority, const char *text);
 /* A clock in nanoseconds; UINT64_MAX if there is none. */
 uint64_t cs_clock(clockid_t clock);
+/* A local time as seconds since 1970, so many minutes after its day began; -1 if there is no such day. */
+int64_t cs_local_seconds(int year, int month, int day, int minutes);
 /* The processor time that a process has used, anybody's; UINT64_MAX where there is no such process. */
 uint64_t cs_processor_time(pid_t process);
 /* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */
@@ -115,9 +122,14 @@ typedef struct {
 void cs_ignore_interrupts(cs_dispositions *before);
 void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
-/* Settings of the build: where the helper is, where libpam looks for modules, and the account that owns the store.
-   Package.swift takes them from the environment; nothing at run time names others. */
+/* Becomes another program, with one argument and our environment. An errno. */
+int cs_execute(const uint8_t *program, const uint8_t *argument);
+/* Settings of the build: where the helper is, the program at the fingerprint reader and libpam's modules, and the
+   account that owns the store. Package.swift takes them from the environment; nothing at run time names others. */
 const char *cs_helper_path(void);
+/* Connects to a service of root's, without waiting. An errno: EPERM where the other end isn't root's. */
+int cs_connect_to_root(const char *path, int *connection);
+const char *cs_finger_path(void);
 const char *cs_module_directory(void);
 const char *cs_service_account(void);
 
@@ -164,11 +176,26 @@ int cs_lay_down_inheritance(unsigned seconds);
    the machine that everybody has. */
 int cs_become_wholly(uid_t user, gid_t group);
 
+/* sealing.c: has systemd-creds(1) seal so many bytes (at most 4,096) with the TPM, bound to these PCRs, or, where these
+   are NULL, open what was sealed. *count is how many bytes came; one above the room where there were more. NULL, or its
+   own last words, or the system's, until the next call. */
+const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
 /* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
+/* Makes room for 1 MiB in a pipe, if that is allowed. */
+void cs_widen(int pipe);
 /* From here on, signals that ask a program to stop (Ctrl-C, a closed window, a shutdown) stay pending, unless they are
    ignored; whether one is pending. */
 void cs_hold_stops(void);
 int cs_stop_is_held(void);
+/* Sends the pending ones to another process, too. */
+void cs_pass_on_stops(pid_t process);
+/* A bell that copies of this process share; -1 where there is none. cs_await returns after a ring, or after so many
+   milliseconds; a ring that nobody awaited is kept, and several count as one. */
+int cs_bell(void);
+void cs_ring(int bell);
+void cs_await(int bell, int milliseconds);
+/* Sets the time of the last access to now, and no other time. */
+int cs_touch_access(int file);
 /* From here on, neither Ctrl-Z nor the terminal suspends this process. */
 void cs_hold_pauses(void);

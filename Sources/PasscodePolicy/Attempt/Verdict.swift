@@ -2,6 +2,10 @@
 public enum Verdict: Equatable, Sendable {
   /// A completed match of a charged attempt, and what failed before it. Made in exactly one line, in PasscodeVault.
   case granted(FailedAttempts = .none)
+  /// A charged touch matched, and counted under the record's lock. Made in exactly one line, in PasscodeVault.
+  case fingerGranted
+  /// Enter without a match that counts. It is no failure of the passcode's.
+  case fingerRefused(FingerOutcome)
   /// A completed mismatch, and what the ledger says after it; `failures` counts the row of them.
   case wrong(Standing, failures: UInt32)
   /// Too many failures; milliseconds until the next attempt is allowed.
@@ -39,14 +43,31 @@ public struct FailedAttempts: Equatable, Sendable {
 
 extension Verdict {
   public var isGranted: Bool {
-    if case .granted = self { return true }
-    return false
+    switch self {
+    case .granted, .fingerGranted: true
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled,
+      .notPermitted, .unavailable:
+      false
+    }
+  }
+
+  /// What the reader came to, where that decided.
+  public var finger: FingerOutcome? {
+    switch self {
+    case .fingerGranted: .matched
+    case .fingerRefused(let outcome): outcome
+    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled, .notPermitted,
+      .unavailable:
+      nil
+    }
   }
 
   /// The verdict as the log names it.
   public var event: String {
     switch self {
     case .granted: "passcode granted"
+    case .fingerGranted: "finger granted"
+    case .fingerRefused: "finger refused"
     case .wrong: "passcode wrong"
     case .locked: "passcode locked"
     case .exhausted: "passcode exhausted"

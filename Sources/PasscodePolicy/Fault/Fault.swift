@@ -146,6 +146,12 @@ public final class Fault: Error, Sendable {
     /// (name: who must own it)
     case foreignRecord = 62
     case openRecord = 63
+
+    /// What only a change can come to: the old passcode was right, and has expired since.
+    case expiredMeanwhile = 64
+
+    /// What only `passcode key` can come to. (error: a `KeyProblem`)
+    case keyCommand = 65
   }
 }
 

@@ -19,6 +19,8 @@ extension HelperReply {
     case .notPermitted(.notAdministrators): self.init(.notAdministrators)
     case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
+    // The helper has nothing to do with fingers.
+    case .fingerGranted, .fingerRefused: self.init(.notPermitted)
     }
   }
 

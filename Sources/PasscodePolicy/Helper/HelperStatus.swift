@@ -1,7 +1,8 @@
 /// What the helper tells of one's own passcode: the numbers of a `status` reply.
 ///
 ///     number 0    flags         bits 0-2: state; bit 3: enrolled; bits 4-6: length (0: not known); bit 7: it must be
-///                               changed (now, or after one login)
+///                               changed (now, or after one login); bit 8: too many touches at the fingerprint reader
+///                               didn't match
 ///     number 1    failures      in a row
 ///     number 2    milliseconds  left, where locked
 ///     number 3    when it was set,
@@ -37,6 +38,8 @@ public struct HelperStatus: Equatable, Sendable {
   public var mustChange: Bool
   /// Wall clock, seconds since 1970; 0: never.
   public var expiresAt: UInt64
+  /// No touch is believed until a passcode opens.
+  public var isFingerOff: Bool
 
   public init(
     _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
@@ -52,13 +55,16 @@ public struct HelperStatus: Equatable, Sendable {
     failureService = []
     mustChange = false
     expiresAt = 0
+    isFingerOff = false
   }
 
   /// As the helper sends it.
   public var reply: HelperReply {
     let flags =
       state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (mustChange ? 128 : 0)
-    let hasTerms = mustChange || expiresAt > 0 || state.rawValue > State.corrupt.rawValue
+      | (isFingerOff ? 256 : 0)
+    let hasTerms =
+      mustChange || expiresAt > 0 || isFingerOff || state.rawValue > State.corrupt.rawValue
     return HelperReply(
       hasTerms ? .statusWithTerms : .status,
       [flags, UInt64(failures), milliseconds, enrolledAt, lastSuccess, lastFailure, expiresAt],
@@ -69,7 +75,7 @@ public struct HelperStatus: Equatable, Sendable {
   public init?(_ reply: HelperReply) {
     let flags = reply.number(0)
     let length = Int(flags >> 4 & 7)
-    guard reply.kind == .status || reply.kind == .statusWithTerms, flags < 256,
+    guard reply.kind == .status || reply.kind == .statusWithTerms, flags < 512,
       let state = State(rawValue: flags & 7),
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
@@ -82,6 +88,7 @@ public struct HelperStatus: Equatable, Sendable {
     lastFailure = reply.number(5)
     failureService = reply.text
     mustChange = flags & 128 != 0
+    isFingerOff = flags & 256 != 0
     if reply.kind == .statusWithTerms { expiresAt = reply.number(6) }
     guard self.reply == reply else { return nil }
   }

@@ -41,6 +41,7 @@ public struct OptionRow: Sendable {
       door("fail_delay", "2s", "0 to 60 seconds") { $0.door.setFailDelay($1) },
       door("prompt", "Passcode:", "1 to 80 bytes of text") { $0.door.setPrompt($1) },
       flag(.door, "either") { setFlag(&$0.door.either, $1) },
+      flag(.door, "finger") { setFlag(&$0.door.finger, $1) },
       flag(.door, "try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
       flag(.door, "use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
       flag(.door, "nullok") { setFlag(&$0.door.nullok, $1) },
@@ -70,7 +71,8 @@ public struct OptionRow: Sendable {
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, name: name, standard: "no", values: "yes or no; alone: yes", isFlag: true, set: set)
+      kind: kind, name: name, standard: "no", values: "yes or no; the name alone means yes", isFlag: true,
+      set: set)
   }
 }
 

@@ -37,6 +37,8 @@ public struct Options: Equatable, Sendable {
     public static var usualPrompt: String { "Passcode:" }
     /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
     public var either = false
+    /// The fingerprint reader at the same prompt.
+    public var finger = false
     /// Takes what an earlier module asked for, if that is a passcode.
     public var tryFirstPass = false
     /// The same, and never asks.

@@ -38,44 +38,20 @@ public struct Terms: Equatable, Sendable {
   /// - Parameter wall: now, by the wall clock; seconds since 1970.
   public init(_ new: NewTerms, now: Instant, wall: UInt64) {
     let change = new.mustChange ? Change.afterLogin : .notNeeded
-    if new.seconds == 0 {
-      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
+    if new.expires {
+      self.init(
+        change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall, seenAt: now)
     } else {
-      self.init(change, expiry: sum(wall, new.seconds), seenTime: wall, seenAt: now)
+      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
     }
-  }
-}
-
-/// The terms that an administrator asks for when giving out a passcode: `--expires` and `--must-change`.
-public struct NewTerms: Equatable, Sendable {
-  /// How long it is valid, `shortest` to `longest`; 0: for ever.
-  public var seconds: UInt64 = 0
-  /// It opens only one login.
-  public var mustChange = false
-
-  public init() {}
-
-  /// Seconds: a minute.
-  public static let shortest: UInt64 = 60
-  /// Seconds: ten years.
-  public static let longest: UInt64 = 3_650 * 86_400
-
-  /// Seconds in a text like `90m`, `12h`, `7d` or `2w`; nil for anything else, below `shortest` and above `longest`.
-  public static func seconds(_ text: Bytes) -> UInt64? {
-    let scale: UInt64
-    switch text.last {
-    case UInt8(ascii: "m"): scale = 60
-    case UInt8(ascii: "h"): scale = 3_600
-    case UInt8(ascii: "d"): scale = 86_400
-    case UInt8(ascii: "w"): scale = 7 * 86_400
-    default: return nil
-    }
-    guard let number = decimal(text.dropLast()), number <= longest / scale, number > 0 else { return nil }
-    return number * scale
   }
 }
 
 extension Terms {
+  /// A finger may open only what a passcode would that its owner chose: one login that was given out is spent by the
+  /// passcode alone.
+  public var allowFinger: Bool { change == .notNeeded }
+
   /// What the terms say at one moment.
   struct Review: Equatable {
     let isExpired: Bool
@@ -124,6 +100,14 @@ extension Record {
     public let standing: Standing
     /// What must be written durably before any of this is reported or used; nil: nothing.
     public let correction: Record?
+
+    /// What may be told while the correction can't be written.
+    ///
+    /// - Parameter record: the one that was reviewed.
+    public func withoutNewExpiry(of record: Record) -> Review {
+      let isNew = isExpired && correction.map { $0.terms != record.terms } ?? false
+      return Review(isExpired: isExpired && !isNew, standing: standing, correction: correction)
+    }
   }
 
   /// Decides what its terms and its ledger allow now. An attempt is allowed only where it isn't expired and `.open`.

@@ -31,6 +31,7 @@ extension Words {
     case .vanishedRecord: return "the record disappeared while it was being created: try again"
     case .changedMeanwhile:
       return "the passcode has been changed or removed in the meantime; nothing was changed"
+    case .expiredMeanwhile: return "the passcode has expired in the meantime; nothing was changed"
     case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
     case .keyExists: return "%1: already exists; nothing was changed"
     case .keyNeeded where isOne:
@@ -44,12 +45,14 @@ extension Words {
         "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enrol the user again"
     case .keyOpensNone:
       return
-        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol them again"
+        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol these users again"
     case .keyNotReadable:
       return """
         %1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && \
         chmod g+r %1
         """
+    // The tool has more words for it: `KeyProblem`.
+    case .keyCommand: return "%1: see what is wrong with the machine key by: passcode key status"
     // Everything else is a login's, too: that `switch` is exhaustive.
     default: return loginPattern(reason)
     }
@@ -80,7 +83,7 @@ extension Words {
     case .inPasswordService: "%1: remove the pam_passcode line: this service checks passwords"
 
     case .noKey:
-      "%1: no machine key: mount or restore it; or, while nobody is enrolled, run: passcode key init"
+      "%1: no machine key: mount, restore or load it (passcode key load); while nobody is enrolled, run: passcode key init"
     case .keyLength: "%1: must hold exactly 32 bytes: restore it from a backup"
     case .noStore: "%1: no such directory: mount it, or create it with: passcode key init"
     case .damagedRecord:
@@ -94,7 +97,7 @@ extension Words {
       "%1: a later version of pam_passcode wrote it (format %d): upgrade this one; nothing was changed"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
-    case .notPlainRecord: "%1: must be a regular file, without further hard links"
+    case .notPlainRecord: "%1: must be a regular file with only one hard link"
     // Never chown or chmod: that would make a record valid that somebody else has written.
     case .foreignRecord:
       "%1: must be owned by %2: don't trust it, remove it and enrol again; run: rm %1"
@@ -122,14 +125,15 @@ extension Words {
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
-    case .damagedCopy: "one copy of a record is damaged; the other serves, and the next write repairs it"
+    case .damagedCopy: "one copy of a record is damaged; the other is used, and the next write repairs it"
     case .otherName: "the record was made for another account name: not enrolled"
     case .notReset: "granted, but the record could not be written: %3"
     case .noSlots: "hashing without a slot: %1: %3"
-    case .stuckSlots: "all hashing slots are held by processes that don't move: hashing without a slot"
+    case .stuckSlots: "all hashing slots are held by processes that make no progress: hashing without a slot"
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable:
+      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
+      .keyNotReadable, .keyCommand:
       ""
     }
   }

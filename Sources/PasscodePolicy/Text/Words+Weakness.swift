@@ -8,7 +8,7 @@ extension Weakness {
     case .nearlySameDigit: "this is one digit repeated, except for one"
     case .repeated: "this is the same digits repeated"
     case .mirrored: "this reads the same backwards"
-    case .doubled: "this is a row of doubled digits"
+    case .doubled: "this is a series of doubled digits"
     case .run: "these digits follow one another"
     case .keypad: "this is a shape on the keypad"
     case .year: "this is a year"

@@ -6,8 +6,17 @@
 ///
 /// Programs read notices, too: hyprlock shows one only if it contains "left to unlock".
 public enum Words {
-  /// The prompt where one field serves for both.
-  public static var eitherPrompt: Text { "Passcode or password:" }
+  /// The prompt of a service that has none of its own.
+  ///
+  /// - Parameter finger: the reader can be used now.
+  public static func prompt(_ door: Options.Door, finger: Bool) -> Text {
+    switch (door.either, finger) {
+    case (false, false): Text(Bytes(text: Options.Door.usualPrompt))
+    case (true, false): "Passcode or password:"
+    case (false, true): "Passcode or finger:"
+    case (true, true): "Passcode, password or finger:"
+    }
+  }
 
   /// What a verdict tells the person; nil where there is nothing to say, or where saying something
   /// is the next module's part (not enrolled, not permitted, unavailable).
@@ -29,7 +38,26 @@ public enum Words {
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
-    case .notEnrolled, .notPermitted, .unavailable: nil
+    case .fingerRefused(let outcome): notice(outcome)
+    case .fingerGranted, .notEnrolled, .notPermitted, .unavailable: nil
+    }
+  }
+
+  /// Why Enter alone didn't let anybody in.
+  private static func notice(_ finger: FingerOutcome) -> Text? {
+    switch finger {
+    case .matched: nil
+    case .tooLate: "That touch no longer counts. Touch the reader again at the next prompt."
+    case .noMatch, .ended(.tries): "Finger not recognised."
+    case .noTouch: "No touch yet: touch the fingerprint reader first, then press Enter."
+    case .ended(.time): "No touch within 30 seconds."
+    case .ended(.off): "Finger off after 5 touches. Use your passcode."
+    case .ended(.notEnrolled): "No finger is enrolled: see fprintd-enroll."
+    case .ended(.gone): "The fingerprint reader has gone. Use your passcode."
+    case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.noReader), .ended(.inUse),
+      .ended(.denied),
+      .ended(.slow), .ended(.failed), .ended(.noSession):
+      "The fingerprint reader can't be used now. Use your passcode."
     }
   }
 

@@ -25,6 +25,7 @@ public struct LoginOrigin: Sendable {
   /// PAM_RUSER, the name of who asks; empty where the program didn't say.
   fileprivate let requester: Bytes
   fileprivate let isRemote: Bool
+  fileprivate let terminal: FingerRequest.Terminal
 
   /// A program that asks for the person who runs it.
   public init(_ process: ProcessIdentity, service: Bytes) {
@@ -32,12 +33,17 @@ public struct LoginOrigin: Sendable {
     self.service = service
     requester = []
     isRemote = false
+    terminal = .other
   }
 
-  init(_ process: ProcessIdentity, requester: Bytes = [], isRemote: Bool = false) {
+  init(
+    _ process: ProcessIdentity, requester: Bytes = [], isRemote: Bool = false,
+    at terminal: FingerRequest.Terminal = .other
+  ) {
     self.process = process
     self.requester = requester
     self.isRemote = isRemote
+    self.terminal = terminal
     service = []
   }
 
@@ -48,6 +54,7 @@ public struct LoginOrigin: Sendable {
     service = items.service
     requester = items.requester
     isRemote = items.tellOfRemoteLogin(to: process)
+    terminal = items.place
   }
 }
 
@@ -80,6 +87,14 @@ public struct LoginItems: Sendable {
     if service.spells("ppp") { return true }
     if !terminal.isEmpty { return !isTerminal }
     return display.isEmpty && requester.isEmpty && !isLoginScreen(program)
+  }
+
+  /// As far as it tells where the person is. A login screen that names no terminal has a display.
+  var place: FingerRequest.Terminal {
+    if terminal.contains(UInt8(ascii: ":")) || terminal.isEmpty && (!display.isEmpty || requester.isEmpty) {
+      return .display
+    }
+    return FingerRequest.Terminal(named: terminal)
   }
 
   /// A device's path, with or without /dev, or a display.
@@ -156,6 +171,23 @@ public enum Gate {
       return .refused(.firstLogin, account)
     }
     return .admitted(Permit(account))
+  }
+
+  /// What to ask of `passcode-finger` at this prompt; nil: it is the passcode alone.
+  ///
+  /// Lockers without root call PAM only after Enter. A finger is no second factor: the password is enough to enrol one.
+  /// A program that runs for somebody wants their session to be active, local and not locked: sudo's real uid is root's,
+  /// but it names who asks. login runs for nobody yet: there the terminal counts.
+  public static func finger(
+    _ permit: Permit, _ origin: LoginOrigin, _ configuration: Configuration
+  ) -> FingerRequest? {
+    guard configuration.options.door.finger, configuration.access == .root, origin.process.effective == 0,
+      !origin.isRemote, !configuration.options.policy.secondFactor
+    else { return nil }
+    let isForRoot = origin.requester.isEmpty || origin.requester.spells("root")
+    let isForPerson = origin.process.real != 0 || !isForRoot
+    return FingerRequest(
+      .watch, uid: permit.account.uid, at: isForPerson ? .session : .terminal(origin.terminal))
   }
 
   /// MUST 1.

@@ -10,6 +10,6 @@ public func serviceAccount() -> Account? {
   return account
 }
 
-func isServiceAccount(_ uid: UInt32) -> Bool {
+public func isServiceAccount(_ uid: UInt32) -> Bool {
   Account.isService(uid, named: name)
 }

@@ -48,8 +48,8 @@ extension Vault {
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; one that is there can be filled anew.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
-    var turn = BackgroundTurn(self)
-    while try !write(enrolment, new, &unsealed, store) { turn.wait() }
+    background?.begin(self, store)
+    while try !write(enrolment, new, &unsealed, store) { background?.pause(store, policy.hashingSlots) }
   }
 
   /// - Returns: false if this is for a batch that has to wait for its turn to hash.
@@ -57,25 +57,41 @@ extension Vault {
     _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ store: Store
   ) throws(Fault) -> Bool {
     let account = enrolment.account
+    // It goes after the record's lock: a signal that suspends this process must not leave that locked.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
       try check(enrolment.authority, record.current)
+      try MachineKey(configuration: configuration).loadToSeal(&unsealed.key)
       guard let slot = try takeEnrolmentSlot(store, account) else { return false }
       // Waiting can be interrupted; what follows can't.
-      let undisturbed = SignalsBlocked()
-      defer { _ = undisturbed }
+      undisturbed = SignalsBlocked()
       guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
         throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
       }
       // Another process may hash while this one writes.
       _ = consume slot
-      background?()
+      background?.leave()
+      try checkTerms(enrolment.authority, &record)
       try enroll(enrolment, &record, unsealed)
       enrolment.done?()
       return true
     }
+  }
+
+  /// The old passcode may have expired since it was proven: the wait for a slot and the hash took their time (MUST 13).
+  private func checkTerms(_ authority: Authority, _ record: inout LockedRecord) throws(Fault) {
+    guard authority.provenMark != nil, record.current.terms.expiry > 0 else { return }
+    let review = try review(record.current)
+    if let correction = review.correction {
+      do throws(Errno) { try record.update { $0 = correction } } catch {
+        throw Fault(.unwritableRecord, path: recordPath(correction.uid), error: error.code)
+      }
+    }
+    if review.isExpired { throw Fault(.expiredMeanwhile) }
   }
 
   /// Tells one credential from the next.
@@ -243,12 +259,14 @@ extension Vault {
   /// - Returns: whether it was replaced; nil where there is no record, or nobody enrolled.
   private func carryOut(_ act: Act, _ account: Account, then done: (() -> Void)?) throws(Fault) -> Bool? {
     let store = try Store.open(configuration)
+    // It goes after the record's lock.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
-      let undisturbed = SignalsBlocked()
-      defer { _ = undisturbed }
+      undisturbed = SignalsBlocked()
       switch try carryOut(act, account, &record) {
       case .write:
         done?()
@@ -266,7 +284,7 @@ extension Vault {
     let decision = try decide(act, account, &next)
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-      background?()
+      background?.leave()
       if decision == .write {
         guard let next else { return .notEnrolled }
         try record.replace(next)

@@ -1,7 +1,110 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// What is different for a batch: it can wait, so logins come first.                   test_batch.py
+/// How an enrolment waits for its turn to hash, where that is different from a login's way: `BatchTurns`. The helper has
+/// none, and so has no code for it.
+public class Background {
+  fileprivate init() {}
+
+  /// Before the first try.
+  func begin(_ vault: Vault, _ store: Store) {}
+
+  /// The right to hash; nil: it has to wait, and must release the record's lock first, because a login may need it.
+  ///
+  /// - Precondition: the account's record is locked.
+  func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? { nil }
+
+  /// Waits a little.
+  func pause(_ store: Store, _ count: Int) {}
+
+  /// After the hash, without the slot, and before the record is written; may end the process.
+  func leave() {}
+}
+
+/// What is different for a batch: it can wait, so logins come first. It takes a hashing slot only while another one stays
+/// free for them, and never hashes without a slot. One worker process enrols one user.     test_batch.py
+///
+/// - A stuck (stopped, frozen) process MUST NOT keep it waiting for ever: after 9 s in which nobody took a slot, or 120 s in
+///   which others did, overflow slots count, too. That goes on, line by line, for as long as the same slots are held.
+/// - While it waits, its workers MUST end soon after they were asked to stop: `Workers.endIfStopped`.
+/// - They MUST NOT write once the process is gone that started them: `Workers.endIfAlone`.
+public final class BatchTurns: Background {
+  /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
+  /// free between two hashes.
+  private static let longestPause = 50
+  /// Milliseconds: most waits end by a ring.
+  private static let firstPause = 10
+
+  private let workers: Workers
+  /// The hashing slots that stuck processes hold; empty: none. A worker tells the process that started it.
+  public var stuckSlots = Bytes()
+  /// This worker's.
+  private var wait: Wait?
+  private var hasWaitedLong = false
+
+  public init(_ workers: Workers) {
+    self.workers = workers
+    super.init()
+  }
+
+  /// The kernel's clock, for the vault of a batch: its workers can be stopped while they wait.
+  public var clock: Clock {
+    let clock = Clock.system
+    return clock.sleeping { [workers] in
+      workers.endIfStopped()
+      clock.sleep($0)
+    }
+  }
+
+  override func begin(_ vault: Vault, _ store: Store) {
+    let clock = vault.clock
+    let workers = workers
+    if vault.policy.hashingSlots == 1 {
+      clock.sleep(BatchTurns.longestPause)
+      wait = newWait(clock.sleeping { _ in clock.sleep(BatchTurns.longestPause) })
+    } else {
+      // Most waits are for another worker's hash.
+      wait = newWait(
+        clock.sleeping {
+          workers.endIfStopped()
+          workers.awaitRing(milliseconds: $0)
+        })
+    }
+  }
+
+  private func newWait(_ clock: Clock) -> Wait {
+    Wait(.forSlot, clock, firstPause: BatchTurns.firstPause)
+  }
+
+  override func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? {
+    try HashingSlots.takeInBackground(
+      store, count, stuck: { isFree in isStuck(isFree) || hasWaitedLong }, returned: { workers.ring() })
+  }
+
+  /// The same slots are still held.
+  private func isStuck(_ isFree: (Int) -> Bool) -> Bool {
+    for slot in stuckSlots where isFree(Int(slot)) {
+      stuckSlots = []
+      return false
+    }
+    return !stuckSlots.isEmpty
+  }
+
+  override func pause(_ store: Store, _ count: Int) {
+    switch wait?.pause({ HashingSlots.anyMovement(store) }) {
+    case .again, nil: return
+    case .stuck, .tooLong:
+      stuckSlots = HashingSlots.held(store, count)
+      hasWaitedLong = true
+      wait?.begin()
+    }
+  }
+
+  override func leave() {
+    workers.ring()
+    workers.endIfAlone()
+  }
+}
 
 extension Vault {
   /// Whether the account has a passcode. If its enrolment was cut off between the two copies of the record, this
@@ -25,51 +128,24 @@ extension Vault {
   }
 
   private func finish(_ store: Store, _ account: Account) throws(Fault) {
+    // It goes after the record's lock.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     switch try LockedRecord.acquire(store, account.uid, .none) {
     case .missing: return
     case .busy: return
     case .locked(var record):
       guard !record.isCorrupt else { return }
-      let undisturbed = SignalsBlocked()
-      defer { _ = undisturbed }
+      undisturbed = SignalsBlocked()
       do throws(Errno) { try record.update { _ in } } catch { throw unwritten(account, error) }
     }
   }
 
-  /// The right to hash; nil: a batch has to wait, and must release the record's lock first, because a login may need it.
+  /// The right to hash for an enrolment; nil: it has to wait.
   ///
   /// - Precondition: the account's record is locked.
   func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
-    if background == nil { return try takeHashingSlot(store, account) }
-    return try HashingSlots.takeInBackground(store, policy.hashingSlots)
-  }
-}
-
-/// A batch's waiting for its turn to hash.
-struct BackgroundTurn {
-  /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
-  /// free between two hashes.
-  private static let longestPause = 50
-
-  private let vault: Vault
-  /// Milliseconds so far.
-  private var waited = 0
-
-  init(_ vault: Vault) {
-    self.vault = vault
-    guard vault.background != nil, vault.policy.hashingSlots == 1 else { return }
-    sleep(BackgroundTurn.longestPause)
-  }
-
-  /// Sleeps a little, and longer each time: a wait that goes on isn't for another line of this batch.
-  mutating func wait() {
-    let pause = min(max(3, waited / 40), BackgroundTurn.longestPause)
-    sleep(pause)
-    waited += pause
-  }
-
-  private func sleep(_ milliseconds: Int) {
-    vault.background?()
-    vault.clock.sleep(milliseconds)
+    guard let background else { return try takeHashingSlot(store, account) }
+    return try background.take(store, policy.hashingSlots)
   }
 }

@@ -5,7 +5,8 @@ public import PasscodeSystem
 // account for all that anybody can tell: so the record has to go with the first one.  test_deleted.py
 
 extension Vault {
-  /// The accounts that are gone and have a record: made for that name, or of that number. For root.
+  /// The accounts that are gone and have a record: made for that name, or of that number. A number also means the record
+  /// of an account that has another uid by now, never the one of the account whose uid it is. For root.
   ///
   /// A record that can't be read is said in the log; it ends no search.
   public func deletedAccounts(_ word: Bytes) throws(Fault) -> [Account] {
@@ -23,6 +24,15 @@ extension Vault {
     return deleted
   }
 
+  /// Whether the account of the record's name has another uid than the record.
+  private func hasOtherUID(_ record: Record) throws(Fault) -> Bool {
+    switch Account.named(record.name) {
+    case .found(let account): return account.uid != record.uid
+    case .unknown: return false
+    case .failed(let error): throw Fault(.accountLookup, error: error.code)
+    }
+  }
+
   /// - Parameter word: the name of no account today, or a number.
   /// - Throws: a fault if it can't be told.
   func isDeleted(_ uid: UInt32, _ word: Bytes, _ record: Record?) throws(Fault) -> Bool {
@@ -30,7 +40,10 @@ extension Vault {
     guard isNamed || decimal(word[...]) == UInt64(uid) else { return false }
     switch Account.numbered(uid) {
     case .unknown: return true
-    case .found(let today): return isNamed && today.name != word
+    case .found(let today):
+      guard let record, today.name != record.name else { return false }
+      if isNamed { return true }
+      return try hasOtherUID(record)
     case .failed(let error):
       throw Fault(.numberLookup, number: UInt64(uid), error: error.code)
     }

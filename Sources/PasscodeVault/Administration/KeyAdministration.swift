@@ -17,6 +17,7 @@ extension Vault {
     }
     try HashingSlots.make(try Store.open(configuration))
     if isStoreNew, (try? checkKey()) != nil { return false }
+    if isSealed(.current) { throw Fault(.keyExists, path: sealedKey(.current).path) }
     try MachineKey(configuration: configuration).create(sodium)
     return true
   }
@@ -29,8 +30,12 @@ extension Vault {
     try MachineKey(configuration: configuration).checkServiceReads()
     var closed: UInt64 = 0
     var everybody = try list()
-    while let status = try everybody.next() {
-      if status.state != .corrupt, status.length == nil { closed += 1 }
+    while true {
+      let parts = everybody.nextPortion()
+      guard parts > 0 else { break }
+      for _ in 0..<parts {
+        try everybody.tellPart { if $0.state != .corrupt, $0.length == nil { closed += 1 } }
+      }
     }
     guard closed == 0 else {
       throw Fault(.keyOpensNone, path: policy.keyFile, number: closed)
@@ -41,6 +46,50 @@ extension Vault {
   public func checkKey() throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
     try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
+  }
+
+  /// What is in use.
+  public enum KeyForm {
+    case plain(Bytes)
+    /// Bound to these PCRs (empty: to none; nil: not known).
+    case sealed(Bytes, pcrs: Bytes?)
+  }
+
+  /// Checks everything about the key, and notes what should be different. For root, or a person's own store. It may ask the
+  /// TPM, which takes seconds.
+  ///
+  /// - Throws: a fault if it can't be used, or isn't the one of every passcode.
+  @inline(never)
+  public func examineKey(_ room: KeyRoom) throws(Fault) -> KeyForm {
+    try use(.current, &room.current.unsealed.key)
+    try checkKeyServes()
+    return try reviewKey(room) { log($0) }
+  }
+
+  /// The same of a key that was read and can be used.
+  ///
+  /// - Parameters:
+  ///   - room: holds it as the current one.
+  ///   - tell: gets what should be different.
+  @inline(never)
+  func reviewKey(_ room: KeyRoom, _ tell: (Fault) -> Void) throws(Fault) -> KeyForm {
+    if let left = try leftToRotate(&room.next.unsealed) { tell(Fault(.warnOldKey, number: left)) }
+    let (plain, sealed) = (plainKey(.current), sealedKey(.current))
+    guard isSealed(.current) else { return .plain(plain.path) }
+    do throws(Fault) {
+      try openSealed(&room.compared.unsealed.key, .current)
+      if !room.compared.unsealed.key.equals(room.current.unsealed.key) {
+        tell(Fault(.warnOtherKey, path: sealed.path))
+      }
+    } catch {
+      tell(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
+    }
+    if plain.exists {
+      tell(Fault(.warnTwoKeys, path: plain.path))
+      return .plain(plain.path)
+    }
+    let pcrs = SealedKey.pcrs(try sealedContent(.current))
+    return .sealed(sealed.path, pcrs: pcrs == SealedKey.noPCRs ? [] : pcrs)
   }
 
   private func enrolledCount() throws(Fault) -> UInt64 {

@@ -27,12 +27,14 @@ extension Vault {
     guard Record.canKeep(name: account.name) else { throw Fault(.nameTooLong, name: account.name) }
     try MachineKey(configuration: configuration).load(&unsealed.key)
     defer { unsealed.wipe() }
+    // It goes after the record's lock.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     switch try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock)) {
     case .missing: return .notEnrolled
     case .busy: throw busy(account)
     case .locked(var record):
-      let undisturbed = SignalsBlocked()
-      defer { _ = undisturbed }
+      undisturbed = SignalsBlocked()
       if record.isCorrupt { throw corrupt(account) }
       let isRenamed = record.current.name == account.name
       guard let renamed = try renamed(record.current, account, from: old, &unsealed) else {

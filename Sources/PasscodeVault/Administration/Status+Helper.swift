@@ -17,6 +17,7 @@ extension HelperStatus {
     failureService = status.failureService
     mustChange = status.mustChange
     expiresAt = status.expiresAt ?? 0
+    isFingerOff = status.isFingerOff
   }
 }
 
@@ -44,7 +45,8 @@ extension Status {
       enrolledAt: told.enrolledAt == 0 ? nil : told.enrolledAt,
       lastSuccess: told.lastSuccess == 0 ? nil : told.lastSuccess,
       lastFailure: told.lastFailure == 0 ? nil : told.lastFailure, failureService: told.failureService,
-      mustChange: told.mustChange, expiresAt: told.expiresAt == 0 ? nil : told.expiresAt)
+      mustChange: told.mustChange, expiresAt: told.expiresAt == 0 ? nil : told.expiresAt,
+      isFingerOff: told.isFingerOff)
   }
 }
 

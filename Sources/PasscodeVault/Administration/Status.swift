@@ -31,6 +31,8 @@ public struct Status: Equatable, Sendable {
   public let mustChange: Bool
   /// When it expires or expired: wall clock, seconds since 1970; nil: never.
   public let expiresAt: UInt64?
+  /// Too many touches in a row didn't match; only `Vault.status` asks for it.
+  public var isFingerOff = false
 }
 
 /// The machine key for as many records as are asked about; where there is none, lengths aren't told.
@@ -41,6 +43,12 @@ private struct LengthReader: ~Copyable {
     guard var secrets = Secrets(vault.sodium),
       (try? MachineKey(configuration: vault.configuration).load(&secrets.unsealed.key)) != nil
     else { return }
+    self.secrets = consume secrets
+  }
+
+  mutating func lockAgain() {
+    guard var secrets = secrets.take() else { return }
+    secrets.lockAgain()
     self.secrets = consume secrets
   }
 
@@ -55,6 +63,12 @@ private struct LengthReader: ~Copyable {
 extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
+    var status = try statusOfPasscode(account)
+    if configuration.isUsual { status.isFingerOff = TouchCounter(account, configuration.access).isOff }
+    return status
+  }
+
+  private func statusOfPasscode(_ account: Account) throws(Fault) -> Status {
     let store = try Store.open(configuration)
     guard let reading = try read(store, account.uid) else { return Status(account, .ok) }
     guard let record = reading.record else { return Status(account, .corrupt) }
@@ -87,7 +101,8 @@ extension Vault {
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .none) {
     case .missing: return review
-    case .busy: return review
+    // Who holds it is about to write it. Until then nobody is told of an end that isn't on the disk.
+    case .busy: return review.withoutNewExpiry(of: record)
     case .locked(var locked):
       if locked.isCorrupt { throw corrupt(account) }
       let now = try self.review(locked.current)
@@ -134,15 +149,21 @@ extension Vault {
   }
 }
 
-/// The statuses of many, one after the other, in the order of their uids.
+/// The statuses of many, in the order of their uids.
+///
+/// The accounts of the uids are looked up in portions: those of all users could take too much memory. A portion is a
+/// sequence of parts; a copy of this process can tell every other one (`passcode list`).
 public struct StatusList: ~Copyable {
+  /// Records of a portion, and of a part.
+  private static let most = 1 << 17
+  private static let part = 256
+
   private let vault: Vault
   private let store: Store
   private let uids: [UInt32]
-  /// The accounts of the uids from `first` on, in portions: those of all users could take too much memory.
+  /// Of the uids from `first` on.
   private var accounts: [Account?] = []
   private var first = 0
-  private static let most = 1 << 17
   private var lengths: LengthReader
   private var place = 0
 
@@ -159,38 +180,56 @@ public struct StatusList: ~Copyable {
     lengths = LengthReader(vault)
   }
 
-  private mutating func findAccounts() {
+  /// Looks up the accounts of the next portion.
+  ///
+  /// - Returns: how many parts it has; 0: that was all.
+  public mutating func nextPortion() -> Int {
     first = place
     accounts = []
+    guard place < uids.count else { return 0 }
     accounts = Account.numbered([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
+    return (accounts.count + StatusList.part - 1) / StatusList.part
   }
 
-  /// nil: that was all.
-  public mutating func next() throws(Fault) -> Status? {
-    while place < uids.count {
-      let uid = uids[place]
-      if place == first + accounts.count { findAccounts() }
-      let known = accounts[place - first]
+  /// Tells the next part of the portion.
+  public mutating func tellPart(_ body: (Status) -> Void) throws(Fault) {
+    let end = min(place + StatusList.part, first + accounts.count)
+    while place < end {
       place += 1
-      let record: Record?
-      do throws(Fault) {
-        guard let reading = try vault.read(store, uid) else { continue }
-        record = reading.record
-      } catch {
-        // One file ends no list.
-        vault.log(error)
-        record = nil
-      }
-      // One that is gone has the record's name, or none.
-      let name = record?.name ?? []
-      let account = known ?? Account(uid: uid, gid: uid, name: name)
-      guard let record else { return Status(account, .corrupt) }
-      guard record.state != .removed else { continue }
-      if name == account.name { return try vault.status(account, record, &lengths) }
-      vault.noteOtherName(account)
+      if let status = try status(uids[place - 1], accounts[place - 1 - first]) { body(status) }
     }
+  }
+
+  /// Leaves it out.
+  public mutating func skipPart() {
+    place = min(place + StatusList.part, first + accounts.count)
+  }
+
+  /// In a copy of this process, before it goes on: the key that it has, too, must be in locked memory.
+  public mutating func lockAgain() {
+    lengths.lockAgain()
+  }
+
+  /// nil: nothing to tell.
+  private mutating func status(_ uid: UInt32, _ known: Account?) throws(Fault) -> Status? {
+    let record: Record?
+    do throws(Fault) {
+      guard let reading = try vault.read(store, uid) else { return nil }
+      record = reading.record
+    } catch {
+      // One file ends no list.
+      vault.log(error)
+      record = nil
+    }
+    // One that is gone has the record's name, or none.
+    let name = record?.name ?? []
+    let account = known ?? Account(uid: uid, gid: uid, name: name)
+    guard let record else { return Status(account, .corrupt) }
+    guard record.state != .removed else { return nil }
+    if name == account.name { return try vault.status(account, record, &lengths) }
+    vault.noteOtherName(account)
     return nil
   }
 }

@@ -9,7 +9,7 @@ public import PasscodeSystem
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
 //  4  The charge is durable before Argon2 starts.                               test_syscalls.py
-//  5  `granted` comes from one line.                                            AttemptTests
+//  5  `granted` comes from one line, `fingerGranted` from another.              AttemptTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
 //     changes the verdict. A failure writes nothing more.                       test_syscalls.py
 //  7  Killed or cut off at any instruction: an untouched record or a charged
@@ -35,22 +35,17 @@ public struct DirectLogin: Login, ~Copyable {
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
+  public private(set) var takesFinger = false
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
   public static func open(
     _ vault: Vault, _ permit: Permit, service: Bytes, _ purpose: Purpose = .login
   ) throws(Fault) -> DirectLogin {
-    DirectLogin(vault, permit, Record.serviceName(service), purpose, try Store.open(vault.configuration))
-  }
-
-  // One that can't fail: Swift 6.2 crashes where an initialiser of a noncopyable type with optional parts can.
-  private init(_ vault: Vault, _ permit: Permit, _ service: Bytes, _ purpose: Purpose, _ store: Store) {
-    self.vault = vault
-    self.purpose = purpose
-    account = permit.account
-    self.service = service
-    self.store = store
+    // Swift 6.2 crashes where an initialiser of a noncopyable type with optional parts can fail.
+    DirectLogin(
+      vault: vault, account: permit.account, service: Record.serviceName(service), purpose: purpose,
+      store: try Store.open(vault.configuration))
   }
 
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
@@ -60,11 +55,14 @@ public struct DirectLogin: Login, ~Copyable {
     do throws(Fault) {
       switch try LockedRecord.acquire(store, account.uid, .none) {
       case .missing: return .notEnrolled
-      case .busy: return nil
+      case .busy:
+        takesFinger = true  // not known: it is decided again at Enter
+        return nil
       case .locked(var record):
         if case .refused(let verdict) = try readiness(&record) { return verdict }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
+        takesFinger = record.current.terms.allowFinger
         return nil
       }
     } catch {
@@ -74,11 +72,14 @@ public struct DirectLogin: Login, ~Copyable {
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
+    // It goes after the record's lock: a signal that suspends this process must not leave that locked.
+    var undisturbed: SignalsBlocked?
+    defer { _ = undisturbed.take() }
     do throws(Fault) {
-      switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
-      case .missing: return .notEnrolled
-      case .busy: throw vault.busy(account)
-      case .locked(var record): return try attempt(passcode, &record, &unsealed)
+      switch try lockedRecord() {
+      case .refused(let verdict): return verdict
+      case .ready(var record, let standing):
+        return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }
     } catch {
       return .unavailable(error)
@@ -86,42 +87,65 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   private mutating func attempt(
-    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
+    _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ standing: Standing,
+    _ unsealed: inout Unsealed, _ undisturbed: inout SignalsBlocked?
   ) throws(Fault) -> Verdict {
-    switch try readiness(&record) {
-    case .refused(let verdict): return verdict
-    case .ready(let standing):
-      let credential = try openCredential(record.current, &unsealed)
-      let last = lastWrong(passcode, credential, &unsealed)
-      if try last?.isRepeated(at: vault.clock.now()) ?? false {
-        return .wrong(standing, failures: record.current.ledger.failures)
+    let credential = try openCredential(record.current, &unsealed)
+    let last = lastWrong(passcode, &unsealed)
+    if try last?.isRepeated(at: vault.clock.now()) ?? false {
+      return .wrong(standing, failures: record.current.ledger.failures)
+    }
+    let slot = try vault.takeHashingSlot(store, account)
+    undisturbed = SignalsBlocked()
+    let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
+    if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
+    return withExtendedLifetime(slot) { verdict }
+  }
+
+  /// The finger's rules are in Sources/README.md: all that the passcode has to pass before it is hashed, and then a fresh
+  /// match whose charge is the touch count's last change. The ledger stays as it is.
+  public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
+    defer { unsealed.wipe() }
+    guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }
+    do throws(Fault) {
+      switch try lockedRecord() {
+      case .refused(let verdict): return verdict
+      case .ready(let record, _):
+        _ = try openCredential(record.current, &unsealed)
+        guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
+        guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
+        return .fingerGranted
       }
-      let slot = try vault.takeHashingSlot(store, account)
-      let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
-      if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
-      return withExtendedLifetime(slot) { verdict }
+    } catch {
+      return .unavailable(error)
     }
   }
 
+  /// Takes the match, so that it can't be taken twice. In doubt it isn't one.
+  private func isUsable(_ transcript: FingerTranscript) -> Bool {
+    guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
+      return false
+    }
+    return (try? touches.use(serial: serial)) ?? false
+  }
+
+  private var touches: TouchCounter { TouchCounter(account, vault.configuration.access) }
+
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
-  private func lastWrong(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ unsealed: inout Unsealed
-  ) -> LastWrong? {
+  private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
     guard vault.configuration.isUsual,
       let digest = unsealed.digest.keyed(
-        unsealed.key, LastWrong.context(account, credential), passcode)
+        unsealed.key, LastWrong.context(account), unsealed.credential, passcode)
     else { return nil }
     return LastWrong(account, digest, vault.configuration.access)
   }
 
-  /// From the charge to the settling no signal that can be blocked ends this.
+  /// - Precondition: no signal that can be blocked ends or suspends this, from the charge to the release of the record.
   private mutating func attemptUndisturbed(
     _ passcode: borrowing Passcode, _ credential: Credential, _ record: inout LockedRecord,
     _ unsealed: inout Unsealed
   ) throws(Fault) -> Verdict {
-    let undisturbed = SignalsBlocked()
-    defer { _ = undisturbed }
-    try reserve(credential.cost)
+    try vault.reserveMemory(for: credential.cost)
     let before = record.current
     try charge(&record)
     guard let isMatch = credential.matches(passcode, &unsealed) else {
@@ -133,6 +157,8 @@ public struct DirectLogin: Login, ~Copyable {
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
     }
+    // Other logins have no call to spare for it: setcred does it there.
+    if vault.configuration.options.door.finger || vault.configuration.access == .service { touches.clear() }
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }
@@ -143,6 +169,26 @@ public struct DirectLogin: Login, ~Copyable {
     let review = try vault.review(record.current)
     if let correction = review.correction { try write(&record) { $0 = correction } }
     return review.isExpired
+  }
+
+  /// The record as whatever lets somebody in needs it, or why nothing may be tried.
+  private enum Ready: ~Copyable {
+    case ready(LockedRecord, Standing)
+    case refused(Verdict)
+  }
+
+  /// Waits for the record's lock, and decides under it.
+  @inline(never)
+  private func lockedRecord() throws(Fault) -> Ready {
+    switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
+    case .missing: return .refused(.notEnrolled)
+    case .busy: throw vault.busy(account)
+    case .locked(var record):
+      switch try readiness(&record) {
+      case .refused(let verdict): return .refused(verdict)
+      case .ready(let standing): return .ready(record, standing)
+      }
+    }
   }
 
   /// What stands between a locked record and an attempt.
@@ -184,15 +230,6 @@ public struct DirectLogin: Login, ~Copyable {
     try machineKey.read(file, &unsealed.key)
     key = consume file
     return try vault.openCredential(record, &unsealed)
-  }
-
-  /// libsodium takes a little more than it is told.
-  private func reserve(_ cost: Options.Cost) throws(Fault) {
-    do throws(Errno) {
-      try reserveMemory(cost.memory + 1 << 18)
-    } catch {
-      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
-    }
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.
@@ -258,31 +295,5 @@ public struct DirectLogin: Login, ~Copyable {
 extension Record {
   fileprivate var failedAttempts: FailedAttempts {
     FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
-  }
-}
-
-extension Vault {
-  /// What terms and ledger say of a record now.
-  func review(_ record: Record) throws(Fault) -> Record.Review {
-    record.review(policy.lockout, now: try clock.now(), wall: clock.wall())
-  }
-
-  /// Opens the sealed credential with the key that was read before.
-  func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
-    guard case .enrolled(let sealed) = record.state,
-      let credential = Credential.open(sealed, record, &unsealed)
-    else {
-      throw Fault(.sealedOtherwise, path: recordPath(record.uid), name: record.name)
-    }
-    return credential
-  }
-
-  /// Makes a new credential from the passcode, at the configured cost, and seals it into the record.
-  ///
-  /// - Returns: false when hashing could not be completed; the record is then as it was.
-  func reseal(_ record: inout Record, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool {
-    guard Credential.make(passcode, &unsealed, policy.cost, sodium) else { return false }
-    record.state = .enrolled(sealed: Credential.seal(unsealed, record, sodium))
-    return true
   }
 }

@@ -102,25 +102,58 @@ enum HashingSlots {
     return nil
   }
 
+  // MARK: For a batch
+
+  /// What tells a batch that slots were taken in between, by logins or by batches.
+  static func anyMovement(_ store: Store) -> Bytes {
+    guard let status = try? store.open(name).status() else { return [] }
+    return decimalDigits(status.modified) + decimalDigits(status.accessed)
+  }
+
   /// Takes a slot for a batch only if another one stays free for logins, unless there is only one; nil: not now. It doesn't
-  /// change the file's time: logins that wait for stuck holders would take that for movement.
+  /// change the file's modification time: logins that wait for stuck holders would take that for movement.
   ///
+  /// - Parameters:
+  ///   - stuck: whether those who hold slots don't move; asked once. Then logins use overflow slots: an overflow slot, too,
+  ///     can be taken, or be the one that stays free.
+  ///   - returned: called if it took one, and gave it back because somebody else took the other one at that moment. Then
+  ///     it should try again soon: that one may have given back its own, too.
   /// - Throws: a fault if the slots can't be opened.
-  static func takeInBackground(_ store: Store, _ count: Int) throws(Fault) -> Held? {
+  static func takeInBackground(
+    _ store: Store, _ count: Int, stuck: (_ isFree: (Int) -> Bool) -> Bool, returned: () -> Void
+  ) throws(Fault) -> Held? {
     let file = try store.openShared(name, content: nothing)
-    for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) {
-      guard count == 1 || hasFree(file, count, besides: slot) else {
+    let overflow = stuck { RangeLock.isFree(file, at: $0, count: 1) } ? firstOverflow + count : firstOverflow
+    let needed = count == 1 ? 1 : 2
+    // Looked at before any is locked: a lock that is held only to look would keep others from theirs.
+    let free = free(file, Array(0..<count) + Array(firstOverflow..<overflow))
+    guard free.count >= needed else { return nil }
+    for slot in free where RangeLock.tryLock(file, at: slot, count: 1) {
+      guard Self.free(file, free).count >= needed else {
         RangeLock.unlock(file, at: slot, count: 1)
+        returned()
         return nil
       }
+      try? file.touchAccess()
       return Held(RangeLock(file, at: slot, count: 1))
     }
+    returned()
     return nil
   }
 
-  private static func hasFree(_ file: borrowing Descriptor, _ count: Int, besides slot: Int) -> Bool {
-    for other in 0..<count where other != slot && RangeLock.isFree(file, at: other, count: 1) { return true }
-    return false
+  /// Those that no other open file has locked.
+  private static func free(_ file: borrowing Descriptor, _ slots: [Int]) -> [Int] {
+    var free: [Int] = []
+    for slot in slots where RangeLock.isFree(file, at: slot, count: 1) { free.append(slot) }
+    return free
+  }
+
+  /// Which of so many slots somebody holds.
+  static func held(_ store: Store, _ count: Int) -> Bytes {
+    guard let file = try? store.open(name) else { return [] }
+    var held = Bytes()
+    for slot in 0..<count where !RangeLock.isFree(file, at: slot, count: 1) { held.append(byte: UInt8(slot)) }
+    return held
   }
 }
 
@@ -131,6 +164,15 @@ extension Vault {
   func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
     try HashingSlots.take(store, policy.hashingSlots, clock) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
+    }
+  }
+
+  /// So that a hash which can't have its memory isn't charged. libsodium takes a little more than it is told.
+  func reserveMemory(for cost: Options.Cost) throws(Fault) {
+    do throws(Errno) {
+      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)
+    } catch {
+      throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }
   }
 

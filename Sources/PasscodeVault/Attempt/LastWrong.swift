@@ -27,9 +27,9 @@ struct LastWrong {
     self.access = access
   }
 
-  /// What a passcode's digest is bound to.
-  static func context(_ account: Account, _ credential: Credential) -> Bytes {
-    Text("pam_passcode last wrong\n\(account.uid)\n").bytes + credential.salt
+  /// What a passcode's digest is bound to, besides the salt.
+  static func context(_ account: Account) -> Bytes {
+    Text("pam_passcode last wrong\n\(account.uid)\n").bytes
   }
 
   /// The passcode is the one that was wrong last.

@@ -24,19 +24,44 @@ public protocol Login: ~Copyable {
   ///   - passcode: an `Answer.passcode`.
   ///   - unsealed: as for `look`.
   mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict
+
+  /// Whether the last look said that a finger may be taken for this passcode.
+  var takesFinger: Bool { get }
+
+  /// Enter alone, while the fingerprint reader could be used.
+  ///
+  /// - Parameter transcript: all that had arrived from it by then.
+  mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict
+}
+
+/// What the person answered a prompt with.
+public enum Response: Sendable {
+  case passcode
+  case finger(FingerTranscript)
 }
 
 extension Login where Self: ~Copyable {
+  public var takesFinger: Bool { false }
+
+  /// Only a login that opens the store itself takes fingers.
+  public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
+    .fingerRefused(transcript.outcome)
+  }
+
   /// The one way from a prompt to a verdict, for every program.
   ///
-  /// - Parameter ask: takes a passcode; an error of its own ends the login without an attempt.
+  /// - Parameter ask: takes a passcode, or the reader's transcript if a finger may be taken, which it is told; an error of
+  ///   its own ends the login without either.
   public mutating func run<Stop: Error>(
-    _ passcode: inout Passcode, _ unsealed: inout Unsealed, asking ask: (inout Passcode) throws(Stop) -> Void
+    _ passcode: inout Passcode, _ unsealed: inout Unsealed,
+    asking ask: (inout Passcode, Bool) throws(Stop) -> Response
   ) throws(Stop) -> Verdict {
     if let refusal = look(&unsealed) { return refusal }
     // What an earlier question took isn't an answer to this one.
     passcode.wipe()
-    try ask(&passcode)
-    return attempt(passcode, &unsealed)
+    switch try ask(&passcode, takesFinger) {
+    case .passcode: return attempt(passcode, &unsealed)
+    case .finger(let transcript): return accept(transcript, &unsealed)
+    }
   }
 }

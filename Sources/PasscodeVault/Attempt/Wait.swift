@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeSystem
 
 /// Waits for something that others hold, for as long as anything moves.            WaitTests
 struct Wait {
@@ -32,11 +33,18 @@ struct Wait {
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
-  private var pauseMilliseconds = 1
+  private var pauseMilliseconds: Int
 
-  init(_ limits: Limits, _ clock: Clock) {
+  init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
     self.limits = limits
     self.clock = clock
+    pauseMilliseconds = firstPause
+  }
+
+  /// From now on it waits as long again.
+  mutating func begin() {
+    started = nil
+    clock.sleep(pauseMilliseconds)
   }
 
   /// Sleeps a little, longer each time.
@@ -46,15 +54,15 @@ struct Wait {
   mutating func pause(_ movement: () -> Bytes) -> Outcome {
     guard let now = clock.milliseconds() else { return .stuck }
     let start = started ?? now
-    if started == nil || now - lastLook >= Wait.lookEvery {
+    if started == nil || SystemClock.elapsed(from: lastLook, to: now) >= Wait.lookEvery {
       lastLook = now
       let current = movement()
       if started == nil || current != seen { lastMove = now }
       seen = current
       started = start
     }
-    elapsed = now - start
-    if now - lastMove >= limits.withoutMovement { return .stuck }
+    elapsed = SystemClock.elapsed(from: start, to: now)
+    if SystemClock.elapsed(from: lastMove, to: now) >= limits.withoutMovement { return .stuck }
     if elapsed >= limits.longest { return .tooLong }
     clock.sleep(pauseMilliseconds)
     pauseMilliseconds = min(pauseMilliseconds * 2, Wait.longestPause)

@@ -18,6 +18,11 @@ public enum StoreFinding: Sendable {
   case orphan(Bytes, uid: UInt32)
   /// The uid belongs to an account of another name than the record was made for.
   case reused(Bytes, was: Bytes, now: Bytes)
+  /// The same, and the account that it was made for has another uid by now. Nobody can use it.
+  case leftover(Bytes, uid: UInt32, was: Bytes)
+  /// The key is sealed, but someone with the disk can put old records back: the store's disk isn't encrypted, and a passcode
+  /// may be the first login of a boot.
+  case rollBack(Bytes)
 }
 
 extension Vault {
@@ -25,15 +30,21 @@ extension Vault {
   public static let leastRoom: UInt64 = 1 << 20
   public static let leastFiles: UInt64 = 100
 
-  /// Checks that a login and the helper can use the key. Writes nothing. For root, or a person's own store.
+  /// Checks that a login and the helper can use the key, and that a sealed one opens: that may take the TPM seconds. Writes
+  /// nothing. For root, or a person's own store.
   public func inspectKey(_ tell: (StoreFinding) -> Void) {
     do throws(Fault) {
-      try checkKey()
+      guard let room = KeyRoom(sodium) else { throw Fault(.noMemory) }
+      try use(.current, &room.current.unsealed.key)
       try MachineKey(configuration: configuration).checkServiceReads()
+      _ = try reviewKey(room) { tell(.fault($0)) }
     } catch {
       tell(.fault(error))
     }
   }
+
+  /// Whether the TPM has sealed a key, or the next one.
+  public var hasSealedKey: Bool { isSealed(.current) || isSealed(.next) }
 
   /// Looks at the store and at every file in it. Writes, creates and locks nothing. For root, or a person's own store.
   public func inspectStore(_ tell: (StoreFinding) -> Void) {
@@ -54,6 +65,12 @@ extension Vault {
     if system.isReadOnly { return tell(.readOnly(policy.store)) }
     if system.freeBytes < Vault.leastRoom { tell(.lowSpace(policy.store, bytes: system.freeBytes)) }
     if let files = system.freeFiles, files < Vault.leastFiles { tell(.fewFiles(policy.store, files)) }
+    // Where the key isn't sealed, such a person has that, too.
+    if hasSealedKey, configuration.options.door.firstLogin == .allow,
+      isOnEncryptedDevice(policy.store) == false
+    {
+      tell(.rollBack(policy.store))
+    }
   }
 
   private func inspectStrays(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {
@@ -120,8 +137,10 @@ extension Vault {
     case .found(let account):
       // The uid may have several names.
       if account.name == record.name { return }
-      if case .found(let other) = Account.named(record.name), other.uid == record.uid { return }
-      tell(.reused(path, was: record.name, now: account.name))
+      guard case .found(let other) = Account.named(record.name) else {
+        return tell(.reused(path, was: record.name, now: account.name))
+      }
+      if other.uid != record.uid { tell(.leftover(path, uid: record.uid, was: record.name)) }
     }
   }
 }

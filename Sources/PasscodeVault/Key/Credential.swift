@@ -17,26 +17,23 @@ internal import PasscodeSystem
 ///     version     1 byte          1
 ///     uid         4 bytes         little-endian
 ///     name        the rest        the record's
+///
+/// Salt and hash stay in the `OpenedCredential`.
 struct Credential {
-  let salt: Bytes
   let cost: Options.Cost
   /// How many digits the passcode has.
   let digits: Int
 
   /// Reads the opened form; nil if a number in it is out of range.
   init?(_ opened: borrowing OpenedCredential) {
-    let fields = opened.read { bytes -> (Bytes, UInt64, UInt64, Int) in
-      (
-        (0..<Length.salt).map { bytes[$0] }, Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8),
-        Int(bytes[28])
-      )
+    let (operations, memory, digits) = opened.read { bytes in
+      (Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8), Int(bytes[28]))
     }
-    guard Options.Cost.operationsRange.contains(fields.1), Options.Cost.memoryRange.contains(fields.2),
-      Answer.isLength(fields.3)
+    guard Options.Cost.operationsRange.contains(operations), Options.Cost.memoryRange.contains(memory),
+      Answer.isLength(digits)
     else { return nil }
-    salt = fields.0
-    cost = Options.Cost(operations: fields.1, memory: fields.2)
-    digits = fields.3
+    cost = Options.Cost(operations: operations, memory: memory)
+    self.digits = digits
   }
 
   /// Hashes the passcode into a new credential.
@@ -45,36 +42,45 @@ struct Credential {
   static func make(
     _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ cost: Options.Cost, _ sodium: Sodium
   ) -> Bool {
-    let salt = randomBytes(Length.salt, sodium)
+    unsealed.credential.makeSalt(sodium)
     guard
-      unsealed.digest.hash(passcode, salt: salt, operations: cost.operations, memory: cost.memory)
+      unsealed.digest.hash(passcode, unsealed.credential, operations: cost.operations, memory: cost.memory)
     else { return false }
-    let head =
-      salt + littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
+    let middle =
+      littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
       + littleEndian(UInt64(passcode.count), 1)
     // Read again: what could never be opened isn't kept.
-    return unsealed.credential.fill(head, unsealed.digest) && Credential(unsealed.credential) != nil
+    return unsealed.credential.fill(middle, unsealed.digest) && Credential(unsealed.credential) != nil
   }
 
-  /// Hashes the passcode with this credential's salt and cost.
+  /// Hashes the passcode with this credential's cost.
   ///
+  /// - Parameter unsealed: has the credential that this was read from.
   /// - Returns: whether it is the enrolled one; nil when hashing could not be completed.
   func matches(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool? {
-    guard unsealed.digest.hash(passcode, salt: salt, operations: cost.operations, memory: cost.memory) else {
-      return nil
-    }
+    guard
+      unsealed.digest.hash(passcode, unsealed.credential, operations: cost.operations, memory: cost.memory)
+    else { return nil }
     return unsealed.digest.matches(unsealed.credential)
   }
 
   static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
-    unsealed.credential.seal(unsealed.key, associated: associated(record), sodium)
+    seal(unsealed, under: unsealed, record, sodium)
   }
 
-  /// Opens what is sealed in the record; nil if it was sealed under another key or for another user, or was
+  /// Seals what one allocation has opened, under the key that another one holds.
+  static func seal(
+    _ unsealed: borrowing Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
+  ) -> Bytes {
+    unsealed.credential.seal(other.key, associated: associated(record), sodium)
+  }
+
+  /// Opens what is sealed in the record; false if it was sealed under another key or for another user, or was
   /// changed since.
-  static func open(_ sealed: Bytes, _ record: Record, _ unsealed: inout Unsealed) -> Credential? {
-    guard unsealed.credential.open(sealed, unsealed.key, associated: associated(record)) else { return nil }
-    return Credential(unsealed.credential)
+  @inline(never)
+  static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
+    guard case .enrolled(let sealed) = record.state else { return false }
+    return unsealed.credential.open(sealed, unsealed.key, associated: associated(record))
   }
 
   private static func associated(_ record: Record) -> Bytes {

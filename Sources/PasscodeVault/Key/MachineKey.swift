@@ -4,16 +4,29 @@ internal import PasscodeSystem
 /// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
 /// store holds nothing to search without it.
 ///
-/// It MUST be made only by `create`, which an administrator or the installer asks for; never by an
+/// It is in `key_file`, or, where it is sealed, in the runtime directory for keys once it was loaded. While it is being
+/// replaced (`KeyRotation`), the next one is beside it, and both open.
+///
+/// It MUST be made only by `create` and by a rotation, which an administrator or the installer asks for; never by an
 /// enrolment or an attempt: a new key beside old records would lock everybody out.
 /// Tests: test_tool.py, `test_an_enrolment_makes_no_key`; RecordTests.
 struct MachineKey {
+  enum Generation {
+    case current, next
+  }
+
   let configuration: Configuration
 
   private var path: Bytes { configuration.options.policy.keyFile }
 
-  func load(_ key: inout SecretKey) throws(Fault) {
-    try read(try open(), &key)
+  func load(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) {
+    try read(try open(generation), &key)
+  }
+
+  /// The key to seal with: the next one, where there is one. To be asked under the record's lock: a rotation that begins
+  /// later waits for that lock.                                                       test_key_rotation.py
+  func loadToSeal(_ key: inout SecretKey) throws(Fault) {
+    if let file = try find(.next) { try read(file, &key) } else { try load(&key) }
   }
 
   /// Reads the opened file.
@@ -31,20 +44,34 @@ struct MachineKey {
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
-  func open() throws(Fault) -> Descriptor {
-    switch try configuration.trust(.key).open(path) {
-    case .found(let file, let status):
-      guard status.size == Length.key else { throw misshapen }
-      return file
-    case .missing:
-      throw Fault(.noKey, path: path)
-    }
+  func open(_ generation: Generation = .current) throws(Fault) -> Descriptor {
+    if let file = try find(generation) { return file }
+    throw Fault(.noKey, path: path)
+  }
+
+  /// nil: there is none.
+  private func find(_ generation: Generation) throws(Fault) -> Descriptor? {
+    let suffix = KeyPlaces.suffix(generation)
+    if let file = try find(at: path, suffix) { return file }
+    return configuration.isUsual ? try find(at: KeyPlaces.loaded, suffix) : nil
+  }
+
+  @inline(never)
+  private func find(at place: Bytes, _ suffix: Bytes) throws(Fault) -> Descriptor? {
+    let place = place + suffix
+    guard case .found(let file, let status) = try configuration.trust(.key).open(place) else { return nil }
+    guard status.size == Length.key else { throw Fault(.keyLength, path: place) }
+    return file
   }
 
   /// - Throws: a fault if the helper, which runs as the service account, can't read it.
   func checkServiceReads() throws(Fault) {
     guard configuration.access == .root, let service = serviceAccount() else { return }
-    guard case .found(_, let status) = try configuration.trust(.key).open(path) else { return }
+    let file = try open()
+    let status: FileStatus
+    do throws(Errno) { status = try file.status() } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
     guard status.mode & 0o040 != 0, status.group == service.gid else {
       throw Fault(.keyNotReadable, path: path)
     }
@@ -52,36 +79,27 @@ struct MachineKey {
 
   /// Makes it, whole, under its name; an error if there is one already.
   func create(_ sodium: Sodium) throws(Fault) {
-    let (folder, name) = split(path)
-    do throws(Errno) {
-      if configuration.access == .root, try isMissing(folder) { try makeDirectory(folder, mode: 0o755) }
-      let group = configuration.access == .root ? serviceAccount()?.gid : nil
-      let directory = try Descriptor.open(folder, .directory)
-      let file = try directory.createNameless(mode: 0o400)
-      if let group { try file.setOwner(0, group: group) }
-      try file.setMode(group == nil ? 0o400 : 0o440)
-      try file.write(randomBytes(Length.key, sodium), at: 0)
-      try file.sync()
-      try directory.link(file, as: name)
-      try directory.sync()
-    } catch {
-      throw Fault(error == .exists ? .keyExists : .failed, path: path, error: error.code)
-    }
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    secrets.unsealed.key.makeUp(sodium)
+    try KeyFile(path, configuration.access).create(secrets.unsealed.key)
   }
+}
 
-  private func isMissing(_ folder: Bytes) throws(Errno) -> Bool {
-    do throws(Errno) {
-      _ = try FileStatus.of(folder)
-      return false
-    } catch {
-      if error == .noEntry { return true }
-      throw error
-    }
-  }
+/// Where the key may be, sealed and not.
+///
+/// | file                                | what                                                       |
+/// |-------------------------------------|------------------------------------------------------------|
+/// | `key_file`, `….new`                 | the key, and while a rotation runs the next one            |
+/// | `key_file.cred`, `….cred.new`       | the same, sealed by the TPM; root's alone                  |
+/// | `/run/passcode-key/key`, `key.new`  | the same, opened, until the next boot; not in              |
+/// |                                     | `/run/passcode`, which is the service account's            |
+enum KeyPlaces {
+  /// Only the keys of the default configuration are sealed and loaded.
+  static var loaded: Bytes { Bytes(text: "/run/passcode-key/key") }
 
-  private func split(_ path: Bytes) -> (folder: Bytes, name: Bytes) {
-    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return (Bytes(text: "/"), path) }
-    let folder = slash == path.startIndex ? Bytes(text: "/") : Bytes(path[..<slash])
-    return (folder, Bytes(path[(slash + 1)...]))
+  static func sealed(_ keyFile: Bytes) -> Bytes { keyFile + Bytes(text: ".cred") }
+
+  static func suffix(_ generation: MachineKey.Generation) -> Bytes {
+    generation == .next ? Bytes(text: ".new") : []
   }
 }

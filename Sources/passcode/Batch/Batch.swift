@@ -10,6 +10,8 @@ internal import PasscodeVault
 ///     list -> BatchLines -> Batch -> worker 1 … n -> Vault
 ///                             |          |
 ///                             |          +-> result: outcome  1 byte     BatchOutcome
+///                             |                      count    1 byte     of the stuck hashing slots,
+///                             |                      slots    so many    which follow: `BatchTurns.stuckSlots`
 ///                             |                      reason   the rest   for people
 ///                             +-> GuardedOutput (with --generate)
 ///                             +-> BatchReport
@@ -23,11 +25,12 @@ internal import PasscodeVault
 /// 4. A passcode that --generate chose MUST be on the disk or in the pipe before its record is written: otherwise a
 ///    kill could leave a passcode that nobody knows. So the file may have a passcode that was never set; a user's last
 ///    line counts. Two batches MUST NOT write to one file.
-/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one. It waits for that without a limit.
-///                                                                                   `Vault.background`
+/// 5. A hash MUST leave one hashing slot free for logins, unless there is only one. It waits for that, but not for
+///    processes that don't move.                                                      `BatchTurns`
 /// 6. If a worker dies, its process id MUST be shown, and its line fails.
 /// 7. Ctrl-C, SIGTERM and SIGHUP (unless they are ignored) and every error of the batch itself MUST end it, but only
 ///    after all lines that were begun are finished. These are all lines up to a certain one, whose number MUST be shown.
+///    A worker that still waits 2 s later, and has changed nothing, ends. If a later line is finished, its own line fails.
 ///    A worker whose parent was killed writes nothing.
 /// 8. Passcodes MUST be in guarded, locked memory only, a worker MUST have no passcode but its own, and each is wiped
 ///    when its line is finished.
@@ -35,12 +38,15 @@ final class Batch {
   private let session: Session
   private let act: Act
   private let vault: Vault
+  private let background: BatchTurns
   private var lines: BatchLines
   private let output: BatchOutput
   private var report: BatchReport
   /// Of the line that is being begun.
   private var secrets: Secrets
   private var tasks: [BatchTask] = []
+  /// Their workers were stopped while they waited.
+  private var undone: [BatchTask] = []
   private var seen = NumberSet()
   /// The last line that was begun, or needed nothing.
   private var reached: UInt64 = 0
@@ -48,11 +54,14 @@ final class Batch {
   init(_ session: Session, _ act: Act, _ source: Bytes) throws(Failure) {
     self.session = session
     self.act = act
-    let vault = try session.vault(background: Worker.endingWithThisProcess())
+    let background: BatchTurns
+    do throws(Errno) { background = BatchTurns(try Workers()) } catch { throw .batch(.noProcess(error)) }
+    let vault = try session.vault(background: background)
     guard vault.configuration.access == .root else { throw .otherPerson }
     if act == .enrolled { try reporting { () throws(Fault) in try vault.checkReadiness() } }
     let hasPasscodes = act == .enrolled && !session.generates
     self.vault = vault
+    self.background = background
     lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user)
     output = try BatchOutput(session)
     report = BatchReport(session, act, size: lines.size)
@@ -63,15 +72,33 @@ final class Batch {
     Stops.hold()
     do throws(Failure) { try work() } catch {
       while !tasks.isEmpty { try? wait(false) }
+      _ = try? leaveUndone()
       _ = try? report.finish(stoppedAt: reached)
       throw error
     }
-    return try report.finish(stoppedAt: lines.isAtEnd ? nil : reached)
+    let isAll = try !leaveUndone() && lines.isAtEnd
+    return try report.finish(stoppedAt: isAll ? nil : reached)
+  }
+
+  /// Takes the last lines back if they weren't done. One before a line that was done has failed.
+  ///
+  /// - Returns: whether it took any back.
+  private func leaveUndone() throws(Failure) -> Bool {
+    let last = reached
+    while let place = undone.firstIndex(where: { $0.line == reached }) {
+      undone.remove(at: place)
+      reached -= 1
+    }
+    for task in undone {
+      try report.tell(BatchResult(task.line, task.name, .failed, BatchMessage.notBegun.text))
+    }
+    undone = []
+    return reached < last
   }
 
   private func work() throws(Failure) {
-    // One more than can hash: it looks for its slot while the others write.
-    let most = vault.parallelHashes + 1
+    // Twice as many as can hash: so some hash while as many write, or wait for the disk.
+    let most = 2 * vault.parallelHashes
     var isOpen = true
     while isOpen || !tasks.isEmpty {
       var waitsForInput = false
@@ -91,12 +118,23 @@ final class Batch {
   }
 
   private func wait(_ waitsForInput: Bool) throws(Failure) {
+    if Stops.isRequested { for task in tasks { task.worker.passOnStops() } }
     let (ended, hasInput) = lines.wait(for: tasks.map { $0.worker }, orInput: waitsForInput)
-    for index in ended.reversed() {
-      let task = tasks.remove(at: index)
-      try report.tell(task.finish())
-    }
+    for index in ended.reversed() { try finish(tasks.remove(at: index)) }
     if hasInput { try lines.fill() }
+  }
+
+  private func finish(_ task: BatchTask) throws(Failure) {
+    switch task.finish() {
+    case .result(let result, let stuckSlots):
+      if background.stuckSlots.isEmpty, !stuckSlots.isEmpty { report.note(BatchMessage.stuckSlots.text) }
+      background.stuckSlots = stuckSlots
+      try report.tell(result)
+    case .stopped where Stops.isRequested: undone.append(task)
+    case .stopped, .died:
+      let reason = BatchMessage.workerDied(task.worker.process).text
+      try report.tell(BatchResult(task.line, task.name, .failed, reason))
+    }
   }
 
   // MARK: A line
@@ -161,7 +199,8 @@ final class Batch {
         let (outcome, reason) = perform(account, secrets.change, &secrets.unsealed)
         secrets.line.wipe()
         secrets.change.new.passcode.wipe()
-        return [outcome.rawValue] + reason.bytes
+        let stuck = background.stuckSlots
+        return [outcome.rawValue, UInt8(stuck.count)] + stuck + reason.bytes
       }
     } catch {
       throw .batch(.noProcess(error))

@@ -31,13 +31,23 @@ struct BatchTask {
   let name: Bytes
   let worker: Worker
 
+  enum End {
+    case result(BatchResult, stuckSlots: Bytes)
+    case stopped, died
+  }
+
   /// Waits until the worker has ended.
-  func finish() -> BatchResult {
-    guard let message = worker.finish(), let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
-    else {
-      return BatchResult(line, name, .failed, BatchMessage.workerDied(worker.process).text)
+  func finish() -> End {
+    switch worker.finish() {
+    case .stopped: return .stopped
+    case .died: return .died
+    case .result(let message):
+      guard let outcome = message.first.flatMap(BatchOutcome.init(rawValue:)), message.count >= 2 else {
+        return .died
+      }
+      let (slots, reason) = (message[2...].prefix(Int(message[1])), message[2...].dropFirst(Int(message[1])))
+      return .result(BatchResult(line, name, outcome, Text(Bytes(reason))), stuckSlots: Bytes(slots))
     }
-    return BatchResult(line, name, outcome, Text(Bytes(message.dropFirst())))
   }
 }
 
@@ -97,6 +107,13 @@ struct BatchReport {
       guard !session.generates || session.outputPath != nil else { return }
       try write("\(result.text(act))\n")
     }
+  }
+
+  /// Something that is worth knowing while it runs.
+  mutating func note(_ text: Text) {
+    guard !session.isQuiet else { return }
+    erase()
+    complain(text)
   }
 
   private mutating func write(_ text: Text) throws(Failure) {

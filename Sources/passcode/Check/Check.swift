@@ -31,6 +31,7 @@ struct Check {
       Check(name: "cost", need: .nothing, run: checkCost),
       Check(name: "module", need: .system, run: checkModule),
       Check(name: "services", need: .system, run: checkServices),
+      Check(name: "finger", need: .system, run: checkFinger),
       Check(name: "profile", need: .system, run: checkProfile),
       Check(name: "units", need: .system, run: checkUnits),
       Check(name: "group", need: .system, run: checkGroup),
@@ -101,7 +102,7 @@ final class CheckRun {
     hasFound = false
     detail = ""
     if let reason = reasonToSkip(check.need) { skip(reason) } else { check.run(self) }
-    if !hasFound, !session.isQuiet || session.wantsJSON { write(.ok, CheckWords(detail)) }
+    if !hasFound { write(.ok, CheckWords(detail)) }
   }
 
   private func reasonToSkip(_ need: Check.Need) -> CheckSkip? {
@@ -129,10 +130,10 @@ final class CheckRun {
 
   @inline(never)
   private func write(_ level: CheckLevel, _ words: CheckWords) {
+    if session.isQuiet, level == .ok || level == .skipped { return }
     let line =
       session.wantsJSON
       ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
-    if !session.wantsJSON, session.isQuiet, level == .skipped { return }
     isWritten = isWritten && Stream.output.write(line)
   }
 }

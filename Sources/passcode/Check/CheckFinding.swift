@@ -21,6 +21,9 @@ enum CheckFinding {
   /// The memory that all hashing slots together may take, and the machine's.
   case muchMemory(bytes: UInt64, of: UInt64)
 
+  /// systemd-creds can't reach the TPM without it.
+  case missingLibrary(Bytes)
+
   // Programs.
   case missingProgram(Bytes)
   case otherVersion(Bytes)
@@ -38,6 +41,13 @@ enum CheckFinding {
   /// It can't use the configuration, the key or the store.
   case helperRefuses
   case notConfined(Bytes), complaining
+
+  // The fingerprint reader, where a service has finger=yes.
+  case noFingerProgram
+  case untrustedFingerProgram(Bytes)
+  case fingerNeedsSystemd
+  /// There is no socket.
+  case fingerNotListening(Bytes)
 
   // Services.
   case nobodyAsks

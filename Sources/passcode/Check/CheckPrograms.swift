@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeVault
 
@@ -35,6 +36,22 @@ func isInstalledModule(_ path: Bytes) -> Bool? {
 
 func checkGroup(_ run: CheckRun) {
   for name in members(ofGroup: Installed.account) { run.tell(.member(name)) }
+}
+
+/// The program at the fingerprint reader, where a service has `finger=yes`: without it that option changes nothing.
+func checkFinger(_ run: CheckRun) {
+  guard !readStacks().report(run.configuration.options).offering.isEmpty else { return }
+  let path = Installed.finger
+  switch FingerProgram.installation {
+  case .missing: return run.tell(.noFingerProgram)
+  case .unsound: return run.tell(.untrustedFingerProgram(path))
+  case .notListening:
+    run.tell(isSystemdRunning ? .fingerNotListening(FingerProgram.socket) : .fingerNeedsSystemd)
+  case .ready: break
+  }
+  if let file = try? Descriptor.open(path, .read), let status = try? file.status() {
+    checkVersion(path, file, status, run)
+  }
 }
 
 /// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.

@@ -101,7 +101,7 @@ private func checkPolkit(_ run: CheckRun) {
 }
 
 /// `ReadWritePaths=-/var/lib/passcode -/run/passcode`
-private func writablePaths(_ unit: Bytes) -> [Bytes] {
+func writablePaths(_ unit: Bytes) -> [Bytes] {
   var paths: [Bytes] = []
   for line in unit[...].parts(between: UInt8(ascii: "\n")) where line.begins(with: "ReadWritePaths=") {
     for word in line.dropFirst(15).words() {

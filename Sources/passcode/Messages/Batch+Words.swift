@@ -5,6 +5,9 @@ internal import PasscodeSystem
 
 enum BatchMessage {
   case workerDied(Int32)
+  /// Its worker was stopped while it waited, and a later line was done.
+  case notBegun
+  case stuckSlots
   case summary(BatchCounts)
   case stopped(UInt64, skipsEnrolled: Bool)
 }
@@ -12,7 +15,10 @@ enum BatchMessage {
 extension BatchMessage {
   var text: Text {
     switch self {
-    case .workerDied(let process): "process \(UInt64(process)) died"
+    case .workerDied(let process): "process \(UInt64(process)) died: run this line again"
+    case .notBegun: "stopped while it waited: nothing was changed"
+    case .stuckSlots:
+      "hashing slots are held by processes that make no progress: going on, with an overflow slot free for logins"
     case .summary(let counts): counts.text
     case .stopped(let line, true): "stopped after line \(line): run it again to do the rest"
     case .stopped(let line, false):
@@ -61,12 +67,12 @@ extension BatchOutcome {
     switch self {
     case .done: act.event
     case .unchanged: "nothing to change"
-    case .skipped: "has a passcode already"
+    case .skipped: "already has a passcode"
     case .notEnrolled: "no passcode is set"
     case .weak: "too easy to guess"
     case .wrongLength: "the configuration (lengths) doesn't allow that length"
     case .unknownUser: "unknown user"
-    case .repeated: "an earlier line is about the same user"
+    case .repeated: "an earlier line names the same user"
     case .badLine: "bad line"
     case .failed: "failed"
     }
@@ -78,8 +84,8 @@ extension BatchLine.Problem {
     switch self {
     case .tooLong: "longer than 511 bytes"
     case .noUser: "does not begin with a user name"
-    case .noPasscode: "no passcode: it must be USER:PASSCODE"
-    case .surplusPasscode: "it must be only the user name"
+    case .noPasscode: "no passcode: the line must be USER:PASSCODE"
+    case .surplusPasscode: "the line must be a user name and nothing else"
     case .notDigits: "what follows the user name is not 4 or 6 digits"
     case .carriageReturn: "ends in a carriage return: convert the file with dos2unix"
     }
@@ -93,16 +99,17 @@ extension BatchFailure {
     case .list(let path, let error), .configuration(let path, let error): "\(printable(path)): \(error.text)"
     case .unreadable(let error): "the list can't be read: \(error.text)"
     case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
-    case .shown: "the passcodes need --output FILE, a pipe, or --show for a terminal"
+    case .shown: "passcodes are printed only into a pipe: for a file use --output FILE, for a terminal --show"
     case .jsonNeedsOutput: "--json with --generate needs --output FILE"
     case .outputNeedsGenerate: "--output, --show and --length need --generate"
     case .needsBatch: "--output, --show and --skip-enrolled need --batch"
-    case .notWithBatch: "--batch takes no USER, no --stdin and no --force: it needs a list"
-    case .openOutput(let path): "\(printable(path)): needs owner root and mode 0600, or must not exist"
+    case .notWithBatch: "--batch can't be used with USER, --stdin or --force: the users are in the list"
+    case .openOutput(let path):
+      "\(printable(path)): needs owner root and mode 0600, or must not exist"
     case .inUse(let path): "\(printable(path)): another run is writing to it"
     case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
     case .noProcess(let error): "no process can be started: \(error.text)"
-    case .targetValue: "--target needs 10ms to 10s, such as 250ms"
+    case .targetValue: "--target needs a time from 10ms to 10s, such as 250ms"
     case .stateValue: "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt"
     case .sinceValue: "--since needs a time up to 365d, such as 12h"
     case .noMemoryToMeasure: "there is not enough memory to measure anything"

@@ -49,16 +49,18 @@ extension CheckSkip {
   var text: Text {
     switch self {
     case .needsRoot: "not checked: only root can; run it with sudo"
-    case .otherConfiguration: "not checked with --conf: it is about the system"
+    case .otherConfiguration: "not checked with --conf: this is about the installed system"
     case .badConfiguration: "not checked: correct the configuration first"
     case .afterErrors: "not asked: correct the errors first"
-    case .noNobody: "not asked: there is no account nobody to ask as; run it as another user than root"
-    case .notNobody: "not asked: no process can become nobody; run it as another user than root"
+    case .noNobody: "not asked: there is no account nobody to ask as; run it as a user other than root"
+    case .notNobody: "not asked: no process can become nobody; run it as a user other than root"
     }
   }
 }
 
 enum CheckDetail {
+  static func key(isSealed: Bool) -> Text { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
+
   /// - Parameter milliseconds: of one hash.
   static func cost(milliseconds: UInt64, slots: Int) -> Text {
     slots == 1
@@ -76,13 +78,14 @@ extension CheckFinding {
       told(.warning, "%1: no such directory; run: systemd-tmpfiles --create passcode.conf", path)
     case .run(.notItsOwn(let path)):
       told(
-        .error, "%1: must be %2's alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
+        .error, "%1: must belong to %2 alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
         name: Installed.account)
     case .run(.notDirectory(let path)):
       told(.error, "%1: must be a directory; run: rm -f %1", path)
     // The helper makes it again. Other commands could follow a link; rm -r doesn't.
     case .run(.unsoundWaiting(let path)):
-      told(.error, "%1: must be a file, and %2's alone; run: rm -rf %1", path, name: Installed.account)
+      told(
+        .error, "%1: must be a file, and belong to %2 alone; run: rm -rf %1", path, name: Installed.account)
     case .line(let finding): finding.words
     case .rule(let finding): finding.words
     case .unread(let unread): (.warning, CheckWords(unread.sentence, path: unread.path))
@@ -92,44 +95,63 @@ extension CheckFinding {
     case .slow(let milliseconds):
       told(.warning, "hashing takes %d ms: lower opslimit or memlimit in passcode.conf", number: milliseconds)
     case .noMemoryToHash(let bytes):
-      told(.error, "no memory to hash (%d MiB): lower memlimit in passcode.conf", number: bytes >> 20)
+      told(.error, "not enough memory to hash (%d MiB): lower memlimit in passcode.conf", number: bytes >> 20)
     case .muchMemory(let bytes, let all):
       told(
-        .warning, "max_parallel hashes can take %d MiB of %2 MiB memory: lower max_parallel or memlimit",
+        .warning, "max_parallel hashes can take %d of %2 MiB of memory: lower max_parallel or memlimit",
         name: decimalDigits(all >> 20), number: bytes >> 20)
+
+    case .missingLibrary(let name):
+      told(
+        .warning, "%2: can't be loaded; the sealed key opens only with it: install its package", name: name)
 
     case .missingProgram(let path): told(.error, "%1: no such file: reinstall the package", path)
     case .otherVersion(let path):
       told(
-        .error, "%1: of another version than this program (%2): install all from one package", path,
+        .error, "%1: not the same version as this program (%2): install both from one package", path,
         name: version.bytes)
     case .untrustedModule(let path):
       told(.error, "%1: only root may write to it: reinstall the package", path)
     case .unloadableModule(let path):
       told(.error, "%1: can't be loaded; to see what it lacks: ldd -r %1", path)
     case .otherModule(let path, let line, let module, true):
-      told(.warning, "%1: %2 is not the installed module: name pam_passcode.so", path, line, name: module)
+      told(
+        .warning, "%1: %2 is not the installed module: write pam_passcode.so instead", path, line,
+        name: module)
     case .otherModule(let path, let line, let module, false):
-      told(.error, "%1: %2: no such module: name pam_passcode.so", path, line, name: module)
+      told(.error, "%1: %2: no such module: write pam_passcode.so instead", path, line, name: module)
     case .helperMode(let path):
       told(
         .error,
-        "%1: must be %2's with mode 6755; run: chown %2:%2 %1 && chmod 6755 %1", path, name: Installed.account
-      )
+        "%1: must be owned by %2:%2 with mode 6755; run: chown %2:%2 %1 && chmod 6755 %1", path,
+        name: Installed.account)
     case .untrustedHelper(let path):
       told(.error, "%1: another account can write to it: reinstall the package", path)
     case .nosuid(let path):
       told(
-        .error, "%1: it is mounted nosuid, and can't become %2: mount it without nosuid", path,
-        name: Installed.account)
+        .error, "%1: its file system is mounted nosuid, so it can't become %2: mount that without nosuid",
+        path, name: Installed.account)
     case .helperSilent(let path):
       told(.error, "%1: gives no answer: see the journal, and passcode-helper(8)", path)
     case .helperRefuses:
-      told(.error, "the helper can't use configuration, key or store: see its line in the journal")
+      told(
+        .error, "the helper can't use the configuration, the key or the store: see its line in the journal")
     case .notConfined(let path):
       told(.warning, "%1: is not loaded: the helper runs unconfined; run: apparmor_parser -r %1", path)
     case .complaining:
-      told(.warning, "the helper's profile only complains; run: aa-enforce %2", name: Helper.path)
+      told(.warning, "the helper's profile is in complain mode; run: aa-enforce %2", name: Helper.path)
+
+    case .noFingerProgram:
+      told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
+    case .untrustedFingerProgram(let path):
+      told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
+    case .fingerNeedsSystemd:
+      told(.warning, "finger=yes needs systemd as the first process: remove the option")
+    case .fingerNotListening(let path):
+      told(
+        .warning,
+        "%1: no such socket, so finger=yes changes nothing; run: systemctl enable --now passcode-finger.socket",
+        path)
 
     case .nobodyAsks:
       told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
@@ -139,11 +161,11 @@ extension CheckFinding {
         path, line)
     case .lostProfile(let path):
       told(
-        .warning, "%1: the profile is enabled, and its line isn't there; run: pam-auth-update --force", path)
+        .warning, "%1: the profile is enabled, but its line is missing; run: pam-auth-update --force", path)
     case .polkitCannotWrite(let store):
       told(
         .error,
-        "polkit can't write to %1: \"systemctl edit polkit-agent-helper@.service\": [Service] ReadWritePaths=%1",
+        "polkit can't write to %1: with \"systemctl edit polkit-agent-helper@.service\" add: [Service] ReadWritePaths=%1",
         store)
     case .noTmpfiles:
       told(.warning, "no tmpfiles.d/passcode.conf makes /run/passcode at boot: reinstall the package")
@@ -170,6 +192,9 @@ func told(
 
 @inline(never)
 func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
+  if let problem = fault.keyProblem {
+    return (problem.isWarning ? .warning : .error, CheckWords(problem.advice(fault), path: fault.path))
+  }
   let line = fault.reason.isOption ? fault.number : 0
   return (fault.reason.isNote ? .warning : .error, CheckWords(fault.advice, path: fault.path, line: line))
 }
@@ -179,7 +204,7 @@ extension StoreFinding {
     switch self {
     case .fault(let fault): told(fault)
     case .openStore(let path):
-      told(.error, "%1: must be %2's alone; run: chmod -R go=,g-s %1", path, name: Installed.account)
+      told(.error, "%1: must belong to %2 alone; run: chmod -R go=,g-s %1", path, name: Installed.account)
     case .lowSpace(let path, let bytes):
       told(.warning, "%1: %d KiB free: make room, or no one can be enrolled", path, number: bytes >> 10)
     case .fewFiles(let path, let files):
@@ -188,19 +213,30 @@ extension StoreFinding {
       told(.error, "%1: mounted read-only, so no attempt can be counted: mount it writable", path)
     case .stray(let path): told(.warning, "%1: is not a record: move it elsewhere", path)
     case .damagedCopy(let path):
-      told(.warning, "%1: one copy is damaged, the other serves: the next attempt writes it again", path)
+      told(.warning, "%1: one copy is damaged: the other is used, and the next attempt repairs it", path)
     case .orphan(let path, let uid):
       told(
-        .warning, "%1: of an account that doesn't exist; run: passcode remove %d", path, number: UInt64(uid))
+        .warning, "%1: is the record of an account that doesn't exist; run: passcode remove %d", path,
+        number: UInt64(uid))
+    case .leftover(let path, let uid, let was):
+      told(
+        .warning, "%1: enrolled for %2, who has another uid now: nobody can use it; run: passcode remove %d",
+        path,
+        name: was, number: UInt64(uid))
+    case .rollBack(let path):
+      told(
+        .warning,
+        "%1: not on an encrypted disk: old records put back there bring attempts back: set first_login=deny",
+        path)
     case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
       told(
         .warning,
-        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename it, else enrol again",
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename its record, else enrol again",
         path, name: was, other: now)
     case .reused(let path, let was, let now):
       told(
         .warning,
-        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, passcode rename %2 %3, else passcode enroll %3",
+        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, run passcode rename %2 %3, else passcode enroll %3",
         path, name: was, other: now)
     }
   }

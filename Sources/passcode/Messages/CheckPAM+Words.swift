@@ -32,25 +32,25 @@ extension PAMRuleFinding {
 extension PAMRule {
   fileprivate var words: (CheckLevel, String, Bytes) {
     switch self {
-    case .badLine: (.error, "%1: libpam can't read this line, and refuses: correct it", [])
+    case .badLine: (.error, "%1: libpam can't read this line, so the stack fails: correct it", [])
     case .badControl:
-      (.error, "%1: libpam doesn't know this control, and refuses: correct it, see pam.conf(5)", [])
-    case .missingFile(let name): (.error, "%1: %2: no such file, so libpam refuses: correct the line", name)
+      (.error, "%1: libpam doesn't know this control, so the stack fails: correct it, see pam.conf(5)", [])
+    case .missingFile(let name): (.error, "%1: %2: no such file, so the stack fails: correct the line", name)
     case .wrongType:
-      (.error, "%1: the module has only auth and session, so libpam refuses: remove the line", [])
+      (.error, "%1: the module has only auth and session, so the stack fails: remove the line", [])
     case .neverLetsIn:
-      (.error, "%1: a right passcode is refused: its success must skip the lines that refuse", [])
+      (.error, "%1: even the right passcode is refused: its success must skip the lines that refuse", [])
     case .decidesNothing:
-      (.warning, "%1: the passcode decides nothing here: put the line before the password's", [])
+      (.warning, "%1: the passcode has no effect here: put the line before the password's", [])
     case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
     case .nullokLetsAnyoneIn:
       (.error, "%1: nullok lets users without a passcode in without any secret: remove nullok", [])
     case .nullokRefuses:
-      (.warning, "%1: nullok, but the control refuses PAM_IGNORE: add ignore=ignore to it", [])
+      (.warning, "%1: nullok is set, but the control refuses PAM_IGNORE: add ignore=ignore to it", [])
     case .rootNeedsPasscode(true):
       (
         .warning,
-        "%1: no service takes the password alone: if root's passcode is locked, root is locked out: keep another way",
+        "%1: no service takes the password alone: if root's passcode is locked, root is locked out: keep another way in",
         []
       )
     case .rootNeedsPasscode(false):
@@ -59,12 +59,22 @@ extension PAMRule {
         "%1: no service takes the password alone, and root has no passcode; run: passcode enroll root", []
       )
     case .rootNeedsPasscode(nil):
-      (.warning, "%1: no service takes the password alone: root may be locked out: keep another way", [])
+      (.warning, "%1: no service takes the password alone: root may be locked out: keep another way in", [])
     case .passwordFirst:
-      (.warning, "%1: the password is asked for first, and gets what is typed: put this line before it", [])
+      (
+        .warning, "%1: an earlier line asks for the password and gets what is typed: put this line before it",
+        []
+      )
     case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
     case .fingerAfterEither:
       (.warning, "%1: after a password pam_fprintd waits for a finger: put its line before this one", [])
+    case .fingerTwice(true):
+      (
+        .warning,
+        "%1: finger=yes, and pam_fprintd asks for the finger, too; run: pam-auth-update --disable fprintd", []
+      )
+    case .fingerTwice(false):
+      (.warning, "%1: finger=yes, and pam_fprintd asks for the finger, too: remove one of them", [])
     case .faillockCounts:
       (
         .warning,
@@ -80,9 +90,13 @@ extension PAMRule {
     case .secondFactorOff:
       (.error, "%1: second_factor refuses every login until passcode.conf has second_factor=yes", [])
     case .notSecond:
-      (.error, "%1: second_factor, but the passcode alone is enough: require the password, too", [])
+      (.error, "%1: second_factor is set, but the passcode alone is enough: require the password, too", [])
     case .onlyFactor:
-      (.warning, "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough", [])
+      (
+        .warning,
+        "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough: require the password, too",
+        []
+      )
     case .remoteDenied:
       (
         .error, "%1: these logins are remote, and refused without remote=allow: add it, or remove the line",
@@ -91,20 +105,27 @@ extension PAMRule {
     case .remoteUseless:
       (
         .warning,
-        "%1: these logins are remote, and never asked without remote=allow: add it, or remove the line", []
+        "%1: these logins are remote, and get no passcode prompt without remote=allow: add it, or remove the line",
+        []
       )
     case .noSessionLine:
       (
         .error,
-        "%1: first_login=deny, and no service notes a login: add \"session optional pam_passcode.so\" where people log in",
+        "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in",
         []
       )
     case .firstLoginRefused:
-      (.error, "%1: first_login=deny, and no password to log in with first: add first_login=allow", [])
+      (
+        .error, "%1: first_login=deny, but there is no password to log in with first: add first_login=allow",
+        []
+      )
     case .asksInPasswordService:
-      (.error, "%1: this service must ask for the password alone: name pam_unix.so or the like", [])
+      (
+        .error,
+        "%1: this service must ask for the password alone: use pam_unix.so or a similar module instead", []
+      )
     case .passwordServiceOpen:
-      (.error, "%1: takes any password: name pam_unix.so or the like as required", [])
+      (.error, "%1: accepts any password: make pam_unix.so or a similar module required", [])
     }
   }
 }

@@ -9,7 +9,7 @@ extension Failure {
   /// One line for standard error: what, where, what to do.
   var text: Text {
     switch self {
-    case .fault(let fault): fault.text
+    case .fault(let fault): fault.words
     case .held(let fault, let holder): holder.text(fault)
     case .refused(.length): "the configuration (lengths) doesn't allow that length; see passcode.conf(5)"
     case .refused(.weak(let weakness)): "too easy to guess: \(weakness.text)"
@@ -28,7 +28,7 @@ extension Failure {
       """
     case .notEnrolled(let name): "no passcode is set for \(printable(name))"
     case .noDeletedAccount(let name):
-      "no account \(printable(name)), and no passcode of a deleted one"
+      "there is no account \(printable(name)), nor a passcode of a deleted account of that name or number"
     case .noAccount(let name): "no account \(printable(name))"
     case .stillThere(let name):
       "there is still an account \(printable(name)): rename it first, with usermod -l"
@@ -64,7 +64,10 @@ extension Failure {
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
-    case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to ten years"
+    case .pcrsValue: "--pcrs needs numbers from 0 to 23, with + between them"
+    case .wrongRecoveryLine(let number): "line \(number) is not that of a recovery copy; nothing was changed"
+    case .expiresValue:
+      "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
 }
@@ -94,8 +97,9 @@ extension Verdict {
   /// Why it isn't granted; empty if it is.
   var text: Text {
     switch self {
-    case .granted: ""
-    case .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.notAdministrators):
+    case .granted, .fingerGranted: ""
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
+      .notPermitted(.notAdministrators):
       notice ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text
@@ -107,6 +111,6 @@ extension Verdict {
 extension Fault {
   /// Of what works all the same, for standard error.
   var noteText: Text {
-    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : text
+    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : words
   }
 }

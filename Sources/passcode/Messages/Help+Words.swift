@@ -12,9 +12,9 @@ enum CommandHelp {
   static var enable: Text { "enable a disabled passcode again" }
   static var rename: Text { "keep the passcode of an account that was renamed" }
   static var status: Text { "say whether a passcode is set, and its state" }
-  static var list: Text { "the state of every enrolled user" }
-  static var verify: Text { "one attempt, counted like any other" }
-  static var key: Text { "make the machine key, or check it" }
+  static var list: Text { "show the state of every enrolled user" }
+  static var verify: Text { "say whether a passcode is right: an attempt that counts like any other" }
+  static var key: Text { "machine key: init, status, seal, load, unseal, recover or rotate" }
   static var check: Text { "say what is wrong with the installation, and what to do" }
   static var checkWeak: Text { "read codes, one per line, and say which are weak and why" }
   static var calibrate: Text { "measure which cost of hashing suits this machine" }
@@ -35,7 +35,7 @@ extension Command.Operand {
     case .none: ""
     case .user: " [USER]"
     case .otherUser: " USER"
-    case .keyAction: " init|status"
+    case .keyAction: " ACTION"
     case .names: " OLD NEW"
     }
   }
@@ -57,6 +57,7 @@ extension Command.Option {
     case .expires: "--expires TIME  "
     case .mustChange: "--must-change   "
     case .demo: "--demo          "
+    case .pcrs: "--pcrs LIST     "
     case .batch: "--batch FILE|-  "
     case .output: "--output FILE   "
     case .show: "--show          "
@@ -78,18 +79,20 @@ extension Command.Option {
     case .stdin: "read passcodes from standard input, one per line, without asking twice"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
-    case .force: "root: without the old passcode; even if the password is digits"
-    case .expires: "root: after that time, such as 12h, 7d or 2w, the passcode opens nothing"
-    case .mustChange: "root: the passcode opens one login, and then only \"passcode change\""
+    case .force: "root: don't ask for the old passcode; enrol even if the password is 4 or 6 digits"
+    case .pcrs: "seal, recover: bind the key to these PCRs of the TPM, such as 7"
+    case .expires: "root: the passcode expires after this time, such as 12h or 7d, or at a date"
+    case .mustChange: "root: the passcode opens one login, then works only for \"passcode change\""
     case .demo: "run a scripted session, and check every step"
-    case .batch: "root: for each user in a list; its lines are USER or USER:PASSCODE"
+    case .batch: "root: do this for each user in a list; its lines are USER or USER:PASSCODE"
     case .output: "with --batch and --generate: append USER:PASSCODE to this file"
     case .show: "with --batch and --generate: show passcodes on a terminal"
-    case .skipEnrolled: "with --batch: skip users who have a passcode already"
+    case .skipEnrolled: "with --batch: skip users who already have a passcode"
     case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
     case .write: "root: put the result into the configuration file"
-    case .state: "only this state: ok, locked, exhausted, disabled, expired, must_change, corrupt"
-    case .since: "only if set, used or mistyped in this time: 90s, 30m, 12h, 7d"
+    case .state:
+      "only passcodes in this state: ok, locked, exhausted, disabled, expired, must_change, corrupt"
+    case .since: "only passcodes set, used or mistyped within the past TIME, such as 90s, 30m, 12h or 7d"
     }
   }
 }

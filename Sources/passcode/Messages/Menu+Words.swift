@@ -1,9 +1,40 @@
 internal import PasscodePolicy
+internal import PasscodeVault
 
 // The menu of `passcode` alone.
 
 extension MenuChoice {
   static var question: Text { "Your choice (Enter: nothing): " }
+
+  /// After a finger was enrolled that nobody asks for.
+  static var notOffered: Text {
+    """
+    No PAM service offers the fingerprint yet: as root, add finger=yes to the
+      line of pam_passcode.so in a file of /etc/pam.d. See pam_passcode(8).
+
+    """
+  }
+}
+
+extension Status {
+  /// How it is set: "Passcode: on (6 digits) · Fingerprint: right index finger"
+  func setting(_ finger: FingerReport?) -> Text {
+    finger.map { "Passcode: \(passcodeSetting) · Fingerprint: \($0.summary)" }
+      ?? "Passcode: \(passcodeSetting)"
+  }
+
+  private var passcodeSetting: Text {
+    switch state {
+    case .corrupt: "damaged"
+    case .disabled: "disabled"
+    case .ok where !isEnrolled: "off"
+    case .ok: length.map { "on (\($0) digits)" } ?? "on"
+    case .locked: "locked"
+    case .exhausted: "locked out"
+    case .expired: "expired"
+    case .mustChange: "to be changed"
+    }
+  }
 }
 
 extension MenuChoice.Title {
@@ -13,6 +44,10 @@ extension MenuChoice.Title {
     case .change: "change the passcode"
     case .unlock: "unlock the passcode"
     case .remove: "remove the passcode"
+    case .test: "test the passcode"
+    case .addFinger: "enrol a finger"
+    case .testFinger: "test the fingerprint"
+    case .removeFingers: "remove all enrolled fingers"
     }
   }
 }

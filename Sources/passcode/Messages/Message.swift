@@ -11,7 +11,16 @@ enum Message {
   case right
   case keyCreated(Bytes)
   case storeCreated(Bytes)
-  case keyWorks(Bytes)
+  case keyWorks(Vault.KeyForm)
+  case keySealed(Bytes)
+  case keyLoaded
+  case nothingSealed
+  case keyUnsealed(Bytes)
+  case keyRecovered
+  case rotationGoesOn
+  case keyRotated(UInt64)
+  case recoveryCopy
+  case wrongLine(Int)
   case sharedFolder(Bytes)
   case easyPasscode(Weakness)
   case measured(Options.Cost, milliseconds: UInt64)
@@ -24,11 +33,28 @@ extension Message {
     case .did(let act, let name): act.done(printable(name))
     case .already(let act, let name): act.already(printable(name))
     case .noFailures(let name): "\(printable(name)) has no failed attempts to clear."
-    case .right: "Right."
+    case .right: "The passcode is right."
     case .keyCreated(let path):
       "\(printable(path)): created. Back it up separately from the store: without it no passcode works."
     case .storeCreated(let path): "\(printable(path)): created. The machine key works."
-    case .keyWorks(let path): "\(printable(path)): OK."
+    case .keyWorks(let form): form.text
+    case .keySealed(let path):
+      "\(printable(path)): sealed by this machine's TPM, and loaded. The plain key has been removed."
+    case .keyLoaded: "The machine key is loaded."
+    case .nothingSealed: "No machine key is sealed: there is nothing to load."
+    case .keyUnsealed(let path): "\(printable(path)): plain again. The sealed key has been removed."
+    case .keyRecovered: "The machine key works, and is sealed again."
+    case .rotationGoesOn:
+      "The machine key is loaded. To finish introducing the new one, run: passcode key rotate"
+    case .keyRotated(1): "1 passcode is under the new machine key. The old key has been removed."
+    case .keyRotated(let count):
+      "\(count) passcodes are under the new machine key. The old key has been removed."
+    case .recoveryCopy:
+      """
+      Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, nothing else opens the \
+      passcodes. It is shown only now.
+      """
+    case .wrongLine(let number): "This is not line \(number): compare it digit by digit."
     case .sharedFolder(let path):
       Advice(
         "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0,
@@ -70,6 +96,7 @@ enum Question {
   case passcode, password, passcodeOrPassword, oldPasscode
   case newPasscode(Digits)
   case repetition
+  case recoveryLine(Int)
 }
 
 extension Question {
@@ -84,6 +111,7 @@ extension Question {
     case .newPasscode(.six): "New passcode (6 digits): "
     case .newPasscode(.fourOrSix): "New passcode (4 or 6 digits): "
     case .repetition: "Repeat new passcode: "
+    case .recoveryLine(let number): "Line \(number) of the recovery copy (not shown): "
     }
   }
 }

@@ -21,7 +21,7 @@ extension Status {
     text += "  state: \(stateWords)\n  failures since the last success: \(failures)\n"
     if let expiresAt { text += "  expires: \(SystemClock.localTime(expiresAt))\n" }
     if mustChange && state != .mustChange {
-      text += "  to be changed: it opens one login, and then only \"passcode change\"\n"
+      text += "  must be changed: it opens one login, then works only for \"passcode change\"\n"
     }
     if let enrolledAt { text += "  set: \(SystemClock.localTime(enrolledAt))\n" }
     if let lastSuccess { text += "  last used: \(SystemClock.localTime(lastSuccess))\n" }
@@ -39,7 +39,7 @@ extension Status {
     guard let length else {
       return """
         \(name): a passcode is set
-          it can't be opened; to see why, run as root: passcode key status
+          it can't be checked; to see why, run as root: passcode key status
 
         """
     }
@@ -55,7 +55,7 @@ extension Status {
     case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"
     case .expired: "expired; to set a new one: passcode enroll \(name)"
-    case .mustChange: "to be changed; it opens nothing until then; run as \(name): passcode change"
+    case .mustChange: "must be changed; it opens nothing until then; run as \(name): passcode change"
     }
   }
 }

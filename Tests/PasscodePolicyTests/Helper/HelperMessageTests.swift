@@ -136,7 +136,7 @@ struct HelperMessageTests {
 
   @Test func `each reason comes through, and a note is none`() {
     // The numbers are the wire's: each stays what it is.
-    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<64).filter { $0 != 28 })
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<66).filter { $0 != 28 })
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
       #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))
@@ -206,8 +206,9 @@ struct HelperMessageTests {
         status.enrolledAt = 1_767_225_600
         status.lastFailure = 1_767_225_601
         status.failureService = Bytes(text: "sudo")
+        status.isFingerOff = length == 6
         #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
-        #expect((status.reply.kind == .status) == (state.rawValue < 5))
+        #expect((status.reply.kind == .status) == (state.rawValue < 5 && !status.isFingerOff))
         status.expiresAt = 1_767_225_602
         status.mustChange = state != .ok
         #expect(HelperReply(status.reply.bytes).flatMap { HelperStatus($0) } == status)
@@ -216,12 +217,12 @@ struct HelperMessageTests {
     }
     #expect(HelperStatus(HelperReply(.done)) == nil)
     #expect(HelperStatus(HelperReply(.status, [5])) == nil)
-    #expect(HelperStatus(HelperReply(.status, [128])) == nil)
+    for flag in [128, 256] as [UInt64] { #expect(HelperStatus(HelperReply(.status, [flag])) == nil) }
     for state in 5...7 as ClosedRange<UInt64> { #expect(HelperStatus(HelperReply(.status, [state])) == nil) }
     // What a `status` can say is said by one.
     #expect(HelperStatus(HelperReply(.statusWithTerms, [8])) == nil)
     #expect(HelperStatus(HelperReply(.statusWithTerms, [7, 0, 0, 0, 0, 0, 1])) == nil)
-    #expect(HelperStatus(HelperReply(.statusWithTerms, [256, 0, 0, 0, 0, 0, 1])) == nil)
+    #expect(HelperStatus(HelperReply(.statusWithTerms, [512, 0, 0, 0, 0, 0, 1])) == nil)
   }
 }
 

@@ -34,6 +34,7 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("max_parallel=1") { $0.policy.maxParallel = 1 },
     Flip("max_parallel=64") { $0.policy.maxParallel = 64 },
     Flip("either") { $0.door.either = true },
+    Flip("finger") { $0.door.finger = true },
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },

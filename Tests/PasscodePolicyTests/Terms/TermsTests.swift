@@ -99,6 +99,28 @@ struct TermsTests {
     #expect(NewTerms.seconds(Bytes(text: text)) == seconds)
   }
 
+  @Test func `a date is a day or a minute, and nothing else`() throws {
+    let day = try #require(LocalMoment(Bytes(text: "2026-12-31")))
+    #expect([day.year, day.month, day.day, day.minutes] == [2_026, 12, 31, 1_440])
+    let minute = try #require(LocalMoment(Bytes(text: "2026-02-03T04:05")))
+    #expect([minute.year, minute.month, minute.day, minute.minutes] == [2_026, 2, 3, 245])
+    for other in [
+      "", "2026", "2026-12-3", "26-12-31", "2026-1-31", "2026/12/31", "2026-12-31 ", " 2026-12-31",
+      "2026-12-31T",
+      "2026-12-31T18", "2026-12-31T18:0", "2026-12-31T24:00", "2026-12-31T18:60", "2026-12-31 18:00",
+      "2026-12-31T18:00Z", "2026-12-31T18:00:00", "+026-12-31", "2026-12-+1", "2026-1a-31",
+    ] { #expect(LocalMoment(Bytes(text: other)) == nil, "\(other)") }
+  }
+
+  @Test func `a date ends it at that moment, however long it takes to set it`() {
+    var new = NewTerms()
+    new.until = Self.start + 500
+    #expect(new.expires && new.secondsLeft(wall: Self.start) == 500 && new.secondsLeft(wall: .max) == 0)
+    for late in [0, 100, 400] as [UInt64] {
+      #expect(Terms(new, now: now(1_000_000), wall: Self.start + late).expiry == Self.start + 500)
+    }
+  }
+
   @Test func `a record's review has both, and both corrections at once`() throws {
     var record = Record(uid: 1, name: [0x61], generation: 1)
     record.terms = terms()

@@ -46,8 +46,42 @@ struct WordsTests {
     #expect(notice.bytes.count <= 80)
   }
 
+  /// Each outcome at the reader: its word in the log, and what Enter alone is told.
+  private static let outcomes: [(FingerOutcome, word: String, notice: String?)] = [
+    (.matched, "match", nil),
+    (.unused, "unused", "The fingerprint reader can't be used now. Use your passcode."),
+    (.tooLate, "too-late", "That touch no longer counts. Touch the reader again at the next prompt."),
+    (.noMatch, "no-match", "Finger not recognised."),
+    (.noTouch, "no-touch", "No touch yet: touch the fingerprint reader first, then press Enter."),
+    (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
+    (.ended(.tries), "tries", "Finger not recognised."),
+    (.ended(.off), "off", "Finger off after 5 touches. Use your passcode."),
+    (.ended(.time), "time", "No touch within 30 seconds."),
+    (.ended(.gone), "gone", "The fingerprint reader has gone. Use your passcode."),
+    (.ended(.notEnrolled), "not-enrolled", "No finger is enrolled: see fprintd-enroll."),
+    (.ended(.noReader), "no-reader", "The fingerprint reader can't be used now. Use your passcode."),
+  ]
+
+  @Test(arguments: outcomes)
+  private func `each outcome at the reader is told apart`(
+    outcome: FingerOutcome, word: String, notice: String?
+  ) {
+    #expect(outcome.word == word)
+    #expect(Words.notice(.fingerRefused(outcome), time: when).map { text($0) } == notice)
+    #expect(notice?.utf8.count ?? 0 <= 80)
+  }
+
+  @Test func `the prompt says what may be used`() {
+    var door = Options.Door()
+    #expect(text(Words.prompt(door, finger: false)) == "Passcode:")
+    #expect(text(Words.prompt(door, finger: true)) == "Passcode or finger:")
+    door.either = true
+    #expect(text(Words.prompt(door, finger: false)) == "Passcode or password:")
+    #expect(text(Words.prompt(door, finger: true)) == "Passcode, password or finger:")
+  }
+
   @Test(arguments: [
-    Verdict.granted(), .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
+    Verdict.granted(), .fingerGranted, .notEnrolled, .notPermitted(.otherAccount), .notPermitted(.remote),
     .unavailable(Fault(.noKey)),
   ])
   func `what is another module's to say is not said`(verdict: Verdict) {
@@ -130,7 +164,8 @@ struct WordsTests {
   @Test func `the module has the words for all that a helper can tell a login, and they are the same`() {
     let onlyTool: Set<Fault.Reason> = [
       .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable,
+      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
+      .keyNotReadable, .keyCommand,
     ]
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 2)

@@ -151,4 +151,74 @@ struct GateTests {
     rules.wantsLogin = true
     #expect(try reason(LoginOrigin(root), rules, access) == (access == .helper ? nil : .firstLogin))
   }
+
+  // MARK: The finger
+
+  private static let offers: [(real: UInt32, requester: String, FingerRequest.Place)] = [
+    (0, "", .terminal(.console(2))), (0, "root", .terminal(.console(2))), (0, own, .session),
+    (1, "", .session),
+    (1, "root", .session), (1, own, .session),
+  ]
+
+  private static let places: [(LoginItems, FingerRequest.Terminal)] = [
+    (items("login", terminal: "tty1"), .console(1)), (items("login", terminal: "/dev/tty63"), .console(63)),
+    (items("lightdm", terminal: ":0"), .display), (items("xdm", display: ":0"), .display),
+    (items("sddm"), .display), (items("su", requester: "root", display: ":0"), .display),
+    // Somebody may sit elsewhere.
+    (items("login", terminal: "ttyS0"), .other), (items("login", terminal: "/dev/hvc0"), .other),
+    (items("su", terminal: "/dev/pts/3"), .other), (items("sudo", terminal: "pts/3"), .other),
+    (items("su", terminal: "/dev/pts/3", display: ":0"), .other), (items("su", requester: "root"), .other),
+    (items("login", terminal: "tty"), .other), (items("login", terminal: "/dev/tty"), .other),
+    (items("login", terminal: "tty0"), .other), (items("login", terminal: "tty01"), .other),
+    (items("login", terminal: "tty64"), .other), (items("login", terminal: "tty1x"), .other),
+    (items("login", terminal: "console"), .other), (items("login", terminal: "1"), .other),
+  ]
+
+  @Test(arguments: places)
+  private func `a terminal shows where its user is, or doesn't`(
+    items: LoginItems, terminal: FingerRequest.Terminal
+  ) {
+    #expect(items.place == terminal)
+  }
+
+  private func request(
+    real: UInt32 = 0, effective: UInt32 = 0, requester: String = "", isRemote: Bool = false,
+    access: Access = .root, _ change: (inout Options) -> Void = { _ in }
+  ) throws -> FingerRequest? {
+    let account = try Self.account(Self.own)
+    let identity = ProcessIdentity(
+      real: real, effective: effective, saved: effective, isSecure: real != effective)
+    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote, at: .console(2))
+    var options = Options()
+    options.door.finger = true
+    options.door.remote = .allow
+    change(&options)
+    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(options.door), access) else {
+      return nil
+    }
+    return Gate.finger(permit, origin, Configuration(options: options, access: access))
+  }
+
+  @Test(arguments: offers)
+  private func `a program that somebody runs wants their session`(
+    real: UInt32, requester: String, place: FingerRequest.Place
+  ) throws {
+    let account = try Self.account(Self.own)
+    let found = try request(real: real == 0 ? 0 : account.uid, requester: requester)
+    #expect(found == FingerRequest(.watch, uid: account.uid, at: place))
+  }
+
+  @Test
+  func `the finger is offered to local logins of programs with root's privileges, and is no second factor`()
+    throws
+  {
+    let own = try Self.account(Self.own).uid
+    #expect(try request() != nil)
+    #expect(try request { $0.door.finger = false } == nil)
+    #expect(try request(isRemote: true) == nil)
+    #expect(try request { $0.policy.secondFactor = true } == nil)
+    #expect(try request(real: own, effective: own, access: .helper) == nil)
+    #expect(try request(real: own, effective: own, access: .person(own)) == nil)
+    #expect(try request(real: own, effective: own) == nil)
+  }
 }

@@ -152,8 +152,80 @@ struct AttemptTests {
     #expect(try bed.attempt(TestBed.right).isGranted, "elsewhere it goes on working")
   }
 
-  /// MUST 5: nobody can grant by accident where granting is one line.
-  @Test func `granted comes from one line`() throws {
+  // MARK: The finger
+
+  private static let match: FingerTranscript = {
+    var transcript = FingerTranscript()
+    _ = transcript.take(.watching) && transcript.take(.matched(serial: 1, milliseconds: 1_000_000))
+    return transcript
+  }()
+
+  @Test func `Enter without a match is refused, and touches nothing`() throws {
+    let bed = try TestBed()
+    let before = try bed.record()
+    var transcript = FingerTranscript()
+    for event in [FingerEvent.watching, .noMatch] { _ = transcript.take(event) }
+    #expect(try bed.accept(transcript) == .fingerRefused(.noMatch))
+    #expect(try bed.accept(FingerTranscript(ended: .gone)) == .fingerRefused(.ended(.gone)))
+    #expect(try bed.record() == before)
+  }
+
+  @Test func `a match that is too old, or that nobody charged, is refused`() throws {
+    let bed = try TestBed()
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    bed.now += 10_001
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+  }
+
+  @Test func `a match opens nothing that the passcode wouldn't`() throws {
+    let locked = try TestBed()
+    try locked.fail(3)
+    #expect(try locked.accept(Self.match) == .locked(milliseconds: 60_000, failures: 3))
+    let disabled = try TestBed()
+    #expect(try disabled.vault.disable(disabled.account, true) == true)
+    #expect(try disabled.accept(Self.match) == .disabled)
+    #expect(try TestBed(enrolled: false).accept(Self.match) == .notEnrolled)
+    let damaged = try TestBed()
+    try damaged.damage(0, 1)
+    guard case .unavailable = try damaged.accept(Self.match) else {
+      Issue.record("decided")
+      return
+    }
+  }
+
+  /// A finger would open it any number of times: spending it is the passcode's part.
+  @Test func `a match opens no passcode that was given out for one login`() throws {
+    let bed = try TestBed(enrolled: false)
+    var terms = NewTerms()
+    terms.mustChange = true
+    try bed.enroll(TestBed.right, on: terms)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.oneLogin))
+    #expect(try bed.takesFinger() == false)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.accept(Self.match) == .mustChange)
+    try bed.enroll(TestBed.right)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    #expect(try bed.takesFinger() == true)
+    terms.mustChange = false
+    terms.seconds = 60
+    try bed.enroll(TestBed.right, on: terms)
+    #expect(try bed.takesFinger() == true)
+    #expect(try bed.accept(Self.match) == .fingerRefused(.tooLate))
+    bed.now += 61_000
+    bed.wall += 61
+    #expect(try bed.accept(Self.match) == .expired)
+  }
+
+  /// Set while the prompt stands: it is decided again under the lock.
+  @Test func `a match is refused, too, where the terms came after the look`() throws {
+    let bed = try TestBed()
+    #expect(try bed.takesFinger() == true)
+    try bed.change { $0.terms.change = .afterLogin }
+    #expect(try bed.accept(Self.match) == .fingerRefused(.oneLogin))
+  }
+
+  /// MUST 5: nobody can grant by accident where granting is two lines.
+  @Test func `granted comes from one line, and fingerGranted from another`() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/PasscodeVault")
     var lines: [String] = []
@@ -161,10 +233,12 @@ struct AttemptTests {
     where name.hasSuffix(".swift") {
       let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
       lines += text.split(separator: "\n").map(String.init).filter {
-        $0.contains(".granted") && !$0.contains("!= .granted") && !$0.contains("//")
+        $0.lowercased().contains("granted") && $0.contains(".") && !$0.contains("isGranted")
+          && !$0.contains("!= .granted") && !$0.contains("//")
       }
     }
     #expect(
-      lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["return .granted(before.failedAttempts)"])
+      lines.map { $0.trimmingCharacters(in: .whitespaces) }
+        == ["return .fingerGranted", "return .granted(before.failedAttempts)"])
   }
 }

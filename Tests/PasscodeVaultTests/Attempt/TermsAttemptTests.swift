@@ -119,6 +119,36 @@ struct TermsAttemptTests {
     #expect(try bed.status().expiresAt == nil)
   }
 
+  @Test func `a change whose proof came in time is not written after the end`() throws {
+    let bed = try bed(days: 1)
+    #expect(try bed.attempt(TestBed.right, .change).isGranted)
+    let proof = Authority.passcode(try bed.mark())
+    bed.wall += Self.day
+    #expect(throws: EnrolmentError.fault(Fault(.expiredMeanwhile))) { try bed.enroll(Self.own, by: proof) }
+    bed.wall = 0
+    #expect(try bed.attempt(TestBed.right) == .expired, "the end is on the disk")
+    // The password proves more than the old passcode.
+    try bed.enroll(Self.own, by: .password)
+    #expect(try bed.attempt(Self.own).isGranted)
+  }
+
+  @Test func `while another process has the record, nobody is told of an end that isn't on the disk`() throws
+  {
+    let bed = try bed(days: 1)
+    bed.wall += Self.day
+    let before = try bed.record()
+    do {
+      let holder = try bed.hold()
+      #expect(try bed.status().state == .ok)
+      #expect(try bed.record() == before)
+      withExtendedLifetime(holder) {}
+    }
+    #expect(try bed.status().state == .expired)
+    let holder = try bed.hold()
+    #expect(try bed.status().state == .expired, "now it is on the disk")
+    withExtendedLifetime(holder) {}
+  }
+
   // MARK: One login
 
   @Test func `it opens one login, and from then on only a change`() throws {

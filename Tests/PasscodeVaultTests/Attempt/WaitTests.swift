@@ -51,6 +51,20 @@ struct WaitTests {
     #expect(wait.elapsed == UInt64(sleeps.dropLast().reduce(0, +)))
   }
 
+  @Test func `a clock that goes back ends no program, and no wait either`() {
+    // Read from the end: nothing has moved since 5,000.
+    var times: [UInt64] = [14_000, 13_999, 0, 5_001, 5_000]
+    var wait = Wait(
+      .forSlot,
+      Clock(
+        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 },
+        milliseconds: { times.removeLast() }, sleep: { _ in }))
+    let outcomes = [Wait.Outcome.again, .again, .again, .again, .stuck].map { expected in
+      (expected, wait.pause { [] })
+    }
+    for (expected, found) in outcomes { #expect(found == expected) }
+  }
+
   @Test func `without a clock nobody waits`() {
     var wait = Wait(
       .forSlot,

@@ -46,11 +46,21 @@ private struct NoMemory: Error {}
         #expect(typed(secrets) == [[], [], [], [], []])
         #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: Length.credential))
         #expect(
-          secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 29), secrets.unsealed.digest) == true
+          secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true
         )
         #expect(content(secrets.unsealed.credential) != Bytes(repeating: 0, count: Length.credential))
       }
     }
+  }
+
+  @Test func aSaltIsTheBeginningOfACredential() throws {
+    guard var secrets = Secrets(sodium) else { throw NoMemory() }
+    secrets.unsealed.credential.makeSalt(sodium)
+    let first = content(secrets.unsealed.credential)
+    secrets.unsealed.credential.makeSalt(sodium)
+    let second = content(secrets.unsealed.credential)
+    #expect(first[..<16] != second[..<16])
+    #expect(first[16...] == second[16...] && first[16...].allSatisfy { $0 == 0 })
   }
 
   @Test func twoAtATimeAreApart() throws {
@@ -71,14 +81,15 @@ private struct NoMemory: Error {}
       #expect(secrets.line.take(Bytes(text: "345678")) == true)
       #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
       #expect(
-        secrets.unsealed.digest.hash(secrets.passcode, salt: digits(16), operations: 1, memory: 8_192) == true
-      )
-      for length in [0, 28, 30, 61] {
+        secrets.unsealed.digest.hash(
+          secrets.passcode, secrets.unsealed.credential, operations: 1, memory: 8_192)
+          == true)
+      for length in [0, 12, 14, 29, 61] {
         let head = Bytes(repeating: 0x5b, count: length)
         #expect(secrets.unsealed.credential.fill(head, secrets.unsealed.digest) == false)
       }
       #expect(
-        secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 29), secrets.unsealed.digest) == true)
+        secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true)
       #expect(secrets.line.take(digits(512)) == true)
       #expect(secrets.password.line.take(Bytes(repeating: 0x50, count: 512)) == true)
       let credential = content(secrets.unsealed.credential)
@@ -87,7 +98,7 @@ private struct NoMemory: Error {}
         Bytes(repeating: 0x50, count: 512),
       ]
       #expect(typed(secrets) == all)
-      #expect(Bytes(credential.prefix(29)) == Bytes(repeating: 0x5a, count: 29))
+      #expect(Bytes(credential[16..<29]) == Bytes(repeating: 0x5a, count: 13))
       #expect(secrets.unsealed.digest.matches(secrets.unsealed.credential) == true)
       secrets.unsealed.wipe()
       #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: 61))
@@ -171,10 +182,12 @@ private struct NoMemory: Error {}
     try withSecrets { secrets in
       #expect(secrets.line.take(Bytes(text: "826401")) == true)
       #expect(secrets.passcode.take(secrets.line) == .passcode)
-      let most = secrets.unsealed.digest.keyed(secrets.unsealed.key, digits(106), secrets.passcode)
-      #expect(most?.count == Length.hash)
-      let tooMuch = secrets.unsealed.digest.keyed(secrets.unsealed.key, digits(107), secrets.passcode)
-      #expect(tooMuch == nil)
+      // With a salt of 16 bytes and a passcode of 6 there is room for 90 more.
+      for (length, digest) in [(0, Length.hash), (90, Length.hash), (91, nil), (10_000, nil)] {
+        let made = secrets.unsealed.digest.keyed(
+          secrets.unsealed.key, digits(length), secrets.unsealed.credential, secrets.passcode)
+        #expect(made?.count == digest)
+      }
       #expect(content(secrets.line) == Bytes(text: "826401"))
     }
   }

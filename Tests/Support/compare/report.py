@@ -71,10 +71,9 @@ def taken(kit, versions):
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "mode": kit.effort.of("full", "quick"),
         "release": release[1],
-        "kernel": platform.release(),
+        "kernel": ".".join(platform.release().split(".")[:2]),
         "processor": cpu[1] if cpu else platform.machine(),
         "processors": len(os.sched_getaffinity(0)),
-        "load": round(os.getloadavg()[2], 2),
         "versions": versions,
     }
 

@@ -50,7 +50,7 @@ def cells(row):
 
 def table(report):
     """For a terminal."""
-    lines = [f"{'':47} {'beside':41} {'ours':>12} {'theirs':>12}  ratio (quartiles)"]
+    lines = [f"{'':47} {'compared with':41} {'ours':>12} {'theirs':>12}  ratio (quartiles)"]
     for section in report["sections"]:
         lines += ["", section["title"]]
         for row in section["rows"]:
@@ -82,7 +82,7 @@ def is_full(report):
 
 
 def by_figure(rows):
-    yield "what", "beside", "ours", "theirs", "ratio (quartiles)"
+    yield "what", "compared with", "ours", "theirs", "ratio (quartiles)"
     yield "---", "---", "---:", "---:", "---:"
     for row in rows:
         yield tuple(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells(row))
@@ -112,9 +112,9 @@ def sentences(report):
     times = [number(row["ratio"][1]) for row in (load, login, storm)]
     return wrapped(
         f"Loading the module takes {times[0]} times as long as loading `pam_unix`, and a login {times[1]} times as long as "
-        f"its hash alone. When {storm['variant']} people log in at once, that takes {times[2]} times as long as their "
-        f"hashes in bare libsodium, and {number(memory['ours'])} MiB of memory, where `pam_unix` takes "
-        f"{number(memory['theirs'])} MiB. With {faillock['variant']} prompts open at once, it verifies "
+        f"its hash alone. When {storm['variant']} people log in at once, their logins take {times[2]} times as long as their "
+        f"hashes in bare libsodium, and {number(memory['ours'])} MiB of memory; with `pam_unix` it is "
+        f"{number(memory['theirs'])} MiB. With {faillock['variant']} prompts open at once, `pam_passcode` verifies "
         f"{guesses(faillock['ours'])} beyond the third; `pam_faillock` verifies {number(faillock['theirs'])}."
     )
 

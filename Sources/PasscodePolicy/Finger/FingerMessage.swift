@@ -1,0 +1,257 @@
+/// What the module sends to `passcode-finger`, and what comes back, version 1. Numbers are little-endian.
+///
+/// A request has 8 bytes. The connection then stays open for as long as the prompt does: its end stops the reader.
+///
+///     offset 0    version       1 byte    1
+///     offset 1    operation     1 byte    FingerRequest.Operation
+///     offset 2    for whom      1 byte    1: the caller runs for a person; 0: for the machine
+///     offset 3    terminal      1 byte    for the machine: 1 to 63, a virtual console; 255: a display. Else 0
+///     offset 4    uid           4 bytes   whose finger it must be
+///
+/// An event has 16 bytes. `FingerTranscript` says which may follow which:
+///
+///     offset 0    version       1 byte    1
+///     offset 1    kind          1 byte    FingerEvent.Kind
+///     offset 2    detail        2 bytes   `ended`: FingerEnd. `listed`: the fingers, one bit each. Else 0
+///     offset 4    serial        4 bytes   `matched`: the touch count's, as this touch left it. Else 0
+///     offset 8    time          8 bytes   `matched`: CLOCK_BOOTTIME in milliseconds. Else 0
+///
+/// `passcode-finger` MUST
+///  1  take nothing from its caller but this request: no argument, environment, descriptor, limit or signal state, and
+///     no cgroup: systemd starts it, in a unit of its own.                  test_finger_caller.py, test_finger_socket.py
+///  2  answer only root (SO_PEERCRED), and be root in every id before it connects to the bus. The person can't stop,
+///     slow or kill it. The tool starts it itself for `list`: without root's privileges it answers only that, for the
+///     caller's own uid, and is the caller's in every id.
+///                                            test_finger_caller.py, test_finger_socket.py, test_finger_status.py
+///  3  believe a result only from the connection that owned `net.reactivated.Fprint` and is root's, about the device
+///     that it claimed, after VerifyStart was answered.           ReaderDialogTests, test_finger_attacks.py
+///  4  charge a touch under the count's lock before the reader waits for it: everybody on the bus sees the result, and
+///     whatever ends this program, the touch is counted. The charge is taken back only once fprintd has said that the
+///     reader no longer waits, and decided no touch before. What can't be charged isn't waited for, and is no match.
+///                                                                TouchCountTests, test_finger_touches.py
+///  5  wait for at most 3 touches that don't match, and 30 s by CLOCK_BOOTTIME: a match that it reads later is none. It
+///     stamps a match with the last time that the bus had nothing for it, which is never too late.
+///                                                                test_finger.py, test_finger_touches.py
+///  6  free the reader when its caller ends, however that happens: 0.1 s later it is free.
+///                                                                test_finger.py, test_finger_caller.py
+///  7  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
+///  8  where its caller runs for a person, use the reader only while that person's session is active, local and not
+///     locked: the caller's own session, or else the person's display session. Where it runs for the machine, the same
+///     holds for a session that the caller belongs to, whosever it is; if it belongs to none, the terminal must be a
+///     display, or the virtual console in the foreground. Asked before the reader is claimed, and again before a match
+///     is told.                                                   SessionDialogTests, test_finger_session.py
+///
+/// Its caller MUST take anything but a valid transcript as no match.              FingerTranscriptTests, FuzzFinger
+///
+/// What decodes, encodes to the same bytes.                                       FingerMessageTests, FuzzFinger
+public struct FingerRequest: Equatable, Sendable {
+  public static let length = 8
+
+  public enum Operation: UInt8, CaseIterable, Sendable {
+    /// Hold the reader for a prompt, and tell what happens.
+    case watch = 1
+    /// Tell which fingers are enrolled.
+    case list = 2
+    /// Tell whether somebody is at that place, and do nothing else.
+    case session = 3
+  }
+
+  /// Where somebody must be for the reader to be used.
+  public enum Place: Equatable, Sendable {
+    /// The caller runs for the person: their session.
+    case session
+    /// It runs for the machine (a login program runs for nobody yet): whatever session it belongs to; or else here.
+    case terminal(Terminal)
+  }
+
+  public enum Terminal: Equatable, Sendable {
+    /// None that shows where its user is: a serial line, a pseudo-terminal.
+    case other
+    /// A virtual console, 1 to 63.
+    case console(UInt8)
+    case display
+
+    /// A virtual console by its name: "tty3", also with /dev/ before it; anything else is another terminal.
+    public init(named name: Bytes) {
+      self = .other
+      let start = name[...].begins(with: "/dev/") ? 5 : 0
+      guard name[start...].begins(with: "tty"), (start + 4...start + 5).contains(name.count) else { return }
+      var number: UInt8 = 0
+      for index in start + 3..<name.count {
+        let digit = name[index] &- UInt8(ascii: "0")
+        guard digit <= 9, digit > 0 || number > 0 else { return }
+        number = number * 10 + digit
+      }
+      if number <= 63 { self = .console(number) }
+    }
+  }
+
+  public let operation: Operation
+  public let uid: UInt32
+  public let place: Place
+
+  public init(_ operation: Operation, uid: UInt32, at place: Place = .terminal(.other)) {
+    self.operation = operation
+    self.uid = uid
+    self.place = place
+  }
+
+  /// The same about another operation.
+  public func with(_ operation: Operation) -> FingerRequest {
+    FingerRequest(operation, uid: uid, at: place)
+  }
+
+  /// A question that anyone may ask about themselves.
+  public func isOwnList(_ uid: UInt32) -> Bool {
+    operation == .list && self.uid == uid
+  }
+
+  public var bytes: Bytes {
+    let (forPerson, terminal): (UInt8, UInt8) =
+      switch place {
+      case .session: (1, 0)
+      case .terminal(.other): (0, 0)
+      case .terminal(.console(let number)): (0, number)
+      case .terminal(.display): (0, 255)
+      }
+    return [1, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
+  }
+
+  /// nil if there is any doubt.
+  public init?(_ bytes: Bytes) {
+    guard bytes.count == FingerRequest.length, bytes[0] == 1, let operation = Operation(rawValue: bytes[1])
+    else { return nil }
+    let place: Place
+    switch (bytes[2], bytes[3]) {
+    case (1, 0): place = .session
+    case (0, 0): place = .terminal(.other)
+    case (0, 1...63): place = .terminal(.console(bytes[3]))
+    case (0, 255): place = .terminal(.display)
+    case (_, _): return nil
+    }
+    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), at: place)
+  }
+}
+
+/// Why the reader isn't used, or no longer.
+public enum FingerEnd: UInt8, CaseIterable, Sendable {
+  /// The bus or fprintd can't be reached.
+  case noService = 1
+  case noReader = 2
+  /// Another program holds the reader.
+  case inUse = 3
+  /// fprintd refuses it to us.
+  case denied = 4
+  case notEnrolled = 5
+  /// 5 touches in a row didn't match.
+  case off = 6
+  /// The reader wasn't ready within 300 ms, so the prompt came without it.
+  case slow = 7
+  /// The bus, fprintd or the reader went away, or the reader failed.
+  case gone = 8
+  /// 3 touches at this prompt didn't match.
+  case tries = 9
+  /// 30 s are over.
+  case time = 10
+  /// What fprintd said makes no sense, or a touch couldn't be charged.
+  case failed = 11
+  /// The session isn't active, local and unlocked, the terminal isn't one that shows where its user is, or nothing tells.
+  case noSession = 12
+
+  /// What the log says: `finger=WORD`.
+  public var word: String {
+    switch self {
+    case .noService: "no-service"
+    case .noReader: "no-reader"
+    case .inUse: "in-use"
+    case .denied: "denied"
+    case .notEnrolled: "not-enrolled"
+    case .off: "off"
+    case .slow: "slow"
+    case .gone: "gone"
+    case .tries: "tries"
+    case .time: "time"
+    case .failed: "failed"
+    case .noSession: "no-session"
+    }
+  }
+}
+
+/// What happened at the reader.
+public enum FingerEvent: Equatable, Sendable {
+  /// The bus starts fprintd; the prompt needn't wait for that.
+  case starting
+  /// The reader waits for a touch.
+  case watching
+  /// A touch was charged and didn't match.
+  case noMatch
+  /// A touch was charged and matched; `serial` is the count's.
+  case matched(serial: UInt32, milliseconds: UInt64)
+  case ended(FingerEnd)
+  /// The answer to `list`.
+  case listed(Fingers)
+  /// The answer to `session`.
+  case present
+
+  public static let length = 16
+
+  private enum Kind: UInt8 {
+    case starting = 1
+    case watching = 2
+    case noMatch = 3
+    case matched = 4
+    case ended = 5
+    case listed = 6
+    case present = 7
+  }
+
+  public var bytes: Bytes {
+    switch self {
+    case .starting: FingerEvent.bytes(.starting)
+    case .watching: FingerEvent.bytes(.watching)
+    case .noMatch: FingerEvent.bytes(.noMatch)
+    case .matched(let serial, let time): FingerEvent.bytes(.matched, serial: serial, time: time)
+    case .ended(let end): FingerEvent.bytes(.ended, detail: UInt16(end.rawValue))
+    case .listed(let fingers): FingerEvent.bytes(.listed, detail: fingers.bits)
+    case .present: FingerEvent.bytes(.present)
+    }
+  }
+
+  private static func bytes(_ kind: Kind, detail: UInt16 = 0, serial: UInt32 = 0, time: UInt64 = 0) -> Bytes {
+    [1, kind.rawValue] + littleEndian(UInt64(detail), 2) + littleEndian(UInt64(serial), 4)
+      + littleEndian(time, 8)
+  }
+
+  /// nil if there is any doubt.
+  public init?(_ bytes: Bytes) {
+    guard bytes.count == FingerEvent.length else { return nil }
+    self.init(bytes, at: 0)
+  }
+
+  /// The event that begins there, of several.
+  ///
+  /// - Precondition: there are as many bytes as it has.
+  @inline(never)
+  init?(_ bytes: Bytes, at start: Int) {
+    guard bytes[start] == 1, let kind = Kind(rawValue: bytes[start + 1]) else { return nil }
+    let detail = UInt16(littleEndianNumber(bytes, start + 2, 2))
+    let serial = UInt32(littleEndianNumber(bytes, start + 4, 4))
+    let time = littleEndianNumber(bytes, start + 8, 8)
+    // What the kind doesn't use must be 0.
+    guard detail == 0 || kind == .ended || kind == .listed, serial == 0 && time == 0 || kind == .matched
+    else { return nil }
+    switch kind {
+    case .starting: self = .starting
+    case .watching: self = .watching
+    case .noMatch: self = .noMatch
+    case .matched: self = .matched(serial: serial, milliseconds: time)
+    case .ended:
+      guard let end = UInt8(exactly: detail).flatMap({ FingerEnd(rawValue: $0) }) else { return nil }
+      self = .ended(end)
+    case .listed:
+      guard let fingers = Fingers(bits: detail) else { return nil }
+      self = .listed(fingers)
+    case .present: self = .present
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/// What the reader came to at one prompt, for the log and for the person.
+public enum FingerOutcome: Equatable, Sendable {
+  /// A match let the person in.
+  case matched
+  /// A match came, and something was typed: it is discarded.
+  case unused
+  /// A match came more than 10 s before Enter, or another touch was charged since, or it was used.
+  case tooLate
+  /// One or two touches didn't match.
+  case noMatch
+  case noTouch
+  /// The passcode was given out for one login: no finger is taken.
+  case oneLogin
+  /// fprintd was still being started.
+  case notReady
+  case ended(FingerEnd)
+
+  /// What the log says: `finger=WORD`.
+  public var word: String {
+    switch self {
+    case .matched: "match"
+    case .unused: "unused"
+    case .tooLate: "too-late"
+    case .noMatch: "no-match"
+    case .noTouch: "no-touch"
+    case .oneLogin: "one-login"
+    case .notReady: "not-ready"
+    case .ended(let end): end.word
+    }
+  }
+}
+
+extension FingerTranscript {
+  /// What came of the reader where no match was used.
+  public var outcome: FingerOutcome {
+    switch state {
+    case .silent: .ended(.slow)
+    case .starting: .notReady
+    case .watching: misses > 0 ? .noMatch : .noTouch
+    case .matched: .unused
+    case .ended(let end): .ended(end)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// The events of one prompt, read in the only order that `passcode-finger` sends:
+///
+///     [starting] then ended, or
+///     [starting] watching, noMatch up to three times, then matched or ended or nothing yet
+///
+/// Anything else is no transcript, and no match: an unknown byte, a part of an event, an event out of turn.
+/// Tests: FingerTranscriptTests, FuzzFinger.
+public struct FingerTranscript: Equatable, Sendable {
+  public enum State: Equatable, Sendable {
+    /// Nothing was told yet.
+    case silent
+    case starting
+    case watching
+    case matched(serial: UInt32, milliseconds: UInt64)
+    case ended(FingerEnd)
+  }
+
+  /// Touches that a prompt may have that don't match.
+  public static let mostMisses = 3
+  /// Events that a prompt may have.
+  public static let mostEvents = 6
+
+  public private(set) var state = State.silent
+  /// Touches that didn't match: 0 to `mostMisses`.
+  public private(set) var misses = 0
+
+  public init() {}
+
+  /// Everything that has arrived; nil if there is any doubt.
+  public init?(_ bytes: Bytes) {
+    guard bytes.count % FingerEvent.length == 0 else { return nil }
+    for start in stride(from: 0, to: bytes.count, by: FingerEvent.length) {
+      guard let event = FingerEvent(bytes, at: start), take(event) else { return nil }
+    }
+  }
+
+  /// One of which nothing is believed.
+  public init(ended: FingerEnd) {
+    state = .ended(ended)
+  }
+
+  /// The program closed the connection: what it hasn't told by now it never will.
+  public mutating func lose() {
+    switch state {
+    case .silent: state = .ended(.failed)
+    case .starting, .watching: state = .ended(.gone)
+    case .matched, .ended: break
+    }
+  }
+
+  /// - Returns: false where the event is out of turn.
+  public mutating func take(_ event: FingerEvent) -> Bool {
+    switch (state, event) {
+    case (.silent, .starting): state = .starting
+    case (.silent, .watching), (.starting, .watching): state = .watching
+    case (.watching, .noMatch) where misses < FingerTranscript.mostMisses: misses += 1
+    case (.watching, .matched(let serial, let time)) where misses < FingerTranscript.mostMisses:
+      state = .matched(serial: serial, milliseconds: time)
+    case (.silent, .ended(let end)), (.starting, .ended(let end)), (.watching, .ended(let end)):
+      state = .ended(end)
+    case (_, _): return false
+    }
+    return true
+  }
+
+  /// How long a prompt may have the reader, in milliseconds.
+  public static let longest: UInt64 = 30_000
+
+  /// A match from before the prompt, or from after its time, is none. CLOCK_BOOTTIME in milliseconds, so that time in
+  /// suspend counts.
+  public mutating func limit(toPromptFrom begin: UInt64) {
+    guard case .matched(_, let time) = state else { return }
+    if time < begin || time - begin > FingerTranscript.longest { state = .ended(.time) }
+  }
+
+  /// How long a match is worth something, in milliseconds.
+  public static let matchIsFresh: UInt64 = 10_000
+
+  /// The match, as the serial that the touch count must still have; nil: none, too old, or from the future.
+  ///
+  /// - Parameter now: CLOCK_BOOTTIME in milliseconds.
+  public func freshMatch(now: UInt64) -> UInt32? {
+    guard case .matched(let serial, let time) = state, time <= now,
+      now - time <= FingerTranscript.matchIsFresh
+    else { return nil }
+    return serial
+  }
+}

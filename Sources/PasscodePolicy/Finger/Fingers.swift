@@ -1,0 +1,56 @@
+/// Fingers, as fprintd names them.
+public struct Fingers: Equatable, Sendable {
+  private static var names: [String] {
+    [
+      "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger",
+      "right-thumb", "right-index-finger", "right-middle-finger", "right-ring-finger", "right-little-finger",
+    ]
+  }
+
+  /// One bit each, in the order above.
+  public let bits: UInt16
+
+  /// nil where a bit has no finger.
+  public init?(bits: UInt16) {
+    guard bits < 1 << 10 else { return nil }
+    self.bits = bits
+  }
+
+  /// nil where fprintd names a finger that nobody has.
+  public init?(named list: [Bytes]) {
+    var bits: UInt16 = 0
+    for name in list {
+      guard let index = Fingers.index(name) else { return nil }
+      bits |= 1 << UInt16(index)
+    }
+    self.bits = bits
+  }
+
+  private static func index(_ name: Bytes) -> Int? {
+    let names = names
+    for index in names.indices where name.spells(names[index]) { return index }
+    return nil
+  }
+
+  public var isEmpty: Bool { bits == 0 }
+
+  /// As fprintd names them.
+  public var names: [Bytes] {
+    let all = Fingers.names
+    var names: [Bytes] = []
+    for index in all.indices where bits & 1 << UInt16(index) != 0 { names.append(Bytes(text: all[index])) }
+    return names
+  }
+
+  /// For people: "right index finger, left thumb".
+  public var text: Bytes {
+    var text = Bytes()
+    for name in names {
+      if !text.isEmpty { text.append(text: ", ") }
+      for byte in name {
+        text.append(byte == UInt8(ascii: "-") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return text
+  }
+}

@@ -1,0 +1,41 @@
+/// What only `passcode key` can come to. The tool alone has words for it: module and helper never meet any.
+public enum KeyProblem: UInt16, Sendable {
+  /// The key is sealed (path), and wasn't opened since the machine started; it opens.
+  case keyNotLoaded
+  /// Another configuration file was named: only the key of the default one is sealed.
+  case keyOfOtherConfiguration
+  /// Another process is changing keys.
+  case keysBusy
+  /// A rotation has to be finished first.
+  case keyRotating
+  /// There are a plain (path) and a sealed key.
+  case twoKeys
+  /// There is no sealed key (path).
+  case keyNotSealed
+  /// Nothing was sealed into the file (path); the same after a recovery. (name: the sealing program's words)
+  case keyNotSealable, keyLoadedOnly
+  /// A sealed key (path) doesn't open. (name: the sealing program's words)
+  case keyClosed
+  /// The recovery copy's key opens none of them. (number: passcodes)
+  case keyOpensNothing
+  /// A plain key (path) is in use: nothing needs to be recovered.
+  case keyIsPlain
+  case otherKeyLoaded
+  case copyNotShown
+  /// (number: records that need the old key)
+  case keyStillNeeded
+
+  // What works, and should be different: as `twoKeys`, `keyClosed` and `keyStillNeeded`.
+  case warnTwoKeys, warnKeyClosed, warnOldKey
+  /// The sealed key (path) isn't the one in use.
+  case warnOtherKey
+}
+
+extension Fault {
+  public convenience init(_ problem: KeyProblem, path: Bytes = [], name: Bytes = [], number: UInt64 = 0) {
+    self.init(.keyCommand, path: path, name: name, number: number, error: Int32(problem.rawValue))
+  }
+
+  /// nil: it is another fault.
+  public var keyProblem: KeyProblem? { reason == .keyCommand ? KeyProblem(rawValue: error) : nil }
+}

@@ -1,0 +1,130 @@
+/// The recovery copy of a machine key, for paper: 32 bytes in four lines.
+///
+///     1  3f9a 22b1 0c7d 88e4  5
+///
+/// A line is its number, 16 hexadecimal digits, and a check digit: Luhn's algorithm modulo 16 over number and digits. It
+/// finds each wrong digit, each line in another one's place, and nearly all neighbours that changed places.
+///                                                                                             RecoveryCopyTests
+public enum RecoveryCopy {
+  public static let lines = 4
+  private static let digits = 16
+
+  /// - Parameters:
+  ///   - number: 1 to `lines`.
+  ///   - key: 32 bytes.
+  public static func line(_ number: Int, of key: Span<UInt8>) -> Text {
+    var check = Check(number)
+    var text = decimalDigits(UInt64(number))
+    text.append(text: " ")
+    for index in 0..<digits {
+      let byte = key[(number - 1) * digits / 2 + index / 2]
+      let digit = index % 2 == 0 ? byte >> 4 : byte & 15
+      check.add(digit)
+      if index % 4 == 0 { text.append(text: " ") }
+      text.append(byte: letter(digit))
+    }
+    text.append(text: "  ")
+    text.append(byte: letter(check.digit))
+    return Text(text)
+  }
+
+  /// Reads a line as it was typed: in any case, with blanks anywhere, with its number or without.
+  ///
+  /// - Parameter take: gets each digit and its place among the 64; where the line turns out wrong, too.
+  /// - Returns: whether it is that line of a copy.
+  public static func read(_ line: Span<UInt8>, number: Int, _ take: (UInt8, Int) -> Void) -> Bool {
+    var left = 0
+    for index in line.indices where line[index] != UInt8(ascii: " ") { left += 1 }
+    guard left == digits + 1 || left == digits + 2 else { return false }
+    var check = Check(number)
+    for index in line.indices where line[index] != UInt8(ascii: " ") {
+      guard let digit = value(line[index]) else { return false }
+      left -= 1
+      switch left {
+      case 0: return digit == check.digit
+      case 1...digits:
+        check.add(digit)
+        take(digit, number * digits - left)
+      default:
+        guard Int(digit) == number else { return false }
+      }
+    }
+    return false
+  }
+
+  /// Over the number and 16 digits; the first and each other one count twice.
+  private struct Check {
+    private var sum = 0
+    private var isDoubled = true
+
+    init(_ number: Int) {
+      add(UInt8(truncatingIfNeeded: number))
+    }
+
+    mutating func add(_ digit: UInt8) {
+      let product = isDoubled ? 2 * Int(digit) : Int(digit)
+      sum += product / 16 + product % 16
+      isDoubled = !isDoubled
+    }
+
+    var digit: UInt8 { UInt8(truncatingIfNeeded: 256 - sum) & 15 }
+  }
+
+  private static func letter(_ digit: UInt8) -> UInt8 {
+    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+  }
+
+  private static func value(_ letter: UInt8) -> UInt8? {
+    switch letter | 0x20 {
+    case UInt8(ascii: "0")...UInt8(ascii: "9") where letter & 0x20 != 0: letter - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): (letter | 0x20) - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}
+
+/// What the header of a sealed key tells, as systemd-creds lays it out: 48 bytes with an id, sizes and an initialisation
+/// vector, then the PCRs to which it is bound, one bit each, 8 bytes, little-endian. All in Base64, so the 24 PCRs are the
+/// four letters from the 64th on.
+///
+/// Only for people, and for a rotation, which seals the next key in the same way.              RecoveryCopyTests
+public enum SealedKey {
+  /// Where no PCR is to count. systemd 252 opens nothing that was sealed without any; 16 is the one for debugging, which
+  /// no firmware extends.
+  public static var noPCRs: Bytes { Bytes(text: "16") }
+
+  /// The PCRs, as `systemd-creds --tpm2-pcrs` takes them (`7+14`); nil where that can't be told.
+  public static func pcrs(_ sealed: Bytes) -> Bytes? {
+    guard sealed.count > 68 else { return nil }
+    var bits: UInt32 = 0
+    for index in 64..<68 {
+      guard let value = base64Value(sealed[index]) else { return nil }
+      bits = bits << 6 | value
+    }
+    var text = Bytes()
+    for number in 0..<24 where bits >> UInt32((2 - number / 8) * 8 + number % 8) & 1 == 1 {
+      if !text.isEmpty { text.append(byte: UInt8(ascii: "+")) }
+      text += decimalDigits(UInt64(number))
+    }
+    return text
+  }
+
+  /// Whether a text names PCRs: numbers from 0 to 23 with `+` between them.
+  public static func isPCRs(_ text: Bytes) -> Bool {
+    for part in text[...].parts(between: UInt8(ascii: "+")) {
+      guard let number = decimal(part), number < 24 else { return false }
+    }
+    return true
+  }
+
+  private static func base64Value(_ letter: UInt8) -> UInt32? {
+    switch letter {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(letter - UInt8(ascii: "A"))
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(letter - UInt8(ascii: "a")) + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(letter - UInt8(ascii: "0")) + 52
+    case UInt8(ascii: "+"): 62
+    case UInt8(ascii: "/"): 63
+    default: nil
+    }
+  }
+}

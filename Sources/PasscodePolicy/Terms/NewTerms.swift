@@ -1,0 +1,74 @@
+/// The terms that an administrator asks for when giving out a passcode: `--expires` and `--must-change`.
+public struct NewTerms: Equatable, Sendable {
+  /// How long it is valid, `shortest` to `longest`; 0: `until` decides.
+  public var seconds: UInt64 = 0
+  /// Until when it is valid, by the wall clock, seconds since 1970; 0: for ever.
+  public var until: UInt64 = 0
+  /// It opens only one login.
+  public var mustChange = false
+
+  public init() {}
+
+  public var expires: Bool { seconds > 0 || until > 0 }
+
+  /// How long it is valid from now on, in seconds; 0: for ever.
+  ///
+  /// - Parameter wall: seconds since 1970.
+  public func secondsLeft(wall: UInt64) -> UInt64 {
+    until > 0 ? until - min(until, wall) : seconds
+  }
+
+  /// Seconds: a minute.
+  public static let shortest: UInt64 = 60
+  /// Seconds: ten years.
+  public static let longest: UInt64 = 3_650 * 86_400
+
+  /// Seconds in a text like `90m`, `12h`, `7d` or `2w`; nil for anything else, below `shortest` and above `longest`.
+  public static func seconds(_ text: Bytes) -> UInt64? {
+    let scale: UInt64
+    switch text.last {
+    case UInt8(ascii: "m"): scale = 60
+    case UInt8(ascii: "h"): scale = 3_600
+    case UInt8(ascii: "d"): scale = 86_400
+    case UInt8(ascii: "w"): scale = 7 * 86_400
+    default: return nil
+    }
+    guard let number = decimal(text.dropLast()), number <= longest / scale, number > 0 else { return nil }
+    return number * scale
+  }
+}
+
+/// A minute or the end of a day in local time, as `--expires` takes it: `2026-12-31T18:30`, `2026-12-31`.
+public struct LocalMoment: Equatable, Sendable {
+  public let year: Int
+  public let month: Int
+  public let day: Int
+  /// Since the day began, 0 to 1,440: that is its end.
+  public let minutes: Int
+
+  /// nil for any other text. Whether the month has that day it doesn't say.
+  public init?(_ text: Bytes) {
+    guard text.count == 10 || text.count == 16, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
+      let year = number(text[..<4]), let month = number(text[5..<7]), let day = number(text[8..<10])
+    else { return nil }
+    (self.year, self.month, self.day) = (year, month, day)
+    guard text.count == 16 else {
+      minutes = 1_440
+      return
+    }
+    guard text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"), let hour = number(text[11..<13]),
+      hour < 24, let minute = number(text[14...]), minute < 60
+    else { return nil }
+    minutes = hour * 60 + minute
+  }
+}
+
+/// With leading zeros.
+private func number(_ digits: ArraySlice<UInt8>) -> Int? {
+  var number = 0
+  for digit in digits {
+    guard isDigit(digit) else { return nil }
+    number = number * 10 + Int(digit - UInt8(ascii: "0"))
+  }
+  return number
+}

@@ -1,0 +1,80 @@
+public import PasscodePolicy
+
+/// A message of the system bus, as far as the reader's dialogue needs one. The kinds of D-Bus have their names from its
+/// specification.
+public struct BusMessage: Equatable, Sendable {
+  public enum Kind: Equatable, Sendable {
+    /// The answer to the call with this serial.
+    case methodReturn(UInt64)
+    case error(UInt64, name: Bytes)
+    case signal(interface: Bytes, member: Bytes)
+    /// A call of ours that nobody needs.
+    case other
+  }
+
+  public enum Value: Equatable, Sendable {
+    /// A string or an object path.
+    case text(Bytes)
+    case texts([Bytes])
+    case number(UInt32)
+    case flag(Bool)
+  }
+
+  public let kind: Kind
+  /// The unique name of the connection that sent it; the bus itself vouches for it.
+  public let sender: Bytes
+  /// The object that a signal is about.
+  public let path: Bytes
+  /// Up to the first that is none of the above.
+  public let values: [Value]
+
+  public init(_ kind: Kind, sender: Bytes, path: Bytes = [], _ values: [Value] = []) {
+    self.kind = kind
+    self.sender = sender
+    self.path = path
+    self.values = values
+  }
+
+  var text: Bytes? {
+    guard case .text(let text) = values.first else { return nil }
+    return text
+  }
+
+  /// The bus itself sent it: no connection can have its name.
+  var isFromDriver: Bool { sender.spells(BusCall.driverName) }
+
+  /// The driver's answer to GetNameOwner. Unique names begin with a colon, and nobody can take one over.
+  var uniqueName: Bytes? {
+    guard isFromDriver, let name = text, name.first == UInt8(ascii: ":") else { return nil }
+    return name
+  }
+
+  /// The driver's answer to GetConnectionUnixUser is root.
+  var isRootsUser: Bool { isFromDriver && values == [.number(0)] }
+}
+
+/// A call that is sent.
+public struct BusCall: Equatable, Sendable {
+  public let destination: Bytes
+  public let path: Bytes
+  public let interface: String
+  public let member: String
+  public let values: [BusMessage.Value]
+
+  init(
+    _ destination: Bytes, _ path: Bytes, _ interface: String, _ member: String, _ values: [BusMessage.Value]
+  ) {
+    self.destination = destination
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.values = values
+  }
+
+  static var driverName: String { "org.freedesktop.DBus" }
+
+  /// To the bus itself.
+  static func driver(_ member: String, _ values: [BusMessage.Value]) -> BusCall {
+    BusCall(Bytes(text: driverName), Bytes(text: "/org/freedesktop/DBus"), driverName, member, values)
+  }
+}

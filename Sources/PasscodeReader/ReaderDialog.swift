@@ -1,0 +1,293 @@
+public import PasscodePolicy
+
+/// What is said to the bus and to fprintd for one prompt, and what is believed of their answers: one call at a time,
+/// each answer only from the connection that was asked.
+///
+///     org.freedesktop.DBus             GetNameOwner, or first StartServiceByName   the connection to believe
+///                                      GetConnectionUnixUser                       MUST be root's
+///                                      AddMatch                                    its end, and its results
+///     that connection …Fprint.Manager  GetDefaultDevice                            the device
+///                     …Fprint.Device   Claim                                       for the account, by name
+///                                      ListEnrolledFingers (`list`), or VerifyStart, VerifyStop, VerifyStart …
+///                                      Properties.Get, VerifyStop                   where nobody waits any longer
+///                                      Release
+///
+/// - A VerifyStatus MUST come from that connection, about that device, after VerifyStart was answered and before
+///   VerifyStop is called: fprintd 1.90.6 and 1.90.8 fixed such holes in pam_fprintd.
+/// - Everybody on the bus sees the result, so a touch is charged before VerifyStart. A prompt that is abandoned first
+///   asks for a property: what was decided before comes before the answer, and stays charged. VerifyStop itself makes
+///   fprintd say "verify-no-match" where nobody touched the reader; a match that comes then is a touch.
+/// - Another answer than the expected one ends the dialogue. Nothing is asked twice, so it ends.
+/// - Tests: ReaderDialogTests, test_finger_attacks.py.
+///
+/// The API is described in fprintd's net.reactivated.Fprint.Device.xml.
+public struct ReaderDialog {
+  /// What must be done now.
+  public enum Step: Equatable, Sendable {
+    case nothing
+    case call(BusCall)
+    /// As `call`, and the answer may take seconds: the bus starts fprintd.
+    case start(BusCall)
+    /// The reader is ours: `verify` is next, once a touch is charged.
+    case ready
+    /// The reader waits for a touch.
+    case watching
+    /// The finger was decided.
+    case touched(isMatch: Bool)
+    case listed(Fingers)
+    /// The reader is free; there is nothing more to do.
+    case finished
+    case ended(FingerEnd)
+  }
+
+  private enum State {
+    case owner, starting, user, lossRule, resultRule, device, claim, list, verifyStart, watching
+    /// The reader is ours, and doesn't wait.
+    case idle
+    /// From one touch to the next.
+    case verifyStop
+    case lastLook, lastStop, release
+    case over
+  }
+
+  private let operation: FingerRequest.Operation
+  private let name: Bytes
+  private var state = State.owner
+  private var wasStarted = false
+  private(set) var owner = Bytes()
+  private(set) var device = Bytes()
+  /// Of the call that waits for its answer.
+  private var serial: UInt64?
+  /// fprintd itself has said that it doesn't wait for the touch that `verify` was for, and it has decided none.
+  public private(set) var isUntouched = false
+  private var wasTouched = false
+
+  /// - Parameter name: the account's.
+  public init(_ operation: FingerRequest.Operation, name: Bytes) {
+    self.operation = operation
+    self.name = name
+  }
+
+  /// The first call.
+  public var first: BusCall { .driver("GetNameOwner", [.text(Bytes(text: ReaderDialog.service))]) }
+
+  /// MUST be told of each call that was sent, before the next message.
+  public mutating func sent(serial: UInt64) {
+    self.serial = serial
+  }
+
+  /// Whether fprintd was found.
+  public var hasOwner: Bool { !owner.isEmpty }
+
+  /// A touch that is decided now comes too late.
+  public var isStopping: Bool {
+    switch state {
+    case .lastLook, .lastStop: true
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .watching,
+      .idle,
+      .verifyStop, .release, .over:
+      false
+    }
+  }
+
+  /// Has the reader wait for a touch.
+  public mutating func verify() -> Step {
+    guard case .idle = state else { return end(.failed) }
+    (isUntouched, wasTouched) = (false, false)
+    return then(.verifyStart, deviceCall("VerifyStart", [.text(Bytes(text: "any"))]))
+  }
+
+  /// Another touch, after one that didn't match.
+  public mutating func again() -> Step {
+    guard case .idle = state else { return end(.failed) }
+    return then(.verifyStop, deviceCall("VerifyStop"))
+  }
+
+  /// Frees the reader. Until `finished`, touches that were decided before are told.
+  public mutating func finish() -> Step {
+    switch state {
+    case .verifyStart, .watching: return then(.lastLook, someProperty)
+    case .idle, .verifyStop: return then(.release, deviceCall("Release"))
+    case .lastLook, .lastStop, .release: return .nothing
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .over:
+      return over(.finished)
+    }
+  }
+
+  // MARK: What comes
+
+  public mutating func receive(_ message: BusMessage) -> Step {
+    switch message.kind {
+    case .methodReturn(let serial):
+      guard isAwaited(serial, message) else { return .nothing }
+      self.serial = nil
+      return answered(message)
+    case .error(let serial, let name):
+      guard isAwaited(serial, message) else { return .nothing }
+      self.serial = nil
+      return refused(name, message)
+    case .signal(let interface, let member):
+      return signal(message, interface, member)
+    case .other: return .nothing
+    }
+  }
+
+  /// The bus itself answers its own calls, and for a connection that is gone.
+  private func isAwaited(_ serial: UInt64, _ message: BusMessage) -> Bool {
+    guard serial == self.serial else { return false }
+    return message.isFromDriver || !owner.isEmpty && message.sender == owner
+  }
+
+  private mutating func answered(_ message: BusMessage) -> Step {
+    switch state {
+    case .owner: return found(message)
+    case .starting: return message.isFromDriver ? then(.owner, first) : end(.failed)
+    case .user: return message.isRootsUser ? then(.lossRule, addMatch(lossRule)) : end(.failed)
+    case .lossRule: return then(.resultRule, addMatch(resultRule))
+    case .resultRule: return then(.device, defaultDevice)
+    case .device: return foundDevice(message)
+    case .claim: return claimed()
+    case .list: return listed(message)
+    case .verifyStart:
+      state = .watching
+      return .watching
+    case .verifyStop: return ready()
+    case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
+    case .lastStop: return stopped(message)
+    case .release: return over(.finished)
+    case .watching, .idle, .over: return end(.failed)
+    }
+  }
+
+  private mutating func found(_ message: BusMessage) -> Step {
+    guard let owner = message.uniqueName else { return end(.failed) }
+    self.owner = owner
+    return then(.user, .driver("GetConnectionUnixUser", [.text(owner)]))
+  }
+
+  private mutating func foundDevice(_ message: BusMessage) -> Step {
+    guard message.sender == owner, let path = message.text, path[...].begins(with: ReaderDialog.devicePrefix)
+    else { return end(.failed) }
+    device = path
+    return then(.claim, deviceCall("Claim", [.text(name)]))
+  }
+
+  private mutating func claimed() -> Step {
+    switch operation {
+    case .list: then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
+    case .watch: ready()
+    case .session: end(.failed)  // it asks for no reader
+    }
+  }
+
+  private mutating func ready() -> Step {
+    state = .idle
+    return .ready
+  }
+
+  /// It doesn't matter what it says, as long as fprintd says it.
+  private mutating func stopped(_ message: BusMessage) -> Step {
+    isUntouched = !wasTouched && message.sender == owner
+    return then(.release, deviceCall("Release"))
+  }
+
+  private mutating func listed(_ message: BusMessage) -> Step {
+    guard message.sender == owner, case .texts(let names) = message.values.first,
+      let fingers = Fingers(named: names)
+    else { return end(.failed) }
+    state = .idle
+    return fingers.isEmpty ? .ended(.notEnrolled) : .listed(fingers)
+  }
+
+  private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {
+    if member.spells("NameOwnerChanged"), interface.spells(BusCall.driverName), message.isFromDriver {
+      return isLoss(message) ? end(.gone) : .nothing
+    }
+    guard member.spells("VerifyStatus"), interface.spells(ReaderDialog.deviceInterface),
+      !owner.isEmpty, message.sender == owner, message.path == device
+    else { return .nothing }
+    switch state {
+    case .watching, .lastLook, .lastStop: return result(message)
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
+      .verifyStop, .release, .over:
+      return .nothing
+    }
+  }
+
+  /// Name, old owner, new owner.
+  private func isLoss(_ message: BusMessage) -> Bool {
+    guard message.values.count == 3, !owner.isEmpty else { return false }
+    return message.values[1] == .text(owner)
+  }
+
+  private mutating func result(_ message: BusMessage) -> Step {
+    guard message.values.count == 2, case .text(let word) = message.values[0],
+      case .flag(let isFinal) = message.values[1]
+    else { return end(.failed) }
+    if !isFinal { return .nothing }  // swiped too fast, lift the finger: fprintd goes on
+    if word.spells("verify-match") { return touched(isMatch: true) }
+    if case .lastStop = state { return .nothing }  // said where nobody touched it, too
+    if word.spells("verify-no-match") { return touched(isMatch: false) }
+    // libfprint's virtual reader says the second one when it is unplugged.
+    guard word.spells("verify-disconnected") || word.spells("verify-unknown-error") else {
+      return end(.failed)
+    }
+    isUntouched = !wasTouched
+    return end(.gone)
+  }
+
+  private mutating func touched(isMatch: Bool) -> Step {
+    if wasTouched { return .nothing }  // one result for one VerifyStart
+    wasTouched = true
+    // After the last look, or stop, its answer is still to come.
+    if case .watching = state { state = .idle }
+    return .touched(isMatch: isMatch)
+  }
+
+  private mutating func refused(_ name: Bytes, _ message: BusMessage) -> Step {
+    if case .owner = state, name.spells("org.freedesktop.DBus.Error.NameHasNoOwner"), !wasStarted {
+      wasStarted = true
+      state = .starting
+      return .start(
+        .driver("StartServiceByName", [.text(Bytes(text: ReaderDialog.service)), .number(0)]))
+    }
+    switch state {
+    case .owner, .starting: return end(.noService)
+    case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
+    case .lastStop: return stopped(message)
+    case .release: return over(.finished)
+    case .verifyStart:
+      isUntouched = message.sender == owner
+      state = .idle
+      return .ended(ReaderDialog.reason(name))
+    case .list, .verifyStop:
+      state = .idle
+      return .ended(ReaderDialog.reason(name))
+    case .user, .lossRule, .resultRule, .device, .claim, .watching, .idle, .over:
+      return end(ReaderDialog.reason(name))
+    }
+  }
+
+  private static func reason(_ name: Bytes) -> FingerEnd {
+    let prefix = "net.reactivated.Fprint.Error."
+    guard name[...].begins(with: prefix) else { return .gone }
+    let word = name[Bytes(text: prefix).count...]
+    if word.spells("NoSuchDevice") { return .noReader }
+    if word.spells("AlreadyInUse") { return .inUse }
+    if word.spells("PermissionDenied") { return .denied }
+    if word.spells("NoEnrolledPrints") { return .notEnrolled }
+    return .failed
+  }
+
+  private mutating func end(_ reason: FingerEnd) -> Step { over(.ended(reason)) }
+
+  private mutating func over(_ step: Step) -> Step {
+    state = .over
+    return step
+  }
+
+  private mutating func then(_ next: State, _ call: BusCall) -> Step {
+    state = next
+    return .call(call)
+  }
+}

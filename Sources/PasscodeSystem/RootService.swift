@@ -1,0 +1,50 @@
+internal import CSystem
+
+/// A connection to a service of root's, one process of its own for each connection.
+///
+/// - The other end MUST be root's: the process that listens, by SO_PEERCRED.          test_finger_socket.py
+/// - No wait MUST last longer than it is told to.
+/// - After a prompt the connection MUST still be this one: the host may have closed it, and given its number to another
+///   file.                                                                            test_finger_socket.py
+public struct RootService: ~Copyable {
+  private let connection: Descriptor
+  private let inode: UInt64
+
+  /// Connects, and doesn't wait for that. The corresponding C function is `connect`.
+  ///
+  /// - Throws: ENOENT where the service isn't installed, ECONNREFUSED where nobody listens, EPERM where that isn't root.
+  public init(_ path: StaticString) throws(Errno) {
+    var socket: Int32 = -1
+    // SAFETY: a StaticString ends in NUL and lives for ever.
+    let name = unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
+    let error = unsafe cs_connect_to_root(name, &socket)
+    if error != 0 { throw Errno(error) }
+    connection = Descriptor(adopting: socket)
+    inode = connection.inode
+  }
+
+  /// Sends a request. It fits into the connection's buffer: this doesn't wait. The corresponding C function is `send`.
+  public func send(_ bytes: [UInt8]) {
+    _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+  }
+
+  /// What has come, up to `limit` bytes, after at most so many milliseconds; empty: the stream has ended; nil: nothing
+  /// yet, or this is no longer its connection. The corresponding C functions are `poll` and `recv`.
+  public func receive(limit: Int, within milliseconds: Int32) -> [UInt8]? {
+    var state = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
+    guard unsafe poll(&state, 1, milliseconds) > 0, connection.inode == inode else { return nil }
+    var bytes = [UInt8](repeating: 0, count: limit)
+    // SAFETY: the buffer has `limit` bytes.
+    let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+      unsafe recv(connection.raw, buffer.baseAddress, limit, Int32(MSG_DONTWAIT))
+    }
+    bytes.removeLast(limit - max(0, got))
+    return bytes
+  }
+
+  /// Tells the service that this is the end, even where a process that the host forked has the connection, too. The
+  /// corresponding C function is `shutdown`.
+  public func finish() {
+    if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_WR)) }
+  }
+}

@@ -1,0 +1,42 @@
+internal import CSystem
+
+/// systemd-creds(1), which seals the machine key with the TPM. The key goes to it and comes from it through pipes: it is
+/// in no argument, environment or file. The corresponding C function is `posix_spawn`.
+public enum SealingProgram {
+  /// It gave nothing.
+  public struct Problem: Error, Sendable {
+    /// Its last words, or the system's.
+    public let words: [UInt8]
+  }
+
+  /// Bytes that a sealed key may have; the pipe takes as many.
+  public static let longest = 4_096
+
+  /// Seals a key. The corresponding command is `systemd-creds encrypt`.
+  ///
+  /// - Parameter pcrs: as `--tpm2-pcrs` takes them: `7` or `7+14`.
+  /// - Returns: the sealed form, Base64.
+  public static func seal(_ key: borrowing SecretKey, pcrs: [UInt8]) throws(Problem) -> [UInt8] {
+    var sealed = [UInt8](repeating: 0, count: longest)
+    var count = 0
+    // SAFETY: the key has Length.key bytes, the buffer `longest`, and the PCRs end in NUL.
+    if let words = unsafe cs_seal(pcrs + [0], key.start, Length.key, &sealed, longest, &count) {
+      throw Problem(words: unsafe bytes(words))
+    }
+    sealed.removeLast(max(0, longest - count))
+    return sealed
+  }
+
+  /// Opens what `seal` made. The corresponding command is `systemd-creds decrypt`.
+  ///
+  /// - Parameter key: undefined where this throws.
+  public static func open(_ sealed: [UInt8], _ key: inout SecretKey) throws(Problem) {
+    var count = 0
+    let size = min(sealed.count, longest)
+    // SAFETY: the key has room for Length.key bytes.
+    if let words = unsafe cs_seal(nil, sealed, size, key.start, Length.key, &count) {
+      throw Problem(words: unsafe bytes(words))
+    }
+    guard count == Length.key else { throw Problem(words: literal("not a machine key")) }
+  }
+}

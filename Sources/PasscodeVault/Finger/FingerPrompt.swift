@@ -1,0 +1,114 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+/// The fingerprint reader beside one prompt: a process of `passcode-finger`, asked and heard by root's socket.
+///
+/// - It MUST be systemd that starts the process, in a unit of its own: a child would stay in the cgroup of the person who
+///   runs the program, who may freeze and kill what is there.                       test_finger_socket.py
+/// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd.
+///                                                                                 test_finger_figures.py
+/// - What isn't a valid transcript, from this prompt's first 30 s, MUST be no match.  test_finger_prompt.py
+/// - When this goes, the reader is free, or 1 s is over.                             test_finger_prompt.py
+public struct FingerPrompt: ~Copyable {
+  /// Milliseconds.
+  private static let readyWithin: UInt64 = 300
+  /// Milliseconds for the reader to be freed.
+  private static let freeWithin: UInt64 = 1_000
+  /// One byte more than a valid transcript has.
+  private static let most = FingerTranscript.mostEvents * FingerEvent.length + 1
+  /// passcode-finger.socket has it, too.
+  private static var socket: StaticString { "/run/passcode-finger.socket" }
+
+  private let service: RootService
+  private let request: FingerRequest
+  /// CLOCK_BOOTTIME in milliseconds.
+  private let begin: UInt64
+  private var heard = Bytes()
+  public private(set) var transcript = FingerTranscript()
+  /// The prompt may say so: a touch may match.
+  public private(set) var isOffered = false
+
+  /// Asks for the reader, and waits until it waits for a touch, or is known not to.
+  ///
+  /// nil: there is nothing to ask.
+  public static func begin(_ request: FingerRequest) -> FingerPrompt? {
+    guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(socket) else {
+      return nil
+    }
+    return FingerPrompt(request, begin, service)
+  }
+
+  // One that can't fail: see `DirectLogin`.
+  private init(_ request: FingerRequest, _ begin: UInt64, _ service: consuming RootService) {
+    self.request = request
+    self.begin = begin
+    self.service = service
+    self.service.send(request.bytes)
+    let latest = begin + FingerPrompt.readyWithin
+    while case .silent = transcript.state, hear(until: latest) {}
+    switch transcript.state {
+    case .starting, .watching, .matched: isOffered = true
+    case .silent, .ended: self.service.finish()
+    }
+  }
+
+  deinit {
+    service.finish()
+    guard isOffered else { return }
+    let latest = FingerPrompt.now + FingerPrompt.freeWithin
+    while let bytes = service.receive(limit: 64, within: FingerPrompt.milliseconds(until: latest)),
+      !bytes.isEmpty
+    {}
+  }
+
+  /// Stops the reader. What had arrived by then is the transcript; a match is none where nobody is at the place of the
+  /// request any longer.
+  public mutating func stop() {
+    guard isOffered else { return }
+    while hear(until: 0) {}
+    service.finish()
+  }
+
+  /// Checks a match again, before it is taken.
+  public mutating func confirm() {
+    transcript.limit(toPromptFrom: begin)
+    guard case .matched = transcript.state else { return }
+    if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
+  }
+
+  private static func isPresent(_ request: FingerRequest) -> Bool {
+    guard let service = try? RootService(socket) else { return false }
+    service.send(request.with(.session).bytes)
+    let latest = now + readyWithin
+    guard let bytes = service.receive(limit: FingerEvent.length, within: milliseconds(until: latest)) else {
+      return false
+    }
+    return FingerEvent(bytes) == .present
+  }
+
+  /// Without that clock everything is late.
+  private static var now: UInt64 { SystemClock.bootMilliseconds() ?? UInt64.max >> 1 }
+
+  @inline(never)
+  private static func milliseconds(until latest: UInt64) -> Int32 {
+    let now = now
+    return now < latest ? Int32(clamping: latest - now) : 0
+  }
+
+  /// - Returns: whether there may be more.
+  @inline(never)
+  private mutating func hear(until latest: UInt64) -> Bool {
+    let milliseconds = FingerPrompt.milliseconds(until: latest)
+    guard let bytes = service.receive(limit: FingerPrompt.most - heard.count, within: milliseconds) else {
+      return false
+    }
+    heard += bytes
+    guard let transcript = FingerTranscript(heard) else {
+      self.transcript = FingerTranscript(ended: .failed)
+      return false
+    }
+    self.transcript = transcript
+    if bytes.isEmpty { self.transcript.lose() }
+    return !bytes.isEmpty
+  }
+}

@@ -1,0 +1,138 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+/// The file with an account's `TouchCount`, in the runtime directory. It carries its own lock and is never replaced.
+///
+/// - It MUST be read, judged and written under one lock.                      test_finger_touches.py
+/// - What can't be opened, locked, read or written MUST be an error, and an error lets no touch count as a match.
+///                                                                            test_finger_touches.py
+/// - It is `_passcode`'s, so that the helper can reset it after a passcode; who took that account over could do as much.
+public struct TouchCounter {
+  /// Others hold the lock for microseconds. Milliseconds.
+  private static let patience = 1_000
+
+  private let uid: UInt32
+  private let access: Access
+
+  /// - Parameter access: root's, or the helper's once it is `_passcode`.
+  public init(_ account: Account, _ access: Access) {
+    self.init(uid: account.uid, access)
+  }
+
+  /// The same for an account that was looked up before.
+  public init(uid: UInt32, _ access: Access) {
+    self.uid = uid
+    self.access = access
+  }
+
+  /// The count as it is now. Nothing is made where there is no file yet.
+  public func current() throws(Errno) -> TouchCount {
+    do throws(Errno) {
+      return try read(try lock(try open()))
+    } catch {
+      if error == .noEntry { return TouchCount() }
+      throw error
+    }
+  }
+
+  /// Whether no touch is believed until a passcode opens; also where that can't be told.
+  public var isOff: Bool {
+    (try? current().isOff) ?? true
+  }
+
+  /// Charges one touch, before the reader waits for it.
+  ///
+  /// - Parameter earlier: a touch that was charged before and is decided now. While nothing else happened to the count,
+  ///   it is that one; after a reset, for one, it is charged again.
+  /// - Returns: the count with it; nil: the finger is off.
+  public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
+    let locked = try lock(try openOrMake())
+    let count = try read(locked)
+    if let earlier, count == earlier { return earlier }
+    guard let charged = count.charged() else { return nil }
+    try locked.file.write(charged.bytes, at: 0)
+    return charged
+  }
+
+  /// Takes back a charge, where nobody touched the reader and nothing else happened to the count since. What can't be
+  /// written stays charged.
+  public func takeBack(_ charged: TouchCount) {
+    do throws(Errno) {
+      let locked = try lock(try open())
+      guard try read(locked) == charged else { return }
+      try locked.file.write(charged.takenBack().bytes, at: 0)
+    } catch {}
+  }
+
+  /// Takes a match, once: its charge must be the last thing that happened to the count, which is then 0.
+  ///
+  /// - Returns: whether it counts.
+  func use(serial: UInt32) throws(Errno) -> Bool {
+    let locked = try lock(try open())
+    let count = try read(locked)
+    guard count.touches > 0, count.serial == serial else { return false }
+    try locked.file.write(count.cleared().bytes, at: 0)
+    return true
+  }
+
+  /// Sets the count to 0, after a passcode was granted or another module let the person in. Damaged content is
+  /// replaced; where there is no file, none is made. What can't be reset stays as it is.
+  public func clear() {
+    do throws(Errno) {
+      let locked = try lock(try open())
+      try check(locked)
+      let count = (try? read(locked)) ?? TouchCount()
+      try locked.file.write(count.cleared().bytes, at: 0)
+      try locked.file.setSize(TouchCount.length)
+    } catch {}
+  }
+
+  private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
+
+  /// A file that isn't there has nothing to reset.
+  @inline(never)
+  private func open() throws(Errno) -> Descriptor {
+    try Descriptor.open(RunFolder.path + Bytes(text: "/") + name, .readWrite)
+  }
+
+  private func openOrMake() throws(Errno) -> Descriptor {
+    do throws(Errno) { return try open() } catch { guard error == .noEntry else { throw error } }
+    let folder = try RunFolder.open(access)
+    do throws(Errno) {
+      let file = try folder.open(name, .create(mode: 0o600))
+      try file.setMode(0o600)
+      if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: 0) }
+      return file
+    } catch {
+      guard error == .exists else { throw error }
+    }
+    return try folder.open(name, .readWrite)  // another one was faster
+  }
+
+  private func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
+    var file = file
+    for _ in 0..<TouchCounter.patience {
+      switch FileLock.tryLock(file) {
+      case .locked(let lock): return lock
+      case .failed(let error): throw error
+      case .busy(let same): file = same
+      }
+      SystemClock.sleep(microseconds: 1_000)
+    }
+    throw .wouldBlock
+  }
+
+  /// Another name of some file of root's is nothing to read or write.
+  private func check(_ lock: borrowing FileLock) throws(Errno) {
+    let status = try lock.file.status()
+    guard status.kind == .file, status.links == 1, status.mode & 0o077 == 0,
+      status.owner == 0 || isServiceAccount(status.owner)
+    else { throw .denied }
+  }
+
+  private func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+    try check(lock)
+    guard let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0)) else { throw .denied }
+    return count
+  }
+}

@@ -1,0 +1,194 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+// Replacing the machine key by a new one, while logins go on, without anybody's passcode. For root, or a person's own store.
+//
+//     the next key is on the device, sealed where the current one is
+//     each record, under its lock: opened with the current key, sealed with the next one, both copies written
+//     the next key takes the current one's name, at once
+//
+// MUST:
+//  - Each copy of each record opens with a key that is on the device, at each moment.
+//  - The current key goes only when every record was seen, under its lock, to need it no more. One that can't be read or
+//    opened keeps it: the rotation says which it is, and isn't finished.
+//  - A record is opened with the current key or the next one (`openCredential`). It is sealed, under its lock, with the
+//    next key if there is one (`MachineKey.loadToSeal`), or with the key that opened it under the same lock: so none falls
+//    back to the current key after it was seen.
+//  - Killed at any point, the same command goes on, and `key status` says what is left.
+//  - The list of uids is all that grows with the store.
+//                                                                                             test_key_rotation.py
+
+extension Vault {
+  /// Puts every record under a new key, or goes on with that.
+  ///
+  /// - Parameter show: prints the recovery copy of a key that is to be sealed; false: it could not.
+  /// - Returns: how many passcodes there are.
+  @inline(never)
+  public func rotateKey(
+    _ room: KeyRoom, show: (borrowing SecretKey) -> Bool
+  ) throws(Fault) -> UInt64 {
+    let lock = try lockKeys()
+    defer { _ = lock }
+    try use(.current, &room.current.unsealed.key)
+    let plain = plainKey(.current)
+    if plain.exists, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
+    try forgetFinished(room)
+    try chooseNextKey(&room.next.unsealed.key)
+    if !plain.exists {
+      try makeSealed(room, show)
+    } else if !plainKey(.next).exists {
+      try plainKey(.next).create(room.next.unsealed.key)
+    }
+    let count = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+    guard count.left == 0 else { throw Fault(.keyStillNeeded, number: count.left) }
+    try finishRotation(isPlain: plain.exists)
+    return count.done
+  }
+
+  /// So many passcodes still need the current key; nil: no rotation is under way.
+  func leftToRotate(_ unsealed: inout Unsealed) throws(Fault) -> UInt64? {
+    guard isSealed(.next) || plainKey(.next).exists else { return nil }
+    try use(.next, &unsealed.key)
+    let count = try countOpened(&unsealed)
+    return count.enrolled - count.opened
+  }
+
+  /// How many records hold a passcode, and how many of these the key opens. A damaged one isn't counted; one that can't be
+  /// read may hold one.
+  @inline(never)
+  func countOpened(_ unsealed: inout Unsealed) throws(Fault) -> (enrolled: UInt64, opened: UInt64) {
+    let store = try Store.open(configuration)
+    var count: (enrolled: UInt64, opened: UInt64) = (0, 0)
+    for uid in try store.uids() {
+      do throws(Fault) {
+        guard let record = try read(store, uid)?.record, record.state != .removed else { continue }
+        if Credential.open(record, &unsealed) { count.opened += 1 }
+      } catch {
+        // One file must not keep everybody's key from being recovered.
+        log(error)
+      }
+      count.enrolled += 1
+    }
+    return count
+  }
+
+  func isSealed(_ generation: MachineKey.Generation) -> Bool {
+    configuration.isUsual && sealedKey(generation).exists
+  }
+
+  // MARK: - The next key
+
+  /// After a rotation that was killed when all was done, the key in use may still be loaded as the next one: it isn't new.
+  private func forgetFinished(_ room: KeyRoom) throws(Fault) {
+    let machineKey = MachineKey(configuration: configuration)
+    if isSealed(.next) || plainKey(.next).exists
+      || (try? machineKey.load(&room.next.unsealed.key, .next)) == nil
+    {
+      return
+    }
+    if room.next.unsealed.key.equals(room.current.unsealed.key) { try loadedKey(.next).remove() }
+  }
+
+  /// The one of an interrupted rotation, else a new one; that only where the current key opens everything.
+  private func chooseNextKey(_ key: inout SecretKey) throws(Fault) {
+    do throws(Fault) {
+      return try MachineKey(configuration: configuration).load(&key, .next)
+    } catch {
+      if isUnloaded(error, .next) { return try openSealed(&key, .next) }
+      guard error.reason == .noKey else { throw error }
+    }
+    try checkKeyServes()
+    key.makeUp(sodium)
+  }
+
+  private func makeSealed(_ room: KeyRoom, _ show: (borrowing SecretKey) -> Bool) throws(Fault) {
+    let pcrs = pcrsInUse()
+    // After a recovery, what is sealed may be what no TPM opens: until the end both are needed.
+    try sealAgain(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
+    try sealAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)
+    guard show(room.next.unsealed.key) else { throw Fault(.copyNotShown) }
+    try load(room.next.unsealed.key, .next, &room.compared.unsealed.key)
+  }
+
+  /// Unless it is sealed already.
+  @inline(never)
+  private func sealAgain(
+    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
+    _ compared: inout SecretKey
+  ) throws(Fault) {
+    if isSealed(generation), (try? openSealed(&compared, generation)) != nil, compared.equals(key) { return }
+    try seal(key, generation, pcrs, &compared)
+  }
+
+  /// The order matters: what a kill leaves between two steps opens everything, and the same command finishes it.
+  private func finishRotation(isPlain: Bool) throws(Fault) {
+    guard isPlain else {
+      try loadedKey(.next).move(to: loadedKey(.current))
+      return try sealedKey(.next).move(to: sealedKey(.current))
+    }
+    try plainKey(.next).move(to: plainKey(.current))
+    // What `unsealKey` left.
+    guard configuration.isUsual else { return }
+    try loadedKey(.current).remove()
+    try loadedKey(.next).remove()
+  }
+
+  // MARK: - The records
+
+  func rotateRecords(
+    _ current: inout Unsealed, _ next: inout Unsealed
+  ) throws(Fault) -> (done: UInt64, left: UInt64) {
+    let store = try Store.open(configuration)
+    var count: (done: UInt64, left: UInt64) = (0, 0)
+    // Listed when the next key is there: a record that is made later is sealed with that.
+    for uid in try store.uids() {
+      do throws(Fault) {
+        if try rotate(uid, store, &current, &next) { count.done += 1 }
+      } catch {
+        log(error)
+        count.left += 1
+      }
+    }
+    return count
+  }
+
+  /// - Returns: whether the record holds a passcode, which is now under the next key.
+  @inline(never)
+  private func rotate(
+    _ uid: UInt32, _ store: Store, _ current: inout Unsealed, _ next: inout Unsealed
+  ) throws(Fault) -> Bool {
+    switch try LockedRecord.acquire(store, uid, .full(clock)) {
+    case .missing: return false
+    case .busy: throw busy(owner(uid))
+    case .locked(var record):
+      if record.isCorrupt { throw corrupt(owner(uid)) }
+      if record.current.state == .removed { return false }
+      let undisturbed = SignalsBlocked()
+      defer { _ = undisturbed }
+      // The kill may have come after the first copy.
+      if Credential.open(record.current, &next) {
+        try write(uid) { () throws(Errno) in try record.update { _ in } }
+      } else {
+        guard Credential.open(record.current, &current) else {
+          throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
+        }
+        var resealed = record.current
+        resealed.state = .enrolled(sealed: Credential.seal(current, under: next, resealed, sodium))
+        try write(uid) { () throws(Errno) in try record.replace(resealed) }
+      }
+      return true
+    }
+  }
+
+  private func write(_ uid: UInt32, _ body: () throws(Errno) -> Void) throws(Fault) {
+    do throws(Errno) { try body() } catch { throw unwritten(owner(uid), error) }
+  }
+
+  /// For messages; where there is no such account, by its number.
+  private func owner(_ uid: UInt32) -> Account {
+    guard case .found(let account) = Account.numbered(uid) else {
+      return Account(uid: uid, gid: uid, name: decimalDigits(UInt64(uid)))
+    }
+    return account
+  }
+}

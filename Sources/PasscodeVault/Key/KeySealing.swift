@@ -1,0 +1,262 @@
+public import PasscodePolicy
+public import PasscodeSystem
+
+// Sealing the machine key with the machine's TPM. For root, with the default configuration.
+//
+// MUST:
+//  - There is a file from which the key comes back at each step: the plain one is removed only when what was sealed was
+//    opened again and compared, and the recovery copy was printed; the sealed one only when the plain one is on the device.
+//  - Killed after any step, passcodes work; `key status` names the rest, and the same command again does it.
+//  - The key is never in an argument, the environment or a temporary file, and never on a disk in the clear once it is
+//    sealed, unless `unseal` is asked.
+//  - A key that can't be opened MUST change nothing: not the files, not the records. Attempts are `unavailable` and not
+//    counted, and passwords work.
+//                                                                                             test_key.py
+
+/// Room for the keys that a command works with.
+public final class KeyRoom {
+  var current: Secrets
+  var next: Secrets
+  /// What was read to be compared.
+  var compared: Secrets
+
+  /// nil: no memory.
+  @inline(never)
+  public init?(_ sodium: Sodium) {
+    guard let current = Secrets(sodium), let next = Secrets(sodium), let compared = Secrets(sodium) else {
+      return nil
+    }
+    self.current = current
+    self.next = next
+    self.compared = compared
+  }
+}
+
+extension Vault {
+  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed.
+  ///
+  /// - Parameters:
+  ///   - pcrs: as `SealingProgram.seal`; nil: as it is sealed now, or to none.
+  ///   - show: prints the recovery copy; false: it could not.
+  @inline(never)
+  public func sealKey(
+    _ room: KeyRoom, pcrs: Bytes?, show: (borrowing SecretKey) -> Bool
+  ) throws(Fault) {
+    let lock = try lockKeys(toSeal: true)
+    defer { _ = lock }
+    try refuseWhileRotating()
+    try use(.current, &room.current.unsealed.key)
+    try seal(room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
+    guard show(room.current.unsealed.key) else { throw Fault(.copyNotShown) }
+    try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
+    try plainKey(.current).remove()
+  }
+
+  /// Opens what is sealed, once per boot, for everybody who may read the key.
+  ///
+  /// - Returns: whether there was anything to load.
+  @inline(never)
+  public func loadKey(_ room: KeyRoom) throws(Fault) -> Bool {
+    guard isSealed(.current) || isSealed(.next) else { return false }
+    let lock = try lockKeys(toSeal: true)
+    defer { _ = lock }
+    var problem: Fault?
+    // The next one first: after a rotation that was killed at its end, everything may need that. Each may fail alone.
+    for generation in [MachineKey.Generation.next, .current] where sealedKey(generation).exists {
+      do throws(Fault) {
+        try openSealed(&room.current.unsealed.key, generation)
+        try load(room.current.unsealed.key, generation, &room.compared.unsealed.key)
+      } catch {
+        problem = error
+      }
+    }
+    if let problem { throw problem }
+    return true
+  }
+
+  /// Writes the plain key again, from what is loaded or from what is sealed, and removes the latter. What is loaded stays
+  /// until the next boot, for those who looked for the plain one just before.
+  ///
+  /// While a rotation is under way this is done with both keys: without a TPM that seals it could not be finished.
+  ///
+  /// - Returns: where it is.
+  @inline(never)
+  public func unsealKey(_ room: KeyRoom) throws(Fault) -> Bytes {
+    let lock = try lockKeys(toSeal: true)
+    defer { _ = lock }
+    let plain = plainKey(.current)
+    let isThere = plain.exists
+    guard isSealed(.current) || isSealed(.next) || !isThere else {
+      throw Fault(.keyNotSealed, path: sealedKey(.current).path)
+    }
+    if !isThere { try makePlain(.current, &room.current.unsealed.key) }
+    if isSealed(.next), !plainKey(.next).exists { try makePlain(.next, &room.current.unsealed.key) }
+    // What is in use must be what the records need before the other one goes.
+    if isThere { try checkKeyServes() }
+    try sealedKey(.next).remove()
+    try sealedKey(.current).remove()
+    return plain.path
+  }
+
+  private func makePlain(_ generation: MachineKey.Generation, _ key: inout SecretKey) throws(Fault) {
+    do throws(Fault) {
+      try MachineKey(configuration: configuration).load(&key, generation)
+    } catch {
+      guard isUnloaded(error, generation) else { throw error }
+      try openSealed(&key, generation)
+    }
+    try plainKey(generation).create(key)
+  }
+
+  /// Takes the key of a recovery copy, in place of one that doesn't open: loads it, and seals it again.
+  ///
+  /// While a rotation is under way there may be two keys, and each may be recovered, in either order. One that opens
+  /// everything ends it.
+  ///
+  /// - Throws: `keyLoadedOnly` where the TPM sealed nothing; `keyRotating` where both are loaded.
+  /// - Returns: whether a rotation has to be finished; it seals both.
+  @inline(never)
+  public func recoverKey(
+    _ key: borrowing SecretKey, _ room: KeyRoom, pcrs: Bytes?
+  ) throws(Fault) -> Bool {
+    let lock = try lockKeys(toSeal: true)
+    defer { _ = lock }
+    let plain = plainKey(.current)
+    if plain.exists { throw Fault(.keyIsPlain, path: plain.path) }
+    // What is enrolled meanwhile is under the next one, which may be nowhere else.
+    if isLoaded(.current, room), isLoaded(.next, room) { throw Fault(.keyRotating) }
+    room.next.unsealed.key.copy(key)
+    let count = try countOpened(&room.next.unsealed)
+    guard count.opened > 0 || count.enrolled == 0 else {
+      throw Fault(.keyOpensNothing, number: count.enrolled)
+    }
+    let isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
+    let isRotating = isSealed(.next)
+    if isOther, !isRotating { throw Fault(.otherKeyLoaded) }
+    try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
+    if isRotating, isOther || count.opened < count.enrolled { return true }
+    if isRotating { try bringCopiesUpToDate(room) }
+    try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
+    try sealedKey(.next).remove()
+    return false
+  }
+
+  private func isLoaded(_ generation: MachineKey.Generation, _ room: KeyRoom) -> Bool {
+    (try? MachineKey(configuration: configuration).load(&room.current.unsealed.key, generation)) != nil
+  }
+
+  /// Where a key opens every record, the older copy of one may still need the other key.
+  private func bringCopiesUpToDate(_ room: KeyRoom) throws(Fault) {
+    room.current.unsealed.key.copy(room.next.unsealed.key)
+    let left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    if left > 0 { throw Fault(.keyStillNeeded, number: left) }
+  }
+}
+
+// MARK: - Steps
+
+extension Vault {
+  func plainKey(_ generation: MachineKey.Generation) -> KeyFile { keyFile(policy.keyFile, generation) }
+
+  func loadedKey(_ generation: MachineKey.Generation) -> KeyFile { keyFile(KeyPlaces.loaded, generation) }
+
+  func sealedKey(_ generation: MachineKey.Generation) -> KeyFile {
+    keyFile(KeyPlaces.sealed(policy.keyFile), generation)
+  }
+
+  private func keyFile(_ path: Bytes, _ generation: MachineKey.Generation) -> KeyFile {
+    KeyFile(path + KeyPlaces.suffix(generation), configuration.access)
+  }
+
+  /// One process at a time changes keys.
+  ///
+  /// - Parameter toSeal: only the key of the default configuration is sealed.
+  @inline(never)
+  func lockKeys(toSeal: Bool = false) throws(Fault) -> FileLock {
+    if toSeal, !configuration.isUsual { throw Fault(.keyOfOtherConfiguration) }
+    return try plainKey(.current).lock(or: sealedKey(.current))
+  }
+
+  @inline(never)
+  private func refuseWhileRotating() throws(Fault) {
+    if sealedKey(.next).exists || plainKey(.next).exists { throw Fault(.keyRotating) }
+  }
+
+  /// Loads a key as everybody does; where that is sealed and not loaded, says why.
+  @inline(never)
+  func use(_ generation: MachineKey.Generation, _ key: inout SecretKey) throws(Fault) {
+    do throws(Fault) {
+      try MachineKey(configuration: configuration).load(&key, generation)
+    } catch {
+      guard isUnloaded(error, generation) else { throw error }
+      try openSealed(&key, generation)
+      throw Fault(.keyNotLoaded, path: sealedKey(generation).path)
+    }
+  }
+
+  /// There is no key, but one that is sealed.
+  func isUnloaded(_ fault: Fault, _ generation: MachineKey.Generation) -> Bool {
+    fault.reason == .noKey && isSealed(generation)
+  }
+
+  /// Seals a key into its file; in place of the one that is there only when what was sealed opens again.
+  @inline(never)
+  func seal(
+    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
+    _ compared: inout SecretKey, else problem: KeyProblem = .keyNotSealable
+  ) throws(Fault) {
+    let file = sealedKey(generation)
+    let sealed: Bytes
+    do throws(SealingProgram.Problem) {
+      sealed = try SealingProgram.seal(key, pcrs: pcrs)
+      try SealingProgram.open(sealed, &compared)
+    } catch {
+      throw Fault(problem, path: file.path, name: error.words)
+    }
+    guard compared.equals(key) else { throw Fault(problem, path: file.path) }
+    try file.replace(sealed: sealed)
+  }
+
+  /// Those to which the key is bound; where none is sealed, or that can't be told, none in effect.
+  @inline(never)
+  func pcrsInUse() -> Bytes {
+    let pcrs = (try? sealedContent(.current)).flatMap { SealedKey.pcrs($0) } ?? []
+    return pcrs.isEmpty ? SealedKey.noPCRs : pcrs
+  }
+
+  /// What a file with a sealed key holds.
+  @inline(never)
+  func sealedContent(_ generation: MachineKey.Generation) throws(Fault) -> Bytes {
+    let path = sealedKey(generation).path
+    guard case .found(let file, _) = try configuration.trust(.key).open(path) else {
+      throw Fault(.missing, path: path)
+    }
+    do throws(Errno) { return try file.read(SealingProgram.longest, at: 0) } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+  }
+
+  @inline(never)
+  func openSealed(_ key: inout SecretKey, _ generation: MachineKey.Generation) throws(Fault) {
+    let content = try sealedContent(generation)
+    do throws(SealingProgram.Problem) { try SealingProgram.open(content, &key) } catch {
+      throw Fault(.keyClosed, path: sealedKey(generation).path, name: error.words)
+    }
+  }
+
+  /// Makes the key's file in the runtime directory for keys, if it isn't there yet.
+  @inline(never)
+  func load(
+    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ compared: inout SecretKey
+  ) throws(Fault) {
+    let loaded = loadedKey(generation)
+    if case .found(let file, _)? = try? configuration.trust(.key).open(loaded.path),
+      (try? compared.read(file)) == true, compared.equals(key)
+    {
+      return
+    }
+    // Another key: from before a recovery, or of a sealed one that was restored.
+    try loaded.remove()
+    try loaded.create(key, folderMode: 0o750)
+  }
+}

@@ -1,0 +1,110 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// `passcode key`: each action calls one function of the Vault, and says how it went.
+
+/// What can be done with the machine key.
+enum KeyAction: CaseIterable {
+  case initialise, status, seal, load, unseal, recover, rotate
+
+  /// As it is typed.
+  var name: Text {
+    switch self {
+    case .initialise: "init"
+    case .status: "status"
+    case .seal: "seal"
+    case .load: "load"
+    case .unseal: "unseal"
+    case .recover: "recover"
+    case .rotate: "rotate"
+    }
+  }
+
+  /// What was done with the machine key, as the log has it.
+  var event: Text { "machine key \(name)" }
+}
+
+func runKey(_ session: Session) throws(Failure) -> ExitStatus {
+  let vault = try session.vault()
+  let policy = vault.configuration.options.policy
+  let word = session.operands.first
+  guard let action = KeyAction.allCases.first(where: { $0.name.bytes == word }) else {
+    throw .operands("key", .keyAction)
+  }
+  guard let room = KeyRoom(try startSodium()) else { throw .fault(Fault(.noMemory)) }
+  if action == .recover { return try recoverKey(session, vault, room) }
+  do throws(Fault) {
+    switch action {
+    case .initialise:
+      session.say(try vault.createKey() ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
+    case .status:
+      let form = try vault.examineKey(room)
+      for folder in try vault.sharedFolders() { complain(Message.sharedFolder(folder).text) }
+      session.say(.keyWorks(form))
+    case .seal:
+      try vault.sealKey(room, pcrs: session.pcrs, show: show)
+      session.note(action)
+      session.say(.keySealed(policy.keyFile))
+    case .load: session.say(try vault.loadKey(room) ? .keyLoaded : .nothingSealed)
+    case .unseal:
+      let path = try vault.unsealKey(room)
+      session.note(action)
+      session.say(.keyUnsealed(path))
+    case .recover: break
+    case .rotate:
+      let count = try vault.rotateKey(room, show: show)
+      session.note(action)
+      session.say(.keyRotated(count))
+    }
+  } catch {
+    throw .fault(error)
+  }
+  return .done
+}
+
+/// The recovery copy, the one way in which the key leaves.
+private func show(_ key: borrowing SecretKey) -> Bool {
+  var text = Message.recoveryCopy.text + "\n\n"
+  key.read { bytes in
+    for number in 1...RecoveryCopy.lines { text += "    " + RecoveryCopy.line(number, of: bytes) + "\n" }
+  }
+  return Stream.output.write(text + "\n")
+}
+
+private func recoverKey(
+  _ session: Session, _ vault: Vault, _ room: KeyRoom
+) throws(Failure) -> ExitStatus {
+  var secrets = try newSecrets()
+  try askLines(session.asker, &secrets)
+  let isRotating: Bool
+  do throws(Fault) {
+    isRotating = try vault.recoverKey(secrets.unsealed.key, room, pcrs: session.pcrs)
+  } catch {
+    throw .fault(error)
+  }
+  session.note(KeyAction.recover)
+  session.say(isRotating ? .rotationGoesOn : .keyRecovered)
+  return .done
+}
+
+// With the secrets of its caller: see `Direct`.
+private func askLines(_ asker: Asker, _ secrets: inout Secrets) throws(Failure) {
+  for number in 1...RecoveryCopy.lines {
+    try ask(asker, number, &secrets.line, &secrets.unsealed.key)
+  }
+}
+
+/// Asks for a line of the recovery copy until it is right, three times at most.
+private func ask(
+  _ asker: Asker, _ number: Int, _ line: inout TypedLine, _ key: inout SecretKey
+) throws(Failure) {
+  defer { line.wipe() }
+  for _ in 0..<3 {
+    let isWhole = try asker.askLine(.recoveryLine(number), &line)
+    if isWhole, line.read({ RecoveryCopy.read($0, number: number) { key.set($0, at: $1) } }) { return }
+    guard asker.isPatient else { break }
+    asker.tell(Message.wrongLine(number).text)
+  }
+  throw .wrongRecoveryLine(number)
+}

@@ -1,0 +1,102 @@
+internal import PasscodePolicy
+internal import PasscodeVault
+
+// What the tool says about the machine key.
+
+extension Vault.KeyForm {
+  /// A whole sentence.
+  var text: Text {
+    switch self {
+    case .plain(let path): "\(printable(path)): OK."
+    case .sealed(let path, pcrs: nil): "\(printable(path)): sealed by the TPM, and loaded: OK."
+    case .sealed(let path, pcrs: let pcrs?) where pcrs.isEmpty:
+      "\(printable(path)): sealed by the TPM, bound to no PCR, and loaded: OK."
+    case .sealed(let path, pcrs: let pcrs?):
+      "\(printable(path)): sealed by the TPM, bound to PCR \(pcrs), and loaded: OK."
+    }
+  }
+}
+
+extension Fault {
+  /// One line. What only `passcode key` and `check` meet has its words here: neither module nor helper needs them.
+  var words: Text {
+    guard let problem = keyProblem else { return text }
+    let words = problem.advice(self).text
+    return problem.isWarning ? "warning: " + words : words
+  }
+}
+
+extension KeyProblem {
+  /// In words, with the command apart.
+  func advice(_ fault: Fault) -> Advice {
+    Advice(
+      pattern(isOne: fault.number == 1), fault.number,
+      shown: (printable(fault.path), printable(fault.name), []), exact: (fault.path, fault.name, []))
+  }
+
+  /// Whether everything works all the same.
+  var isWarning: Bool {
+    switch self {
+    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey: true
+    case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
+      .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
+      .copyNotShown, .keyStillNeeded:
+      false
+    }
+  }
+
+  /// `%1` is the path, `%2` what the sealing program says.
+  fileprivate func pattern(isOne: Bool) -> String {
+    switch self {
+    case .keyNotLoaded: "%1: sealed, and not loaded; run: passcode key load"
+    case .keyOfOtherConfiguration:
+      "only the key of /etc/security/passcode.conf can be sealed: leave out --conf"
+    case .keysBusy: "another process is changing the machine key: let it finish, and try again"
+    case .keyRotating: "a new machine key is being introduced: finish that first, with: passcode key rotate"
+    case .twoKeys:
+      """
+      %1: is there beside the sealed key: to keep the sealed one, run: passcode key seal; to keep this one: passcode key \
+      unseal
+      """
+    case .keyNotSealed: "%1: no such file: the machine key is not sealed"
+    case .keyNotSealable: "%1: %2; nothing was changed (it needs a TPM 2.0, and libtss2-esys, -mu and -rc)"
+    case .keyLoadedOnly:
+      """
+      the key works until the next boot, but could not be sealed: %2. Once the TPM works, run: passcode key seal; to keep \
+      the key on the disk: passcode key unseal
+      """
+    case .keyClosed:
+      """
+      %1: does not open: %2. Passwords keep working. If the TPM works again, run: passcode key load; else, with the \
+      recovery copy: passcode key recover
+      """
+    case .keyOpensNothing where isOne:
+      "this key does not open the enrolled passcode, which needs another one; nothing was changed"
+    case .keyOpensNothing:
+      "this key opens none of the %d enrolled passcodes, which need another one; nothing was changed"
+    case .keyIsPlain:
+      "%1: the key is not sealed, so it can't be recovered; to check it, run: passcode key status"
+    case .otherKeyLoaded: "another key is loaded; nothing was changed; to check it, run: passcode key status"
+    case .copyNotShown: "the recovery copy can't be written to standard output: run the command again"
+    case .keyStillNeeded where isOne:
+      "1 record still needs the old key (see above): repair or remove it, then run: passcode key rotate"
+    case .keyStillNeeded:
+      "%d records still need the old key (see above): repair or remove them, then run: passcode key rotate"
+    case .warnTwoKeys:
+      """
+      %1: is there beside the sealed key: to remove it, run: passcode key seal; to remove the sealed one: \
+      passcode key unseal
+      """
+    case .warnKeyClosed:
+      """
+      %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
+      key seal
+      """
+    case .warnOldKey where isOne:
+      "1 passcode is still under the old machine key; run: passcode key rotate"
+    case .warnOldKey:
+      "%d passcodes are still under the old machine key; run: passcode key rotate"
+    case .warnOtherKey: "%1: is not the key in use: seal that one; run: passcode key seal"
+    }
+  }
+}

@@ -1,0 +1,252 @@
+"""passcode-finger with Debian's fprintd: each outcome is told, and told apart; the reader is free afterwards."""
+
+import signal
+import statistics
+import time
+
+import pytest
+from finger import LIMIT, LIST, Finger, Match, count_file, touches
+from process import wait_for
+from reader import BROKEN, NO_READER, PRINTS, VIRTUAL
+
+
+def milliseconds():
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+
+
+def test_a_touch_that_matches_is_told_once_and_the_reader_is_free(reader):
+    before = milliseconds()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        assert not reader.is_free()
+        reader.touch("alice-finger")
+        match = finger.event()
+        assert isinstance(match, Match) and before <= match.milliseconds + 1 <= milliseconds() + 1
+        assert finger.event() is None
+        wait_for(reader.is_free, 0.5)
+    assert touches() == 1
+
+
+def test_three_touches_that_don_t_match_end_it(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        for charged in range(1, 4):
+            reader.touch("somebody-else")
+            assert finger.event() == "no match"
+            assert touches() in (charged, charged + 1)
+            time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
+        assert finger.events() == ["tries"]
+    assert reader.is_free() and touches() == 3
+
+
+def test_a_match_after_a_touch_that_didn_t(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.touch("somebody-else")
+        assert finger.event() == "no match"
+        time.sleep(0.1)
+        reader.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_a_touch_that_can_t_be_read_is_none(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.tell("RETRY 0")
+        assert finger.hears_nothing()
+        assert touches() == 1  # charged before the reader waited
+        reader.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+    assert touches() == 1
+
+
+def test_a_prompt_without_a_touch_costs_nothing(reader):
+    for _ in range(2 * LIMIT):
+        with Finger() as finger:
+            assert finger.event() == "watching"
+            assert touches() == 1
+        assert touches() == 0
+
+
+def test_without_an_enrolled_finger(reader):
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+
+
+def test_another_s_finger_is_no_match(reader):
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+    with Finger("alice") as finger:
+        assert finger.event() == "watching"
+        reader.touch("bob-finger")
+        assert finger.event() == "no match"
+
+
+def test_one_prompt_at_a_time_has_the_reader(reader):
+    with Finger() as first:
+        assert first.event() == "watching"
+        with Finger() as second:
+            assert second.events() == ["in use"]
+        with Finger("bob") as third:
+            assert third.events() == ["in use"]
+        reader.touch("alice-finger")
+        assert isinstance(first.event(), Match)
+
+
+def test_without_a_reader(restored):
+    restored.choose(NO_READER)
+    assert restored.process() is None
+    with Finger(operation=LIST) as finger:
+        assert finger.events() == ["no reader"]
+    with Finger() as finger:
+        assert finger.events() == ["no reader"]
+
+
+def test_without_fprintd(restored):
+    restored.choose(BROKEN)
+    with Finger() as finger:
+        assert finger.events() == ["starting", "no service"]
+
+
+def test_without_a_bus(restored):
+    restored.stop_bus()
+    with Finger() as finger:
+        assert finger.events() == ["no service"]
+
+
+def test_the_reader_is_unplugged(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.tell("UNPLUG")
+        assert finger.events() == ["gone"]
+    assert touches() == 0
+
+
+def test_fprintd_is_killed(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.stop()
+        assert finger.events() == ["gone"]
+    assert touches() == 1  # nobody says that there was no touch
+
+
+def test_the_bus_goes(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.bus.kill()
+        assert finger.events() == ["gone"]
+
+
+def test_the_prompt_does_not_wait_while_fprintd_is_started(restored):
+    restored.choose(VIRTUAL.replace("exec /", "sleep 1; exec /"))
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event() == "starting"
+        assert time.monotonic() - begin < 0.2
+        assert finger.event() == "watching"
+        restored.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
+    restored.stop()
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+    assert restored.process() is None
+
+
+@pytest.mark.alone
+def test_a_reader_that_is_slow_is_not_waited_for(restored):
+    restored.pause()
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.events() == ["slow"]
+        assert 0.25 < time.monotonic() - begin < 1
+
+
+def test_the_enrolled_fingers_are_listed(reader):
+    with Finger(operation=LIST) as finger:
+        assert finger.events() == [{6}]
+    with Finger("bob", LIST) as finger:
+        assert finger.events() == ["not enrolled"]
+    assert reader.is_free()
+    assert [path.name for path in PRINTS.iterdir()] == ["alice"]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("pause", [0, pytest.param(2.3, marks=pytest.mark.on_request)])
+def test_a_match_after_the_time_is_none(reader, pause):
+    """Root alone can stop the program; what it reads too late is too late."""
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        time.sleep(pause)
+        finger.program.send_signal(signal.SIGSTOP)
+        time.sleep(31.5 - pause)
+        reader.touch("alice-finger")
+        time.sleep(0.5)
+        finger.program.send_signal(signal.SIGCONT)
+        assert finger.events() == ["time"]
+    assert touches() == 1
+
+
+def test_a_match_is_as_old_as_it_may_be(reader):
+    """Stamped with the last time that the bus had nothing, and not with that of its reading."""
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        time.sleep(0.3)
+        finger.program.send_signal(signal.SIGSTOP)
+        before = milliseconds()
+        reader.touch("alice-finger")
+        time.sleep(5)
+        finger.program.send_signal(signal.SIGCONT)
+        match = finger.event()
+        assert before - 1_300 <= match.milliseconds <= before + 1
+
+
+@pytest.mark.alone
+def test_the_reader_is_held_for_30_seconds(reader):
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        assert finger.event(40) == "time"
+        assert 29.5 < time.monotonic() - begin < 32
+        assert finger.event() is None
+        wait_for(reader.is_free, 0.5)
+    assert touches() == 0
+
+
+def first_event(times=11):
+    """Milliseconds from the start of the program to what the prompt waits for; the median."""
+    taken = []
+    for _ in range(times):
+        begin = time.monotonic()
+        with Finger() as finger:
+            finger.event()
+            taken.append((time.monotonic() - begin) * 1000)
+    return statistics.median(taken)
+
+
+@pytest.mark.alone
+def test_the_prompt_hardly_waits(restored):
+    watching = first_event()
+    restored.choose(NO_READER)
+    restored.start_without_reader()
+    no_reader = first_event()
+    print(f"\nfirst event: {watching:.1f} ms with a reader, {no_reader:.1f} ms without one")
+    assert no_reader <= 20 and watching <= 100
+
+
+@pytest.mark.alone
+def test_a_match_is_told_at_once(reader):
+    taken = []
+    for _ in range(5):
+        with Finger() as finger:
+            assert finger.event() == "watching"
+            begin = time.monotonic()
+            reader.touch("alice-finger")
+            assert isinstance(finger.event(), Match)
+            taken.append((time.monotonic() - begin) * 1000)
+        wait_for(reader.is_free)
+        count_file().unlink()
+    print(f"\nfrom the touch to the event: {statistics.median(taken):.1f} ms")
+    assert statistics.median(taken) <= 50

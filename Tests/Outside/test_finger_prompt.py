@@ -1,0 +1,634 @@
+"""Finger or passcode: what the module offers, and what it answers, logs and says for each outcome at the reader."""
+
+import os
+import random
+import signal
+import struct
+import time
+
+import finger as fingers
+import pytest
+from bed import become, uid
+from finger import INSTALLED, LIMIT, charged, matched, missed, missed_last, running, set_count, waits
+from logind import Logind
+from pam import FAILS, Handle
+from process import wait_for
+from reader import BROKEN, NO_READER, VIRTUAL
+from scenario import PROMPT, RIGHT, WRONG
+
+FINGER, EITHER = "Passcode or finger: ", "Passcode, password or finger: "
+GONE = "The fingerprint reader has gone. Use your passcode."
+NO_MATCH = "Finger not recognised."
+NO_TOUCH = "No touch yet: touch the fingerprint reader first, then press Enter."
+TOO_LATE = "That touch no longer counts. Touch the reader again at the next prompt."
+OFF = "Finger off after 5 touches. Use your passcode."
+
+
+def words(own):
+    """What the log says of the reader, line by line."""
+    lines = [line.message for line in own.module_log()]
+    return [part.split("=")[1] for line in lines for part in line.split() if part.startswith("finger=")]
+
+
+def after(*acts, then=""):
+    """An answer that is typed after these."""
+
+    def answer(_):
+        for act in acts:
+            act()
+        return then
+
+    return answer
+
+
+def match(own):
+    return lambda: matched(own.reader)
+
+
+def miss(own):
+    return lambda: missed(own.reader)
+
+
+@pytest.fixture
+def own(touchable):
+    """At the end the reader is free, whatever happened."""
+    yield touchable
+    wait_for(touchable.reader.is_free, 5)
+
+
+# MARK: What the person does
+
+
+def test_a_match_and_enter(own):
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.results, outcome.prompts, outcome.texts) == (["SUCCESS"], [FINGER], [])
+    assert words(own) == ["match"] and charged() == 0
+    assert "finger granted user=alice" in own.module_log()[-1].message
+
+
+def test_a_finger_leaves_the_passcode_s_failures_as_they_are(own):
+    own.authenticate("alice", WRONG[0])
+    before = own.record("alice")
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+    assert own.record("alice") == before and own.failures("alice") == 1
+
+
+def test_a_match_after_two_that_are_none(own):
+    assert own.authenticate("alice", after(miss(own), miss(own), match(own))).result == "SUCCESS"
+    assert charged() == 0
+
+
+TYPED = {
+    "a passcode": (RIGHT, "SUCCESS", "SUCCESS", 0),
+    "a wrong one": (WRONG[0], "AUTH_ERR", "AUTH_ERR", 1),
+    "a password": ("correct horse", "AUTH_ERR", "CRED_INSUFFICIENT", 0),
+    "too much": ("x" * 10_000, "AUTH_ERR", "CRED_INSUFFICIENT", 0),
+    "nothing, by a conversation that fails": (FAILS, "CONV_ERR", "CONV_ERR", 0),
+}
+
+
+@pytest.mark.parametrize("either", [False, True], ids=["", "either"])
+@pytest.mark.parametrize("touched", [False, True], ids=["no touch", "match"])
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_is_typed_decides_and_a_match_is_discarded(own, either, touched, typed):
+    text, *results, failures = TYPED[typed]
+    own.service(*(["either"] if either else []))
+    outcome = own.authenticate("alice", after(*([match(own)] if touched else []), then=text))
+    assert (outcome.result, outcome.prompts) == (results[either], [EITHER if either else FINGER])
+    assert own.failures("alice") == failures
+    assert words(own) == ["unused" if touched else "no-touch"]
+    # The passcode alone resets the count.
+    assert charged() == (touched and typed != "a passcode")
+
+
+@pytest.mark.parametrize("either", [False, True], ids=["", "either"])
+def test_enter_without_a_touch_is_the_next_module_s(own, either):
+    own.service(*(["either"] if either else []))
+    outcome = own.authenticate("alice", "")
+    assert outcome.result == ("CRED_INSUFFICIENT" if either else "AUTH_ERR")
+    assert outcome.texts == [NO_TOUCH] and words(own) == ["no-touch"]
+    assert outcome.delays == [] or outcome.delays[0][1] == 0
+
+
+def test_a_prompt_of_one_s_own_is_shown_as_it_is(own):
+    own.service("[prompt=PIN:]")
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", ["PIN: "])
+
+
+def test_quiet_says_nothing(own):
+    own.service("quiet")
+    outcome = own.authenticate("alice", "")
+    assert (outcome.prompts, outcome.texts) == ([FINGER], [])
+
+
+def test_another_user_at_the_end_is_a_refusal(own):
+    def change(handle):
+        matched(own.reader)
+        handle.set("USER", "bob")
+        return ""
+
+    assert own.authenticate("alice", change).result == "AUTH_ERR"
+    assert charged() == 1
+
+
+# MARK: Touches
+
+
+def test_three_touches_that_don_t_match_and_then_the_passcode(own):
+    outcome = own.authenticate("alice", after(miss(own), miss(own), lambda: missed_last(own.reader)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [NO_MATCH], ["tries"])
+    assert charged() == 3
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert charged() == 0
+
+
+def test_one_touch_that_doesn_t_match_and_enter(own):
+    outcome = own.authenticate("alice", after(miss(own)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [NO_MATCH], ["no-match"])
+
+
+def test_after_five_touches_over_two_prompts_it_is_off_until_a_passcode(own):
+    own.authenticate("alice", after(miss(own), miss(own), lambda: missed_last(own.reader)))
+    outcome = own.authenticate("alice", after(miss(own), lambda: missed_last(own.reader)))
+    assert outcome.texts == [OFF] and charged() == LIMIT
+    outcome = own.authenticate("alice", "")
+    assert (outcome.prompts, outcome.texts) == ([PROMPT], [])
+    assert own.authenticate("alice", WRONG[0]).prompts == [PROMPT]
+    assert own.authenticate("alice", RIGHT).prompts == [PROMPT]
+    assert words(own) == ["tries", "off", "off", "off", "off"]
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+
+
+def test_a_passcode_through_the_helper_turns_it_on_again(own):
+    set_count(LIMIT)
+    os.chown(fingers.count_file(), uid("_passcode"), 0)
+    assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "SUCCESS"
+    assert charged() == 0
+
+
+@pytest.mark.parametrize("option", ["yes", "no"])
+@pytest.mark.parametrize("call", ["setcred", "open_session"])
+def test_another_module_turns_it_on_again(own, call, option):
+    own.configure(finger=option)
+    own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
+    set_count(LIMIT)
+    assert own.authenticate("alice", "").result == "SUCCESS"
+    assert charged() == LIMIT
+    assert own.authenticate("alice", "", calls=("authenticate", call)).results == ["SUCCESS"] * 2
+    assert charged() == 0
+
+
+def test_nobody_turns_it_on_again_who_was_not_asked(own):
+    """By setcred alone; after a call for a remote login."""
+    own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
+    set_count(LIMIT)
+    own.authenticate("alice", calls=("setcred", "open_session"))
+    own.authenticate("alice", items={"RHOST": "elsewhere"}, calls=("authenticate", "setcred"))
+    assert charged() == LIMIT
+
+
+def test_a_match_counts_once_and_only_as_the_last_touch(own):
+    for change in (lambda: set_count(2, 7), lambda: set_count(0, 1), fingers.count_file().unlink, lambda: set_count(1, 2)):
+        set_count(0)
+        outcome = own.authenticate("alice", after(match(own), change))
+        assert (outcome.result, outcome.texts) == ("AUTH_ERR", [TOO_LATE])
+    assert words(own) == ["too-late"] * 4
+
+
+def test_a_match_is_worth_something_for_ten_seconds(own):
+    outcome = own.authenticate("alice", after(match(own), lambda: time.sleep(10.1)))
+    assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [TOO_LATE], ["too-late"])
+    assert charged() == 1
+
+
+# MARK: What is decided again
+
+
+def lock(own):
+    for code in WRONG[:3]:
+        own.tool("verify", "--stdin", "alice", stdin=f"{code}\n")
+
+
+MEANWHILE = {
+    "locked": (lock, "AUTH_ERR", "passcode locked"),
+    "disabled": (lambda own: own.tool("disable", "alice", check=0), "AUTH_ERR", "passcode is disabled"),
+    "removed": (lambda own: own.tool("remove", "alice", check=0), "USER_UNKNOWN", None),
+}
+BEFORE = MEANWHILE | {"without its key": (lambda own: own.key.unlink(), "AUTHINFO_UNAVAIL", "passcode unavailable")}
+
+
+@pytest.mark.parametrize("change", MEANWHILE)
+def test_what_happens_meanwhile_decides(own, change):
+    act, result, event = MEANWHILE[change]
+    outcome = own.authenticate("alice", after(match(own), lambda: act(own)))
+    assert outcome.result == result and charged() == 1
+    assert event is None or event in own.module_log()[-1].message
+
+
+@pytest.mark.parametrize("change", BEFORE)
+def test_it_is_not_offered_where_the_passcode_is_not(own, change):
+    act, result, _ = BEFORE[change]
+    act(own)
+    outcome = own.authenticate("alice", after(match(own)))
+    assert (outcome.result, outcome.prompts) == (result, [])
+
+
+# MARK: Who is offered it
+
+
+def first_login(own):
+    own.configure(first_login="deny")
+
+
+def nothing(_):
+    pass
+
+
+REFUSED = {
+    "remote": ({"items": {"RHOST": "elsewhere"}}, nothing, "PERM_DENIED"),
+    "another's account": ({"items": {"RUSER": "bob"}}, nothing, "PERM_DENIED"),
+    "before the first login": ({}, first_login, "PERM_DENIED"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_nobody_is_asked_who_may_not_try_the_passcode(own, case):
+    how, act, result = REFUSED[case]
+    act(own)
+    outcome = own.authenticate("alice", after(match(own)), **how)
+    assert (outcome.result, outcome.prompts) == (result, [])
+    assert not fingers.count_file().exists()
+
+
+def test_a_remote_login_is_offered_the_passcode_alone(own):
+    own.configure(remote="allow")
+    outcome = own.authenticate("alice", RIGHT, items={"RHOST": "elsewhere"})
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], [])
+
+
+def test_a_finger_is_no_second_factor(own):
+    own.configure(second_factor="yes")
+    outcome = own.authenticate("alice", RIGHT)
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", [PROMPT])
+
+
+def test_a_program_without_root_is_offered_the_passcode_alone(own):
+    outcome = own.authenticate("alice", RIGHT, prepare=become("alice"))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", [PROMPT])
+
+
+def setuid():
+    os.setresuid(uid("alice"), 0, 0)
+
+
+FOR_SOMEBODY = {"as a setuid program": {"prepare": setuid}, "as sudo": {"items": {"RUSER": "alice"}}}
+
+
+@pytest.mark.parametrize("case", FOR_SOMEBODY)
+def test_a_program_that_somebody_runs_wants_their_session(own, case):
+    outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["no-session"])
+    for state, offered in ({"lock": "locked"}, False), ({"REMOTE": 1}, False), ({"ACTIVE": 0}, False), ({}, True):
+        with Logind(**state):
+            outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
+            assert outcome.prompts == [FINGER if offered else PROMPT]
+
+
+def test_a_program_that_root_runs_wants_none(own):
+    for items in {}, {"RUSER": "root"}:
+        assert own.authenticate("alice", after(match(own)), items=items).result == "SUCCESS"
+
+
+def test_a_session_that_is_locked_before_enter_takes_no_match(own):
+    """As sudo; the match was told already."""
+    with Logind() as logind:
+
+        def answer(_):
+            matched(own.reader)
+            logind.end()
+            later = Logind("locked")
+            own.folder.joinpath("later").write_text(str(later.service.pid))
+            return ""
+
+        outcome = own.authenticate("alice", answer, items={"RUSER": "alice"})
+    os.kill(int(own.folder.joinpath("later").read_text()), signal.SIGKILL)
+    assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [FINGER], ["no-session"])
+
+
+LINES = {
+    "a serial line": {"TTY": "ttyS0"},
+    "a pseudo-terminal": {"TTY": "/dev/pts/3"},
+    "a pseudo-terminal of root's": {"TTY": "/dev/pts/3", "RUSER": "root"},
+    "another console": {"TTY": "tty2"},
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_terminal_that_may_be_elsewhere_is_offered_the_passcode_alone(own, line):
+    outcome = own.authenticate("alice", RIGHT, items=LINES[line])
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["no-session"])
+
+
+def test_a_passcode_given_out_for_one_login_is_spent_by_no_finger(own):
+    own.tool("enroll", "alice", "--must-change", "--stdin", stdin=f"{RIGHT}\n", check=0)
+    outcome = own.authenticate("alice", "")
+    assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [PROMPT], [])
+    own.enroll("alice", RIGHT)
+
+    def give_out():
+        own.tool("enroll", "alice", "--must-change", "--force", "--stdin", stdin=f"{RIGHT}\n", check=0)
+
+    outcome = own.authenticate("alice", after(match(own), give_out))
+    assert (outcome.result, words(own)) == ("AUTH_ERR", ["one-login"])
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"  # the one
+
+
+def test_another_person_s_login_in_the_same_handle_resets_nothing(own, monkeypatch):
+    """A module before ours lets bob in; who asked ours was alice."""
+    stack = "auth [success=done default=ignore] pam_succeed_if.so quiet user = bob\nauth optional {module}\nauth required pam_deny.so"
+    own.service(stack=stack)
+    call = Handle.call
+    monkeypatch.setattr(Handle, "call", lambda handle, name, flags=0: handle.set("USER", name) if name == "bob" else call(handle, name))
+    for calls in ("authenticate", "bob", "authenticate", "setcred"), ("authenticate", "bob", "setcred", "open_session"):
+        set_count(LIMIT)
+        own.authenticate("alice", "", "", calls=calls)
+        assert charged() == LIMIT
+    own.authenticate("alice", "", calls=("authenticate", "setcred"))
+    assert charged() == 0
+
+
+@pytest.mark.parametrize("named, count", [("alice", 0), ("bob", LIMIT), (None, LIMIT)])
+def test_sudo_s_target_is_another_and_who_asked_is_let_in(own, monkeypatch, named, count):
+    call = Handle.call
+
+    def step(handle, name):
+        if name != "target":
+            return call(handle, name)
+        handle.set("USER", "root")
+        return handle.set("RUSER", named)
+
+    monkeypatch.setattr(Handle, "call", lambda handle, name, flags=0: step(handle, name))
+    own.service(stack="auth optional {module}\nauth required pam_permit.so")
+    set_count(LIMIT)
+    own.authenticate("alice", "", calls=("authenticate", "target", "setcred"))
+    assert charged() == count
+
+
+def test_a_passcode_of_an_earlier_module_starts_no_reader(own):
+    own.service("use_first_pass")
+    assert own.authenticate("alice").prompts == [] and words(own) == []
+
+
+# MARK: No reader
+
+
+def no_reader(own):
+    own.reader.choose(NO_READER)
+    own.reader.start_without_reader()
+
+
+WITHOUT = {
+    "no reader": (no_reader, "alice", "no-reader"),
+    "no finger": (nothing, "bob", "not-enrolled"),
+    "no bus": (lambda own: own.reader.stop_bus(), "alice", "no-service"),
+    "fprintd hangs": (lambda own: own.reader.pause(), "alice", "slow"),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT)
+def test_without_a_reader_it_is_the_passcode_alone(own, case):
+    act, name, word = WITHOUT[case]
+    act(own)
+    try:
+        begin = time.monotonic()
+        for typed, result in ((RIGHT, "SUCCESS"), ("", "AUTH_ERR")):
+            outcome = own.authenticate(name, typed)
+            assert (outcome.result, outcome.prompts, outcome.texts) == (result, [PROMPT], [])
+        assert words(own) == [word] * 2
+        print(f"{(time.monotonic() - begin) / 2:.3f} s each")
+    finally:
+        own.reader.restore()
+
+
+def test_in_use_it_is_the_passcode_alone(own):
+    with fingers.Finger() as other:
+        assert other.event() == "watching"
+        outcome = own.authenticate("alice", RIGHT)
+        assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["in-use"])
+
+
+LOST = {
+    "unplugged": lambda own: own.reader.tell("UNPLUG"),
+    "fprintd killed": lambda own: own.reader.stop(),
+    "bus gone": lambda own: own.reader.stop_bus(),
+}
+
+
+@pytest.mark.parametrize("loss", LOST)
+@pytest.mark.parametrize("typed, result, said", [(RIGHT, "SUCCESS", []), ("", "AUTH_ERR", [GONE])])
+def test_a_reader_that_goes_leaves_the_passcode(own, loss, typed, result, said):
+    def lose():
+        wait_for(own.reader.is_claimed)
+        LOST[loss](own)
+        wait_for(lambda: not running())
+
+    try:
+        outcome = own.authenticate("alice", after(lose, then=typed))
+        assert (outcome.result, outcome.prompts, outcome.texts) == (result, [FINGER], said)
+        assert words(own) == ["gone"]
+    finally:
+        own.reader.restore()
+
+
+def test_the_prompt_does_not_wait_while_the_bus_starts_fprintd(own):
+    own.reader.choose(VIRTUAL.replace("exec ", "sleep 1\nexec "))
+    try:
+        outcome = own.authenticate("alice", "")
+        assert (outcome.prompts, words(own)) == ([FINGER], ["not-ready"])
+        wait_for(own.reader.process)
+        own.reader.choose(VIRTUAL.replace("exec ", "sleep 0.5\nexec "))
+        assert own.authenticate("alice", after(lambda: touch_once_it_has_started(own))).result == "SUCCESS"
+    finally:
+        own.reader.restore()
+
+
+def touch_once_it_has_started(own):
+    """Who asks whether it is claimed claims it: not before the program that was first."""
+    wait_for(own.reader.process)
+    time.sleep(1)
+    matched(own.reader)
+
+
+def test_a_fprintd_that_does_not_start_leaves_the_passcode(own):
+    own.reader.choose(BROKEN.replace("exit", "sleep 1; exit"))
+    try:
+        outcome = own.authenticate("alice", after(lambda: time.sleep(2)))
+        assert outcome.result == "AUTH_ERR" and words(own) == ["no-service"]
+        assert outcome.texts == ["The fingerprint reader can't be used now. Use your passcode."]
+    finally:
+        own.reader.restore()
+
+
+# MARK: The program
+
+
+def test_without_the_program_the_option_changes_nothing(own):
+    own.listener.close()
+    outcome = own.authenticate("alice", RIGHT)
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], [])
+
+
+def event(kind, detail=0, serial=0, milliseconds=0):
+    return struct.pack("<BBHIQ", 1, kind, detail, serial, milliseconds)
+
+
+def lying(data, then="exec sleep 60"):
+    """A program that says this; and that somebody is there, where it is asked for that."""
+    text = "".join(f"\\{byte:03o}" for byte in data)
+    present = "".join(f"\\{byte:03o}" for byte in event(7))
+    INSTALLED.write_text(
+        "#!/bin/sh\nask=$(dd bs=1 count=2 2>/dev/null)\n"
+        f"[ \"$ask\" != $(printf '\\001\\003') ] || {{ printf '{present}' >&0; exit; }}\nprintf '{text}' >&0\n{then}\n"
+    )
+
+
+WATCHING = event(2)
+
+
+def soon():
+    """After the prompt has begun, and before Enter: at any other time it would be none."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000) + 500
+
+
+LIES = {
+    "nothing": lambda: b"",
+    "a part": lambda: WATCHING[:15],
+    "another version": lambda: b"\2" + WATCHING[1:],
+    "an unknown event": lambda: event(9),
+    "a match at once": lambda: event(4, 0, 1, soon()),
+    "a match after the tries": lambda: WATCHING + event(3) * 3 + event(4, 0, 1, soon()),
+    "a match after the end": lambda: WATCHING + event(5, 10) + event(4, 0, 1, soon()),
+    "a match and more": lambda: WATCHING + event(4, 0, 1, soon()) + b"\1",
+    "a match, twice": lambda: WATCHING + event(4, 0, 1, soon()) * 2,
+    "too much": lambda: WATCHING * 1_000,
+    "a match from the future": lambda: WATCHING + event(4, 0, 1, soon() + 100_000),
+    "a match of long ago": lambda: WATCHING + event(4, 0, 1, soon() - 20_000),
+    "a match that nobody charged": lambda: WATCHING + event(4, 0, 2, soon()),
+    "the other answer": lambda: event(7),
+}
+
+
+@pytest.mark.parametrize("then", ["exec sleep 60", "exit 0"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_program_that_lies_lets_nobody_in(own, lie, then):
+    set_count(1, 1)
+    lying(LIES[lie](), then)
+    outcome = own.authenticate("alice", after(lambda: time.sleep(0.6)))
+    assert outcome.result == "AUTH_ERR" and charged() == 1
+    assert own.authenticate("alice", after(lambda: time.sleep(0.1), then=RIGHT)).result == "SUCCESS"
+
+
+def test_what_the_lying_program_of_these_tests_says_arrives(own):
+    """The same, if only it told the truth."""
+    set_count(1, 1)
+    lying(WATCHING + event(4, 0, 1, soon()))
+    assert own.authenticate("alice", after(lambda: time.sleep(0.6))).result == "SUCCESS"
+
+
+def test_a_program_that_says_nothing_is_waited_for_300_ms_and_then_stopped(own):
+    lying(b"", "sleep 60")
+    begin = time.monotonic()
+    asked = []
+    running = own.start("alice", after(lambda: asked.append(time.monotonic()), then=RIGHT))
+    outcome = running.wait()
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["slow"])
+    assert time.monotonic() - begin < 4
+
+
+# MARK: At the same time, and killed
+
+
+@pytest.fixture
+def marks(own):
+    """Files that tell the processes of a test from each other: a prompt is there; they may go on."""
+    asked, go = own.folder / "asked", own.folder / "go"
+
+    def wait(handle):
+        if handle.outcome.prompts[-1] == FINGER:
+            asked.touch()
+        wait_for(go.exists, 60)
+        return ""
+
+    wait.asked, wait.go = asked, go
+    return wait
+
+
+def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(own, marks):
+    """Six prompts at a time: one of them has the reader, and all its touches are wrong; then comes the right finger."""
+    for round in range(4):
+        running = [own.start("alice", marks) for _ in range(6)]
+        if round < 2:
+            wait_for(marks.asked.exists)
+            for _ in range(1 if round else 2):
+                missed(own.reader)
+            missed_last(own.reader)
+        marks.go.touch()
+        outcomes = [prompt.wait() for prompt in running]
+        for mark in (marks.go, marks.asked):
+            mark.unlink(missing_ok=True)
+        assert {outcome.result for outcome in outcomes} == {"AUTH_ERR"}
+        assert sum(outcome.prompts == [FINGER] for outcome in outcomes) == (round < 2)
+        wait_for(own.reader.is_free)
+    assert charged() == LIMIT
+    assert own.authenticate("alice", "").prompts == [PROMPT]
+
+
+def test_two_prompts_share_no_match(own, marks):
+    """The one without the reader gets nothing from the other's touch."""
+    first = own.start("alice", marks)
+    wait_for(marks.asked.exists)
+    second = own.start("alice", marks)
+    matched(own.reader)
+    marks.go.touch()
+    assert (first.wait().result, second.wait().result) == ("SUCCESS", "AUTH_ERR")
+
+
+def test_killed_at_any_moment_no_touch_is_gained(own):
+    """From the touch to the end of the call, with one touch left."""
+    chance = random.Random(7)
+    asked = own.folder / "asked"
+    told = 0
+    for finger in ("somebody-else", "alice-finger") * 12:
+        set_count(LIMIT - 1)
+        running = own.start("alice", after(asked.touch, lambda finger=finger: own.reader.touch(finger)))
+        wait_for(asked.exists)
+        time.sleep(chance.random() * 0.06)
+        running.kill()
+        outcome = running.wait()
+        asked.unlink()
+        wait_for(own.reader.is_free)
+        if finger == "somebody-else":
+            assert charged() in (LIMIT - 1, LIMIT) and outcome.result != "SUCCESS"
+        else:  # 0: the match was taken, under the lock
+            assert charged() in (LIMIT - 1, LIMIT, 0)
+        if outcome.texts or outcome.result == "SUCCESS":
+            told += 1
+            assert charged() != LIMIT - 1 or outcome.texts == [NO_TOUCH]
+    print(f"\n{told} of 24 had an answer before they were killed")
+
+
+@pytest.mark.alone
+def test_a_caller_that_is_killed_frees_the_reader(own, marks):
+    taken = []
+    for _ in range(5):
+        running = own.start("alice", marks)
+        wait_for(marks.asked.exists)
+        begin = time.monotonic()
+        running.kill()
+        wait_for(own.reader.is_free)
+        taken.append(time.monotonic() - begin)
+        running.wait()
+        marks.asked.unlink()
+    print(f"\nfree after {max(taken):.3f} s at most")
+    assert max(taken) < 0.1

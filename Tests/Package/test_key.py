@@ -1,0 +1,376 @@
+"""The machine key in a TPM, on both releases: sealed, loaded at boot, lost and recovered, replaced.
+
+Interrupted at each step: on request. Tests/Outside/test_key_sealing.py has the same, with a stand-in for the TPM.
+"""
+
+import random
+import re
+import shutil
+
+import pytest
+
+import debian_machine as machines
+import tpm as tpms
+from debian_machine import OTHER, PASSWORD, RIGHT
+from package import KEY, STORE
+from recovery import key_of, recovery_copy
+from tpm import TPM
+
+SEALED, LOADED = "etc/passcode/key.cred", "run/passcode-key/key"
+UNUSABLE = 7
+SERVICE = "auth sufficient pam_passcode.so\nauth required pam_unix.so\naccount required pam_permit.so\n"
+
+
+@pytest.fixture(scope="module")
+def installed(deb):
+    """Makes machines of a release where it is installed, and alice and bob are enrolled."""
+    made = {}
+
+    def make(release):
+        if release not in made:
+            root = machines.root(release, tpms.PROGRAMS + tpms.MORE_PROGRAMS[release])
+            first = machines.Machine(root)
+            for name, code in (("alice", RIGHT), ("bob", OTHER)):
+                first.run("useradd", "--create-home", name)
+                first.run("chpasswd", input=f"{name}:{PASSWORD}\n")
+            first.install(deb)
+            (first.path / "etc/pam.d/test").write_text(SERVICE)
+            first.configure(fail_delay="0", opslimit="1", memlimit="64K")
+            for name, code in (("alice", RIGHT), ("bob", OTHER)):
+                first.enroll(name, code)
+            made[release] = first.copy()
+        return made[release]()
+
+    return make
+
+
+@pytest.fixture
+def machine(release, installed):
+    machine = installed(release)
+    yield machine
+    machine.remove()
+
+
+@pytest.fixture
+def tpm(machine):
+    return TPM(machine).start("firmware")
+
+
+def logs_in(machine, answers, user="alice", by="root"):
+    """Whether these answers, to one prompt after the other, are a login."""
+    said = machine.run(
+        "pamtester", "-I", "tty=tty1", "test", user, "authenticate", user=by, status=None,
+        input="".join(f"{answer}\n" for answer in answers),
+    )  # fmt: skip
+    return "successfully authenticated" in said
+
+
+def works(machine):
+    """The passcode is right or wrong, directly and through the helper."""
+    for by in ("root", "alice"):
+        assert logs_in(machine, [RIGHT], by=by)
+    failures = machine.state()["failures"]
+    # Another one each time: the same one typed again doesn't count.
+    wrong = f"{random.randrange(100_000, 600_000)}"
+    assert not logs_in(machine, [wrong, "not the password"])
+    assert machine.state()["failures"] == failures + 1
+    assert logs_in(machine, [RIGHT]) and logs_in(machine, [OTHER], user="bob")
+    return True
+
+
+def only_the_password_works(machine):
+    """And nothing is counted."""
+    store = {path.name: path.read_bytes() for path in (machine.path / STORE).iterdir()}
+    for by in ("root", "alice"):
+        assert not logs_in(machine, [RIGHT], by=by)
+        assert logs_in(machine, [PASSWORD], by=by)
+    assert store == {path.name: path.read_bytes() for path in (machine.path / STORE).iterdir()}
+    return True
+
+
+def boot(machine, tpm, *measured):
+    """With a TPM, whose firmware measures this; or, with None, without."""
+    if tpm.is_on:
+        tpm.stop()
+    machine.restart()
+    tpm.is_on = False
+    if measured != (None,):
+        tpm.start(*measured)
+
+
+def is_anywhere(machine, key):
+    """Whether a file of the disk holds these bytes."""
+    folders = [machine.path / name for name in ("etc", "var", "home", "root", "tmp")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert len(files) > 500
+    return [str(path) for path in files if key in (content := path.read_bytes()) or key.hex().encode() in content]
+
+
+# MARK: Sealed and loaded
+
+
+def test_a_sealed_key_is_loaded_once_per_boot(machine, tpm):
+    key = (machine.path / KEY).read_bytes()
+    assert is_anywhere(machine, key) == [str(machine.path / KEY)]
+    said = tpm.key("seal")
+    assert "sealed by this machine's TPM, and loaded. The plain key has been removed." in said
+    assert is_anywhere(machine, key) == [], "only sealed, and in /run"
+    assert key_of(recovery_copy(said)) == key
+    assert (machine.path / SEALED).stat().st_mode & 0o777 == 0o400
+    folder, loaded = (machine.inside / LOADED).parent.stat(), (machine.inside / LOADED).stat()
+    assert (folder.st_mode & 0o777, loaded.st_mode & 0o777) == (0o750, 0o440)
+    assert folder.st_uid == loaded.st_uid == 0 and folder.st_gid == loaded.st_gid != 0
+    assert tpm.key("status") == f"/{SEALED}: sealed by the TPM, bound to no PCR, and loaded: OK.\n"
+    assert works(machine)
+
+    boot(machine, tpm, "other firmware")
+    assert only_the_password_works(machine)
+    assert any("load it (passcode key load)" in line.message for line in machine.log.lines())
+    assert "passcode key load" in machine.run("passcode", "enroll", "bob", status=UNUSABLE)
+    assert "passcode key load" in tpm.key("status", status=UNUSABLE)
+    assert tpm.boot_unit() == ""
+    assert works(machine) and (machine.inside / LOADED).read_bytes() == key
+    assert tpm.boot_unit() == "" and works(machine), "twice does no harm"
+
+
+def test_the_unit_is_started_before_anybody_logs_in(machine):
+    """And it does nothing where nothing is sealed: no TPM is asked."""
+    unit = "usr/lib/systemd/system/passcode-key.service"
+    wanted = machine.path / "usr/lib/systemd/system/multi-user.target.wants/passcode-key.service"
+    assert wanted.is_symlink() and wanted.resolve() == (machine.path / unit).resolve()
+    said = machine.run("systemd-analyze", "verify", "--man=no", f"/{unit}", status=None)
+    assert "passcode" not in said, said
+    assert "Before=systemd-user-sessions.service" in (machine.path / unit).read_text()
+    assert TPM(machine).boot_unit() == "" and not (machine.inside / LOADED).exists()
+
+
+def test_bound_to_a_pcr_it_opens_only_while_that_is_the_same(machine, tpm):
+    copy = recovery_copy(tpm.key("seal", "--pcrs", "7"))
+    assert "bound to PCR 7, and loaded: OK." in tpm.key("status")
+    boot(machine, tpm, "firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+    boot(machine, tpm, "another firmware")
+    said = tpm.boot_unit(status=UNUSABLE)
+    assert f"/{SEALED}: does not open: " in said and "with the recovery copy: passcode key recover" in said
+    assert said.count("\n") == 1 and said == tpm.key("status", status=UNUSABLE)
+    assert only_the_password_works(machine)
+    assert "sealed again" in tpm.key("recover", "--stdin", "--pcrs", "7", input=copy)
+    assert works(machine)
+    boot(machine, tpm, "another firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+
+def test_status_tells_before_the_boot_that_it_will_not_open(machine, tpm):
+    """After an update of the firmware's lists: PCR 7 is what it will be."""
+    tpm.key("seal", "--pcrs", "7")
+    tpm.stop()
+    tpm.start("another firmware")
+    said = tpm.key("status")
+    assert "warning" in said and "will not open at the next boot" in said and "run: passcode key seal" in said
+    tpm.key("seal", "--pcrs", "7")
+    assert "warning" not in tpm.key("status")
+    boot(machine, tpm, "another firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+
+# MARK: Lost
+
+
+def test_without_a_tpm_the_recovery_copy_loads_the_key(machine, tpm):
+    copy = recovery_copy(tpm.key("seal"))
+    boot(machine, tpm, None)
+    assert "does not open: " in tpm.boot_unit(status=UNUSABLE)
+    assert only_the_password_works(machine)
+    said = tpm.key("recover", "--stdin", input=copy, status=UNUSABLE)
+    assert "works until the next boot" in said and "passcode key unseal" in said
+    assert works(machine)
+    assert "will not open at the next boot" in tpm.key("status")
+    tpm.key("unseal")
+    assert tpm.key("status") == f"/{KEY}: OK.\n" and not (machine.path / SEALED).exists()
+    boot(machine, tpm, None)
+    assert works(machine)
+
+
+def test_a_cleared_tpm_takes_the_recovered_key(machine, tpm):
+    copy = recovery_copy(tpm.key("seal"))
+    tpm.stop()
+    tpm.clear()
+    boot(machine, tpm, "firmware")
+    assert "does not open: " in tpm.boot_unit(status=UNUSABLE)
+    assert only_the_password_works(machine)
+    assert "sealed again" in tpm.key("recover", "--stdin", input=copy.upper().replace(" ", ""))
+    boot(machine, tpm, "firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+
+@pytest.mark.parametrize("missing", ["TPM", "library", "systemd-creds"])
+def test_what_cannot_be_sealed_stays_as_it_is(machine, missing):
+    tpm = TPM(machine)
+    if missing != "TPM":
+        tpm.start("firmware")
+    if missing == "library":
+        for library in machine.path.glob("usr/lib/*/libtss2-esys*"):
+            library.unlink()
+    if missing == "systemd-creds":
+        (machine.path / "usr/bin/systemd-creds").unlink()
+        tpm.run = lambda *command, **how: TPM.run(tpm, *command, **how)
+    before = (machine.path / KEY).read_bytes()
+    said = TPM.run(tpm, "passcode", "key", "seal", status=UNUSABLE)
+    assert said.count("\n") == 1 and "nothing was changed" in said and "libtss2-esys" in said
+    if missing == "systemd-creds":
+        assert "/usr/bin/systemd-creds: No such file or directory" in said
+    assert (machine.path / KEY).read_bytes() == before and not (machine.path / SEALED).exists()
+    assert works(machine)
+
+
+def test_sealed_by_one_release_and_opened_by_the_next(installed):
+    """An upgrade of Debian: the same disk and the same TPM, with systemd 252 and then 257."""
+    old, new = installed("bookworm"), installed("trixie")
+    try:
+        tpm = TPM(old).start("firmware")
+        tpm.key("seal", "--pcrs", "7")
+        tpm.stop()
+        for folder in ("etc/passcode", "var/lib/passcode", tpms.STATE):
+            shutil.rmtree(new.path / folder, ignore_errors=True)
+            machines.sh("cp", "-a", old.path / folder, new.path / folder)
+        new.run("chown", "-R", "_passcode:root", "/var/lib/passcode")
+        new.run("chown", "root:root", "/var/lib/passcode/0", status=None)
+        tpm = TPM(new).start("firmware")
+        tpm.boot_unit()
+        assert works(new) and "bound to PCR 7" in tpm.key("status")
+    finally:
+        old.remove()
+        new.remove()
+
+
+# MARK: Interrupted
+
+
+def killed(tpm, call, number, *action):
+    """Kills the action at the N-th of these calls; false: it ended before."""
+    tpm.restart()
+    said = tpm.run(
+        "sh", "-c",
+        f"strace -qq -o /dev/null -e trace={call} -e inject={call}:signal=KILL:when={number} passcode key {' '.join(action)};"
+        ' echo "ended: $?"', status=None,
+    )  # fmt: skip
+    status = int(re.search(r"ended: (\d+)", said)[1])
+    assert status in (0, 137), said
+    return status == 137
+
+
+@pytest.mark.on_request
+@pytest.mark.parametrize("call", ["linkat", "renameat", "unlinkat", "fsync", "pwrite64", "mkdir"])
+def test_killed_while_sealing_and_unsealing_everybody_logs_in(machine, tpm, call):
+    number = 0
+    for action in ("seal", "unseal"):
+        number = 1
+        while killed(tpm, call, number, action):
+            assert logs_in(machine, [RIGHT])
+            said = tpm.key("status")
+            both = (machine.path / KEY).exists() and (machine.path / SEALED).exists()
+            assert ("is there beside the sealed key" in said) == both
+            number += 1
+        tpm.key(action, status=None)
+        assert "warning" not in tpm.key("status")
+        assert (machine.path / KEY).exists() == (action == "unseal") and logs_in(machine, [RIGHT])
+
+
+def test_a_sealed_key_stays_sealed_when_it_is_replaced(machine, tpm):
+    old = recovery_copy(tpm.key("seal", "--pcrs", "7"))
+    key = (machine.inside / LOADED).read_bytes()
+    said = tpm.key("rotate")
+    assert "2 passcodes are under the new machine key." in said and recovery_copy(said) != old
+    assert (machine.inside / LOADED).read_bytes() != key
+    assert "bound to PCR 7" in (status := tpm.key("status")) and "warning" not in status
+    assert is_anywhere(machine, (machine.inside / LOADED).read_bytes()) == []
+    boot(machine, tpm, "firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+
+@pytest.mark.on_request
+def test_killed_while_replacing_a_sealed_key_every_boot_opens_everything(machine, tpm):
+    tpm.key("seal")
+    for call in ("fdatasync", "linkat", "renameat"):
+        number = 1
+        while killed(tpm, call, number, "rotate"):
+            if random.random() < 0.5:
+                boot(machine, tpm, "firmware")
+                tpm.boot_unit()
+            assert logs_in(machine, [RIGHT]) and logs_in(machine, [OTHER], user="bob")
+            if (machine.path / f"{SEALED}.new").exists() and (machine.inside / f"{LOADED}.new").exists():
+                assert "still under the old machine key; run: passcode key rotate" in tpm.key("status")
+            number += 1
+        assert number > 1
+    tpm.key("rotate")
+    assert "warning" not in tpm.key("status") and not (machine.path / f"{SEALED}.new").exists()
+    boot(machine, tpm, "firmware")
+    tpm.boot_unit()
+    assert works(machine)
+
+
+def lose_the_tpm_while_rotating(machine, tpm, call, number):
+    """The recovery copies of the old and of the new key."""
+    old = recovery_copy(tpm.key("seal"))
+    tpm.restart()
+    said = tpm.run(
+        "strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
+        "passcode", "key", "rotate", status=None)  # fmt: skip
+    assert (machine.path / f"{SEALED}.new").exists()
+    boot(machine, tpm, None)
+    assert "does not open" in tpm.boot_unit(status=UNUSABLE)
+    return old, recovery_copy(said)
+
+
+@pytest.mark.on_request
+def test_a_tpm_that_is_lost_while_the_key_is_replaced(machine, tpm, release):
+    """Both keys come back from their copies, in either order, and the rotation is finished with them."""
+    # Of the sealed key, of the loaded one, of both copies of alice's record: bob's is as it was.
+    copies = lose_the_tpm_while_rotating(machine, tpm, "pwrite64", 5)
+    for number, copy in enumerate(random.sample(copies, 2)):
+        assert "To finish introducing the new one" in tpm.key("recover", "--stdin", input=copy)
+        assert logs_in(machine, [RIGHT]) + logs_in(machine, [OTHER], user="bob") == number + 1
+    if release == "trixie":  # more calls in one command than 252 makes without a resource manager
+        tpm.clear()
+        tpm.start("firmware")
+        tpm.key("rotate")
+        boot(machine, tpm, "firmware")
+        tpm.boot_unit()
+        assert works(machine)
+
+
+@pytest.mark.on_request
+def test_a_recovered_key_that_opens_everything_ends_the_rotation(machine, tpm):
+    """The last copy was written, and not yet synced."""
+    old, new = lose_the_tpm_while_rotating(machine, tpm, "fdatasync", 3)
+    assert "opens none of the 2" in tpm.key("recover", "--stdin", input=old, status=UNUSABLE)
+    assert "works until the next boot" in tpm.key("recover", "--stdin", input=new, status=UNUSABLE)
+    assert works(machine)
+    tpm.clear()
+    tpm.start("firmware")
+    assert "sealed again" in tpm.key("recover", "--stdin", input=new)
+    assert "warning" not in tpm.key("status") and not (machine.path / f"{SEALED}.new").exists()
+    boot(machine, tpm, "firmware")
+    tpm.boot_unit()
+    assert works(machine)
+    tpm.key("rotate")
+    assert works(machine)
+
+
+# MARK: The package
+
+
+def test_an_upgrade_makes_no_key_beside_a_sealed_one_and_purging_takes_all(machine, tpm, deb):
+    tpm.key("seal")
+    assert "created" not in machine.install(deb) and not (machine.path / KEY).exists()
+    boot(machine, tpm, None)
+    said = machine.install(deb)
+    assert "created" not in said and not (machine.path / KEY).exists() and "passwords keep working" in said
+    machine.run("apt-get", "purge", "-q", "-y", "libpam-passcode")
+    assert not (machine.path / "etc/passcode").exists() and not (machine.inside / "run/passcode-key").exists()

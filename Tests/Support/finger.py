@@ -1,0 +1,208 @@
+"""`passcode-finger`, driven as the module drives it: one request, and events (Sources/PasscodePolicy/Finger)."""
+
+import collections
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+from bed import BUILD
+from process import make_urgent, wait_for
+
+PROGRAM = BUILD / "passcode-finger"
+INSTALLED = pathlib.Path("/usr/libexec/passcode-finger")
+LIMIT = 5
+COUNTS = pathlib.Path("/run/passcode")
+WATCH, LIST, SESSION = 1, 2, 3
+KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed", 7: "present"}
+ENDS = {
+    1: "no service", 2: "no reader", 3: "in use", 4: "denied", 5: "not enrolled", 6: "off",
+    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session",
+}  # fmt: skip
+LENGTH = 16
+OTHER, DISPLAY = 0, 255
+SOCKET = pathlib.Path("/run/passcode-finger.socket")
+Match = collections.namedtuple("Match", "serial milliseconds")
+
+
+def uid(name):
+    return pwd.getpwnam(name).pw_uid
+
+
+def request(name="alice", operation=WATCH, wants_session=False, terminal=None):
+    """For a person's program, or for the machine's: at a display, or at a terminal of that number."""
+    if terminal is None:
+        terminal = 0 if wants_session else DISPLAY
+    return struct.pack("<BBBBI", 1, operation, wants_session, terminal, uid(name))
+
+
+def count_file(name="alice"):
+    return COUNTS / f"{uid(name)}.finger"
+
+
+def set_count(number, serial=0, name="alice"):
+    COUNTS.mkdir(mode=0o700, exist_ok=True)
+    count_file(name).write_bytes(struct.pack("<BBHI", 1, number, 0, serial))
+    count_file(name).chmod(0o600)
+
+
+def charged(name="alice"):
+    """As `touches`; 0 where there is no file yet."""
+    return touches(name) if count_file(name).exists() else 0
+
+
+def touches(name="alice"):
+    """How many are charged."""
+    content = count_file(name).read_bytes()
+    assert len(content) == 8 and content[0] == 1 and content[2:4] == b"\0\0", content
+    return content[1]
+
+
+def decode(event):
+    version, kind, detail, serial, milliseconds = struct.unpack("<BBHIQ", event)
+    assert version == 1
+    if KINDS[kind] == "ended":
+        return ENDS[detail]
+    if KINDS[kind] == "matched":
+        return Match(serial, milliseconds)
+    if KINDS[kind] == "listed":
+        return {bit for bit in range(16) if detail >> bit & 1}
+    return KINDS[kind]
+
+
+class Finger:
+    """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
+
+    def __init__(
+        self, name="alice", operation=WATCH, ask=None, program=(PROGRAM,), wants_session=False, terminal=None, caller="root",
+        **how,
+    ):  # fmt: skip
+        self.connection, theirs = connected_by(caller)
+        how = {"env": {}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **how}
+        self.program = subprocess.Popen(program, stdin=theirs, **how)
+        theirs.close()
+        make_urgent(self.program.pid)
+        try:
+            self.connection.sendall(request(name, operation, wants_session, terminal) if ask is None else ask)
+        except BrokenPipeError:
+            pass  # it ended at once; there are no events then
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.connection.close()
+        self.program.wait(5)
+
+    def event(self, seconds=5):
+        """The next one; None: the program closed the connection."""
+        self.connection.settimeout(seconds)
+        try:
+            event = self.connection.recv(LENGTH, socket.MSG_WAITALL)
+        except ConnectionResetError:  # it ended without having read everything
+            return None
+        assert len(event) in (0, LENGTH)
+        return decode(event) if event else None
+
+    def events(self):
+        """All up to the end."""
+        return list(iter(self.event, None))
+
+    def hears_nothing(self, seconds=0.2):
+        try:
+            return self.event(seconds) is None and False
+        except TimeoutError:
+            return True
+
+
+def connected_by(name):
+    """Both ends; at each the kernel says that the other one is this person's."""
+    os.seteuid(uid(name) if name != "root" else 0)
+    try:
+        return socket.socketpair()
+    finally:
+        os.seteuid(0)
+
+
+def descriptors(pid):
+    return sorted(os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
+
+
+def install():
+    """Where systemd looks for it, in the mount namespace of a `machine`; and the socket, at which systemd would start one
+    for each connection. Returns what ends that."""
+    INSTALLED.unlink(missing_ok=True)
+    shutil.copyfile(PROGRAM, INSTALLED)
+    INSTALLED.chmod(0o755)
+    return Listener()
+
+
+class Listener:
+    """As systemd with the units of the package: each connection is the standard input of a process of its own."""
+
+    def __init__(self):
+        command = ["systemd-socket-activate", "--accept", "--inetd", "--listen", SOCKET, INSTALLED]
+        self.process = subprocess.Popen(
+            command, env={}, start_new_session=True, preexec_fn=make_urgent,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_for(SOCKET.exists)
+        SOCKET.chmod(0o600)
+
+    def close(self):
+        """Whatever else stood in for the program ends, too."""
+        if self.process.returncode is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        SOCKET.unlink(missing_ok=True)
+
+
+def running():
+    """The processes of the program, installed or not, in these tests' namespace."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if executable(pid) == PROGRAM.name]
+
+
+def executable(pid):
+    try:
+        if os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"):
+            return None
+        return pathlib.Path(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")).name
+    except OSError:
+        return None  # it has ended, or is the kernel's
+
+
+def waits(reader):
+    """The reader waits for a touch, which is charged already."""
+    wait_for(reader.is_claimed)
+    time.sleep(0.1)  # it forgets one that comes before
+
+
+def matched(reader, name="alice"):
+    """The person touches the reader with the right finger: the match has been told, and the reader freed."""
+    waits(reader)
+    reader.touch(f"{name}-finger")
+    wait_for(reader.is_free)
+
+
+def missed(reader, name="alice"):
+    """With another one, which is told; the next touch is charged then."""
+    waits(reader)
+    before = charged(name)
+    reader.touch("somebody-else")
+    wait_for(lambda: charged(name) == before + 1)
+    time.sleep(0.1)
+
+
+def missed_last(reader):
+    """With another one, and the program ends by itself after it."""
+    waits(reader)
+    reader.touch("somebody-else")
+    wait_for(reader.is_free)
