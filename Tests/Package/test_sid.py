@@ -13,7 +13,7 @@ pytestmark = pytest.mark.on_request
 BUILD = "build-essential debhelper dh-apparmor libpam0g-dev libsodium-dev libsystemd-dev swiftlang"
 TESTS = (
     "adduser e2fsprogs git iproute2 libcrypt-dev libpam-runtime libpam-wrapper lintian pamtester passwd procps python3"
-    " python3-pexpect python3-pytest strace sudo util-linux"
+    " python3-dbus python3-pexpect python3-pytest strace sudo util-linux"
 )
 # What the package declares; and ip, by which a machine of the tests gets its loopback.
 DECLARED = "adduser iproute2 libpam-runtime libpam0g libsodium26"

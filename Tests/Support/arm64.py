@@ -13,7 +13,7 @@ from guest import Shell
 
 PROGRAMS = (
     "adduser gcc iproute2 libc6-dev libcrypt-dev libpam-modules libpam-runtime libpam0g-dev libsodium-dev login pamtester passwd procps"
-    " python3 python3-pexpect python3-pytest strace sudo util-linux"
+    " python3 python3-dbus python3-pexpect python3-pytest strace sudo util-linux"
 )
 UNPACKED = (
     "--architectures=arm64", "--variant=extract", "--skip=essential/unlink,cleanup/apt,download/empty",

@@ -35,20 +35,18 @@ public struct FingerPrompt: ~Copyable {
     guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(socket) else {
       return nil
     }
-    return FingerPrompt(request, begin, service)
+    var prompt = FingerPrompt(service: service, request: request, begin: begin)
+    prompt.start()
+    return prompt
   }
 
-  // One that can't fail: see `DirectLogin`.
-  private init(_ request: FingerRequest, _ begin: UInt64, _ service: consuming RootService) {
-    self.request = request
-    self.begin = begin
-    self.service = service
-    self.service.send(request.bytes)
+  private mutating func start() {
+    service.send(request.bytes)
     let latest = begin + FingerPrompt.readyWithin
     while case .silent = transcript.state, hear(until: latest) {}
     switch transcript.state {
     case .starting, .watching, .matched: isOffered = true
-    case .silent, .ended: self.service.finish()
+    case .silent, .ended: service.finish()
     }
   }
 
