@@ -9,6 +9,8 @@ import pytest
 from debian_machine import MACHINES, OTHER, RIGHT, TREE, Machine, root, sh
 from package import copy_tree
 
+pytestmark = pytest.mark.on_request
+
 MODULES, ACCOUNT = "/usr/lib/security", "pass_code"
 HELPER, FINGER = "/usr/lib/pam-passcode/helper-1", "/usr/lib/pam-passcode/finger-1"
 SETTINGS = {
