@@ -46,8 +46,10 @@ public struct ManyAccounts: ~Copyable {
   /// - Precondition: the place is below `count`.
   public subscript(place: Int) -> Account? {
     guard starts[place] != ManyAccounts.none else { return nil }
-    let name = names[Int(starts[place])...].prefix { $0 != 0 }
-    return Account(uid: uids[place], gid: gids[place], name: [UInt8](name))
+    let start = Int(starts[place])
+    var end = start
+    while names[end] != 0 { end += 1 }
+    return Account(uid: uids[place], gid: gids[place], name: [UInt8](names[start..<end]))
   }
 
   private mutating func pass() {

@@ -155,7 +155,7 @@ extension Vault {
 /// sequence of parts; a copy of this process can tell every other one (`passcode list`).
 public struct StatusList: ~Copyable {
   /// Records of a portion, and of a part.
-  private static let most = 1 << 18
+  private static let most = 1 << 17
   private static let part = 256
 
   private let vault: Vault
