@@ -32,7 +32,7 @@ make_dev "$root/dev"
 chroot "$root" ip link set lo up
 echo 127.0.0.1 localhost machine > "$root/etc/hosts"
 echo up
-exec env -i container=other LANG=C.UTF-8 chroot "$root" /lib/systemd/systemd </dev/null >/dev/null 2>&1
+exec chroot "$root" /usr/bin/env -i container=other LANG=C.UTF-8 /lib/systemd/systemd </dev/null >/dev/null 2>&1
 """
 
 
