@@ -63,13 +63,18 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   return .done
 }
 
-/// The recovery copy, the one way in which the key leaves.
+/// Shows the recovery copy, the one way in which the key leaves; its lines lie in guarded memory until then.
 private func show(_ key: borrowing SecretKey) -> Bool {
-  var text = Message.recoveryCopy.text + "\n\n"
-  key.read { bytes in
-    for number in 1...RecoveryCopy.lines { text += "    " + RecoveryCopy.line(number, of: bytes) + "\n" }
+  guard var secrets = try? newSecrets(), Stream.output.write(Message.recoveryCopy.text + "\n\n") else {
+    return false
   }
-  return Stream.output.write(text + "\n")
+  for number in 1...RecoveryCopy.lines {
+    for blank in Bytes(text: "    ") { secrets.line.append(blank) }
+    key.read { RecoveryCopy.write(number, of: $0) { secrets.line.append($0) } }
+    secrets.line.append(UInt8(ascii: "\n"))
+  }
+  secrets.line.append(UInt8(ascii: "\n"))
+  return Stream.output.write(secrets.line)
 }
 
 private func recoverKey(

@@ -103,6 +103,8 @@ class Machine:
     """A machine of its own: started, restarted and thrown away. Its files lie under `path`."""
 
     numbers = itertools.count(1)
+    boot = BOOT
+    namespaces = ("mount", "pid", "net", "uts", "ipc")
 
     def __init__(self, *lower):
         self.top = MACHINES / str(next(Machine.numbers))
@@ -117,14 +119,22 @@ class Machine:
 
     def start(self):
         self.keeper = subprocess.Popen(
-            ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--",
-             "bash", "-c", BOOT, "boot", str(self.path), str(DEV)], stdout=subprocess.PIPE, text=True)  # fmt: skip
+            ["setpriv", "--pdeathsig=KILL", "unshare", *(f"--{name}" for name in self.namespaces), "--fork", "--kill-child",
+             "--", "bash", "-c", self.boot, "boot", str(self.path), str(DEV)],
+            stdout=subprocess.PIPE, text=True, preexec_fn=self.before)  # fmt: skip
         assert self.keeper.stdout.readline() == "up\n"
         children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
         self.pid = children.read_text().split()[0]
         self.inside = pathlib.Path(f"/proc/{self.pid}/root")
         while os.readlink(self.inside) == "/":  # not yet there
             time.sleep(0.001)
+        self.ready()
+
+    def before(self):
+        """In the process that becomes its first one."""
+
+    def ready(self):
+        """It has a root."""
         self.log = Journal(self.inside / "dev/log")
 
     def stop(self):

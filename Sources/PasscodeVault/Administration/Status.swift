@@ -162,7 +162,7 @@ public struct StatusList: ~Copyable {
   private let store: Store
   private let uids: [UInt32]
   /// Of the uids from `first` on.
-  private var accounts: [Account?] = []
+  private var accounts = ManyAccounts()
   private var first = 0
   private var lengths: LengthReader
   private var place = 0
@@ -185,9 +185,10 @@ public struct StatusList: ~Copyable {
   /// - Returns: how many parts it has; 0: that was all.
   public mutating func nextPortion() -> Int {
     first = place
-    accounts = []
+    // Two portions are never there at the same time.
+    accounts = ManyAccounts()
     guard place < uids.count else { return 0 }
-    accounts = Account.numbered([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
+    accounts = ManyAccounts([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
     return (accounts.count + StatusList.part - 1) / StatusList.part

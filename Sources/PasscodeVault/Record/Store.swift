@@ -165,7 +165,8 @@ final class Store {
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
-    return ascending(uids)
+    sort(&uids)
+    return uids
   }
 
   /// Whether a group can write the directory or a record: as older versions made them, for the group root.
