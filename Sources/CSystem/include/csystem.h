@@ -59,7 +59,7 @@ const char *cs_error_text(int error);
 int cs_above_standard(int file);
 /* A nameless file in the directory; cs_link_file gives it a name. */
 int cs_open_nameless(int directory, mode_t mode);
-int cs_link_file(int file, int directory, const char *name);
+int cs_link_file(int file, int directory, const uint8_t *name);
 /* Real, effective and saved uid. */
 typedef struct {
   uid_t real, effective, saved;

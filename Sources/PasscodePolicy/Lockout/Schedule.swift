@@ -122,7 +122,7 @@ public func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "d"): scale = 86_400
   default: scale = 0
   }
-  guard let number = decimal(scale == 0 ? text : text.dropLast()), number <= 31_536_000 else { return nil }
+  guard let number = decimal(scale == 0 ? text : text.withoutLast()), number <= 31_536_000 else { return nil }
   let seconds = number * max(scale, 1)
   return seconds <= 31_536_000 ? seconds : nil
 }

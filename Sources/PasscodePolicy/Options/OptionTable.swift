@@ -174,7 +174,7 @@ private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "G"): shift = 30
   default: shift = 0
   }
-  guard let value = decimal(shift == 0 ? text : text.dropLast()), value <= (1 << 40) >> shift else {
+  guard let value = decimal(shift == 0 ? text : text.withoutLast()), value <= (1 << 40) >> shift else {
     return nil
   }
   return value << shift

@@ -143,8 +143,7 @@ public struct Record: Equatable, Sendable {
   /// What is kept of a PAM service's name, which may come from anybody: its first 32 letters, digits and `-_.@+`.
   @inline(never)
   public static func serviceName(_ name: Bytes) -> Bytes {
-    var kept = Bytes()
-    kept.reserveCapacity(longestService)
+    var kept = Bytes(room: longestService)
     for byte in name where isServiceByte(byte) && kept.count < longestService { kept.append(byte: byte) }
     return kept
   }

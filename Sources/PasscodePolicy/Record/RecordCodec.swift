@@ -76,8 +76,7 @@ public struct RecordCodec: Sendable {
   ///   `Record.longestSealed` bytes; then it always fits.
   @inline(never)
   public func encode(_ record: Record) -> Bytes {
-    var text = Bytes()
-    text.reserveCapacity(RecordCodec.copyLength)
+    var text = Bytes(room: RecordCodec.copyLength)
     text.append(record)
     text.append(line: "checksum", hexadecimal(checksum(text[...])))
     return padded(text)

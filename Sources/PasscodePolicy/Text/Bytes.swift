@@ -22,15 +22,10 @@ public func decimal(_ digits: ArraySlice<UInt8>) -> UInt64? {
 }
 
 /// The number in decimal: the inverse of `decimal`.
+@inline(never)
 public func decimalDigits(_ number: UInt64) -> Bytes {
-  var digits = Bytes()
-  digits.reserveCapacity(20)
-  var rest = number
-  repeat {
-    digits.append(byte: UInt8(ascii: "0") + UInt8(rest % 10))
-    rest /= 10
-  } while rest > 0
-  digits.reverse()
+  var digits = number < 10 ? Bytes(room: 20) : decimalDigits(number / 10)
+  digits.append(byte: UInt8(ascii: "0") + UInt8(number % 10))
   return digits
 }
 
@@ -79,8 +74,7 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 /// The lowest `count` bytes of a number, 0 to 8, the lowest first.
 @inline(never)
 public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
-  var bytes = Bytes()
-  bytes.reserveCapacity(count)
+  var bytes = Bytes(room: count)
   for index in 0..<count { bytes.append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
   return bytes
 }
@@ -96,25 +90,41 @@ public func littleEndianNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> U
 }
 
 extension Bytes {
+  // What follows stands here once. The standard library's own would stand wherever it is used, at up to 100 bytes each.
+
+  /// No bytes yet, and room for so many.
+  @inline(never)
+  init(room: Int) {
+    self = []
+    reserveCapacity(room)
+  }
+
+  /// One after the other.
+  @inline(never)
+  public static func + (one: Bytes, two: Bytes) -> Bytes {
+    var both = one
+    both.append(contentsOf: two)
+    return both
+  }
+
   /// The UTF-8 of a literal of ours.
   @inline(never)
   public init(text: String) {
-    self = []
+    self = Bytes(room: text.utf8.span.count)
     append(text: text)
   }
 
   /// A copy of what is lent.
   @inline(never)
   public init(_ span: Span<UInt8>) {
-    self = []
-    for index in span.indices { append(span[index]) }
+    self = Bytes(room: span.count)
+    for index in span.indices { append(byte: span[index]) }
   }
 
   @inline(never)
   mutating func append(text: String) {
     let utf8 = text.utf8.span
-    reserveCapacity(count + utf8.count)
-    for index in utf8.indices { append(utf8[index]) }
+    for index in utf8.indices { append(byte: utf8[index]) }
   }
 
   /// As `append`, whose code is long and would stand wherever it is called.
@@ -185,10 +195,18 @@ extension ArraySlice<UInt8> {
   /// The slice without blanks and tabs at either end.
   @inline(never)
   public func trimmed() -> ArraySlice<UInt8> {
-    var rest = self
-    while let byte = rest.first, isBlank(byte) { rest = rest.dropFirst() }
-    while let byte = rest.last, isBlank(byte) { rest = rest.dropLast() }
-    return rest
+    var (start, end) = (startIndex, endIndex)
+    while start < end, isBlank(self[start]) { start += 1 }
+    while start < end, isBlank(self[end - 1]) { end -= 1 }
+    return self[start..<end]
+  }
+
+  /// The slice without its last byte.
+  ///
+  /// - Precondition: it has one.
+  @inline(never)
+  public func withoutLast() -> ArraySlice<UInt8> {
+    self[startIndex..<endIndex - 1]
   }
 }
 

@@ -48,9 +48,9 @@ public func printable(_ value: Bytes) -> Bytes {
 
 @inline(never)
 private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
-  var text = Bytes()
-  text.reserveCapacity(min(value.count, longestValue))
-  for byte in value.prefix(longestValue) {
+  let shown = min(value.count, longestValue)
+  var text = Bytes(room: shown)
+  for byte in value[0..<shown] {
     if isPlain(byte, isSentence) {
       text.append(byte: byte)
     } else {
