@@ -85,6 +85,16 @@ int64_t cs_local_seconds(int year, int month, int day, int minutes) {
   return mktime(&moment);
 }
 
+size_t cs_format_time(time_t seconds, int local, const char *format, uint8_t *text, size_t room) {
+  struct tm parts;
+  const struct tm *known = local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts);
+  return known ? strftime((char *)text, room, format, known) : 0;
+}
+
+ssize_t cs_program_path(uint8_t *path, size_t room) {
+  return readlink("/proc/self/exe", (char *)path, room);
+}
+
 uint64_t cs_processor_time(pid_t process) {
   /* As clock_getcpuclockid(3) makes it: 2 is the scheduler's own count. Unsigned: C doesn't define how a negative number
      is shifted. */
