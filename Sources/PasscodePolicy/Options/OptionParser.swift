@@ -53,11 +53,12 @@ public struct OptionParser {
     }
     var seen: UInt64 = 0
     var place = Place(path: path, line: 0)
-    for text in file.parts(between: UInt8(ascii: "\n")) {
+    _ = file.allParts(between: UInt8(ascii: "\n")) { text in
       place.line += 1
       let option = text.trimmed()
-      if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
-      do throws(Fault) { try take(option, at: place, &seen) } catch { if !goesOn(error) { return } }
+      if option.isEmpty || option.first == UInt8(ascii: "#") { return true }
+      do throws(Fault) { try take(option, at: place, &seen) } catch { return goesOn(error) }
+      return true
     }
   }
 

@@ -192,8 +192,9 @@ private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
 /// directory can be named and checked.
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }
-  let parts = text.dropFirst().parts(between: UInt8(ascii: "/"))
-  return parts.allSatisfy { !$0.isEmpty && !$0.spells(".") && !$0.spells("..") }
+  return text[(text.startIndex + 1)...].allParts(between: UInt8(ascii: "/")) {
+    !$0.isEmpty && !$0.spells(".") && !$0.spells("..")
+  }
 }
 
 /// Which of the words it is; nil: none.

@@ -171,13 +171,23 @@ extension ArraySlice<UInt8> {
   @inline(never)
   public func parts(between separator: UInt8) -> [ArraySlice<UInt8>] {
     var parts: [ArraySlice<UInt8>] = []
+    _ = allParts(between: separator) { part in
+      parts.append(part)
+      return true
+    }
+    return parts
+  }
+
+  /// Whether all of these parts satisfy something; none is looked at after one that doesn't. The module needs no array of
+  /// slices, whose code takes 1 kB.
+  @inline(never)
+  public func allParts(between separator: UInt8, satisfy body: (ArraySlice<UInt8>) -> Bool) -> Bool {
     var start = startIndex
-    for index in indices where self[index] == separator {
-      parts.append(self[start..<index])
+    for index in startIndex...endIndex where index == endIndex || self[index] == separator {
+      guard body(self[start..<index]) else { return false }
       start = index + 1
     }
-    parts.append(self[start...])
-    return parts
+    return true
   }
 
   /// What stands between blanks and tabs.
