@@ -3,6 +3,7 @@ internal import CSystem
 /// What time it is, by the clocks and by the kernel's name for this boot.
 public enum SystemClock {
   /// Milliseconds since boot, with the time in suspend; nobody can set it. nil: no such clock.
+  @inline(never)
   public static func bootMilliseconds() -> UInt64? {
     let now = cs_clock(CLOCK_BOOTTIME)
     return now == UInt64.max ? nil : now / 1_000_000

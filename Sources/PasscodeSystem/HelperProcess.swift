@@ -153,5 +153,8 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  var inode: UInt64 { (try? status())?.inode ?? 0 }
+  var inode: UInt64 {
+    @inline(never)
+    get { (try? status())?.inode ?? 0 }
+  }
 }

@@ -101,7 +101,7 @@ struct Authentication {
     }
     let login: DirectLogin
     do throws(Fault) {
-      let vault = Vault(configuration, sodium) { pam.log(.error, $0.logLine) }
+      let vault = Vault(configuration, sodium) { [pam] in pam.log(.error, $0.logLine) }
       login = try DirectLogin(vault, permit, service: origin.service)
     } catch {
       return Ending(.unavailable(error))
