@@ -12,13 +12,13 @@ public struct OptionRow: Sendable {
 
   /// Where it may be set.
   public let kind: Class
+  /// Its name alone means yes.
+  let isFlag: Bool
   public let name: String
   /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.
   public let standard: String
   /// Which values there are, in a few words.
   public let values: String
-  /// Its name alone means yes.
-  let isFlag: Bool
   let set: Setter
 
   public static func all() -> [OptionRow] {
@@ -60,18 +60,18 @@ public struct OptionRow: Sendable {
   private static func policy(
     _ name: String, _ standard: String, _ values: String, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .policy, name: name, standard: standard, values: values, isFlag: false, set: set)
+    OptionRow(kind: .policy, isFlag: false, name: name, standard: standard, values: values, set: set)
   }
 
   private static func door(
     _ name: String, _ standard: String, _ values: String, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .door, name: name, standard: standard, values: values, isFlag: false, set: set)
+    OptionRow(kind: .door, isFlag: false, name: name, standard: standard, values: values, set: set)
   }
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, name: name, standard: "no", values: "yes or no; the name alone means yes", isFlag: true,
+      kind: kind, isFlag: true, name: name, standard: "no", values: "yes or no; the name alone means yes",
       set: set)
   }
 }
