@@ -178,7 +178,7 @@ struct Authentication {
   private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {
     guard let finger else { return }
     var line = logLine(event, question.user)
-    line.add("finger", Bytes(text: finger.outcome.word))
+    line.add("finger", finger.outcome.word)
     pam.log(.notice, line.text)
   }
 
@@ -226,7 +226,7 @@ struct Authentication {
   private func log(_ ending: Ending, _ user: Bytes?) {
     let verdict = ending.verdict
     var line = logLine(verdict.event, user ?? [])
-    line.add("finger", (verdict.finger ?? ending.finger).map { Bytes(text: $0.word) })
+    line.add("finger", (verdict.finger ?? ending.finger)?.word)
     switch verdict {
     case .wrong(.open(let left), let failures):
       line.add("failures", UInt64(failures))

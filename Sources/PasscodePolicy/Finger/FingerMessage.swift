@@ -159,21 +159,10 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noSession = 12
 
   /// What the log says: `finger=WORD`.
-  public var word: String {
-    switch self {
-    case .noService: "no-service"
-    case .noReader: "no-reader"
-    case .inUse: "in-use"
-    case .denied: "denied"
-    case .notEnrolled: "not-enrolled"
-    case .off: "off"
-    case .slow: "slow"
-    case .gone: "gone"
-    case .tries: "tries"
-    case .time: "time"
-    case .failed: "failed"
-    case .noSession: "no-session"
-    }
+  public var word: Bytes {
+    PasscodePolicy.word(
+      Int(rawValue) - 1,
+      of: "no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session")
   }
 }
 

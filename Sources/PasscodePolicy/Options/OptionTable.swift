@@ -80,7 +80,7 @@ public struct OptionRow: Sendable {
 
 extension Options.Policy {
   fileprivate mutating func setLengths(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "4,6", "4", "6") else { return false }
+    guard let index = number(of: value, among: "4,6 4 6") else { return false }
     lengths = Options.Lengths(four: index != 2, six: index != 1)
     return true
   }
@@ -92,7 +92,7 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setWeak(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "refuse", "warn", "allow") else { return false }
+    guard let index = number(of: value, among: "refuse warn allow") else { return false }
     weak = index == 0 ? .refuse : index == 1 ? .warn : .allow
     return true
   }
@@ -125,7 +125,7 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setSelfEnroll(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "password", "no") else { return false }
+    guard let index = number(of: value, among: "password no") else { return false }
     selfEnroll = index == 0 ? .password : .no
     return true
   }
@@ -133,13 +133,13 @@ extension Options.Policy {
 
 extension Options.Door {
   fileprivate mutating func setRemote(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "deny", "allow") else { return false }
+    guard let index = number(of: value, among: "deny allow") else { return false }
     remote = index == 0 ? .deny : .allow
     return true
   }
 
   fileprivate mutating func setFirstLogin(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "allow", "deny") else { return false }
+    guard let index = number(of: value, among: "allow deny") else { return false }
     firstLogin = index == 0 ? .allow : .deny
     return true
   }
@@ -197,20 +197,9 @@ public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   }
 }
 
-/// Which of the words it is; nil: none.
-@inline(never)
-private func choice(_ value: ArraySlice<UInt8>, _ first: String, _ second: String, _ third: String = "")
-  -> Int?
-{
-  if value.isEmpty { return nil }
-  if value.spells(first) { return 0 }
-  if value.spells(second) { return 1 }
-  return value.spells(third) ? 2 : nil
-}
-
 @inline(never)
 private func setFlag(_ place: inout Bool, _ value: ArraySlice<UInt8>) -> Bool {
-  guard let index = choice(value, "yes", "no") else { return false }
+  guard let index = number(of: value, among: "yes no") else { return false }
   place = index == 0
   return true
 }

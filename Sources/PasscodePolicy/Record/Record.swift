@@ -9,7 +9,7 @@ public struct Record: Equatable, Sendable {
   }
 
   /// What proved the right to set or to unlock a passcode.
-  public enum Proof: Equatable, Sendable, CaseIterable {
+  public enum Proof: Int, Equatable, Sendable, CaseIterable {
     /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
     case unknown
     /// Never unlocked since it was set. (Not for `enrolledBy`.)
@@ -168,13 +168,14 @@ public struct Record: Equatable, Sendable {
 
 extension Record.Proof {
   /// As a record spells it.
-  public var name: String {
-    switch self {
-    case .unknown: "unknown"
-    case .nobody: "nobody"
-    case .root: "root"
-    case .password: "password"
-    case .passcode: "passcode"
-    }
+  public var name: Bytes { word(rawValue, of: Record.Proof.names) }
+
+  /// The inverse; nil for any other word.
+  init?(named name: ArraySlice<UInt8>) {
+    guard let index = number(of: name, among: Record.Proof.names) else { return nil }
+    self.init(rawValue: index)
   }
+
+  /// In the order of the cases.
+  private static var names: String { "unknown nobody root password passcode" }
 }

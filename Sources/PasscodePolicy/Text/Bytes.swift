@@ -140,6 +140,37 @@ extension Bytes {
   }
 }
 
+// Words that have numbers, from 0 on: all in one literal, between blanks. In the code each literal of its own takes 25
+// bytes, and a number 3.
+
+/// The word of that number; empty: there is none.
+@inline(never)
+func word(_ number: Int, of words: String) -> Bytes {
+  var word = Bytes()
+  var left = number
+  let utf8 = words.utf8.span
+  for index in utf8.indices {
+    if utf8[index] == UInt8(ascii: " ") {
+      left -= 1
+    } else if left == 0 {
+      word.append(byte: utf8[index])
+    }
+  }
+  return word
+}
+
+/// Which of the words it is; nil: none.
+@inline(never)
+func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
+  var number = 0
+  let isNone = Bytes(text: words)[...].allParts(between: UInt8(ascii: " ")) { other in
+    if other == word { return false }
+    number += 1
+    return true
+  }
+  return isNone ? nil : number
+}
+
 extension Span<UInt8> {
   fileprivate func isSpelled(_ text: String) -> Bool {
     count == text.utf8.span.count && begins(text)
