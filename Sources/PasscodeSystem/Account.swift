@@ -22,6 +22,7 @@ public enum AccountLookup: Equatable, Sendable {
 
 extension Account {
   /// By name. The corresponding C function is `getpwnam_r`.
+  @inline(never)
   public static func named(_ name: [UInt8]) -> AccountLookup {
     lookUp(withNUL(name), .max)
   }

@@ -153,8 +153,6 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
-  var inode: UInt64 {
-    @inline(never)
-    get { (try? status())?.inode ?? 0 }
-  }
+  @inline(never)
+  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

@@ -100,7 +100,7 @@ extension Vault {
   /// For faults.
   @inline(never)
   func recordPath(_ uid: UInt32) -> Bytes {
-    Text("\(policy.store)/\(uid)").bytes
+    joined(policy.store, decimalDigits(UInt64(uid)))
   }
 
   @inline(never)

@@ -23,7 +23,7 @@ struct Authentication {
     var user: Bytes?
     do throws(Interruption) {
       let ending = try ending(&configuration, &user)
-      return answer(ending, configuration?.options.door ?? Options().door, user: user)
+      return answer(ending, configuration?.options.door ?? Options.Door(), user: user)
     } catch {
       if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
       return error.result

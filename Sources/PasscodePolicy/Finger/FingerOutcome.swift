@@ -38,6 +38,7 @@ public enum FingerOutcome: Equatable, Sendable {
 
 extension FingerTranscript {
   /// What came of the reader where no match was used.
+  @inline(never)
   public var outcome: FingerOutcome {
     switch state {
     case .silent: .ended(.slow)

@@ -113,7 +113,7 @@ public struct Record: Equatable, Sendable {
   }
 
   @inline(never)
-  private mutating func change(_ change: (inout Fields) -> Void) {
+  mutating func change(_ change: (inout Fields) -> Void) {
     var fields = box.fields
     change(&fields)
     box = Box(fields)
@@ -121,6 +121,39 @@ public struct Record: Equatable, Sendable {
 
   public static func == (one: Record, two: Record) -> Bool {
     one.box.fields == two.box.fields
+  }
+
+  /// Charges an attempt: a failure, until it turns out to be none.
+  ///
+  /// - Parameters:
+  ///   - wall: seconds since 1970.
+  ///   - service: a `serviceName`.
+  @inline(never)
+  public mutating func charge(at now: Instant, wall: UInt64, service: Bytes) {
+    change {
+      $0.ledger = $0.ledger.charged(at: now)
+      $0.terms = $0.terms.seen(now: now, wall: wall)
+      $0.times.failure = wall
+      $0.failureService = service
+    }
+  }
+
+  /// Takes the charge back, after a success.
+  ///
+  /// - Parameters:
+  ///   - before: the record as it was before the charge.
+  ///   - wall: seconds since 1970.
+  ///   - spends: this was the one login of a passcode that must be changed.
+  @inline(never)
+  public mutating func settle(_ before: Record, wall: UInt64, spends: Bool) {
+    let (failure, service) = (before.times.failure, before.failureService)
+    change {
+      $0.ledger = .clear
+      $0.times.failure = failure
+      $0.failureService = service
+      $0.times.success = wall
+      if spends { $0.terms.change = .needed }
+    }
   }
 
   /// A record without a passcode, of the given generation.

@@ -140,6 +140,12 @@ extension Bytes {
   }
 }
 
+/// The path of a file in a folder.
+@inline(never)
+public func joined(_ folder: Bytes, _ name: Bytes) -> Bytes {
+  folder + Bytes(text: "/") + name
+}
+
 // Words that have numbers, from 0 on: all in one literal, between blanks. In the code each literal of its own takes 25
 // bytes, and a number 3.
 
