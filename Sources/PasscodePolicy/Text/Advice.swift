@@ -24,7 +24,7 @@ public struct Advice: Equatable, Sendable {
     let pattern = Bytes(text: pattern)[...]
     let place = pattern.indices.first { pattern[$0...].begins(with: Advice.mark) } ?? pattern.endIndex
     sentence = Words.fill(pattern[..<place], number, shown.0, shown.1, shown.2)
-    let remedy = pattern[place...].dropFirst(Advice.mark.utf8.count)
+    let remedy = pattern[min(place + Advice.mark.utf8.span.count, pattern.endIndex)...]
     let isSafe =
       (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2))
       && (isPlain(exact.2) || !remedy.names(3))

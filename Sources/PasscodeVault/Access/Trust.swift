@@ -52,7 +52,7 @@ struct Trust {
   private func checkParents(of path: Bytes) throws(Fault) -> Bool {
     var end = path.startIndex
     while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
-      let parent = slash == path.startIndex ? Bytes(path[...slash]) : Bytes(path[..<slash])
+      let parent = Bytes(path[..<max(slash, 1)])
       end = slash + 1
       if isKnown(parent) { continue }
       let status: FileStatus

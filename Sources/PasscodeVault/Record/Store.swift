@@ -102,7 +102,7 @@ final class Store {
     do throws(Errno) {
       return try openOrCreate(name, content: content)
     } catch {
-      throw Fault(.failed, path: Text("\(path)/\(name)").bytes, error: error.code)
+      throw Fault(.failed, path: joined(path, name), error: error.code)
     }
   }
 
@@ -181,12 +181,12 @@ final class Store {
 
   @inline(never)
   func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
-    Fault(reason, path: Text("\(path)/\(uid)").bytes, name: name, error: error)
+    Fault(reason, path: joined(path, self.name(uid)), name: name, error: error)
   }
 
   @inline(never)
   func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
-    Fault(.laterVersion, path: Text("\(path)/\(uid)").bytes, number: version)
+    Fault(.laterVersion, path: joined(path, name(uid)), number: version)
   }
 
   private func name(_ uid: UInt32) -> Bytes {
