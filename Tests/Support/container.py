@@ -3,6 +3,7 @@ only milliseconds, for which an emulated processor is too slow. It has namespace
 which machines in QEMU have (guest.py)."""
 
 import itertools
+import os
 import shutil
 import socket
 import time
@@ -12,6 +13,7 @@ import pexpect.fdpexpect
 import logind
 from debian_machine import Machine, root
 from guest import Shell, answer
+from process import wait_for
 
 PROGRAMS = (
     "adduser dbus iproute2 libpam-runtime libpam-systemd libsodium23 login passwd polkitd procps socat sudo"
@@ -41,10 +43,19 @@ class Systemd(Machine):
     namespaces = ("cgroup", *Machine.namespaces)
     cgroups = itertools.count(1)
 
+    def start(self):
+        self.cgroup = logind.cgroups() / f"machine-{os.getpid()}-{next(Systemd.cgroups)}"
+        self.cgroup.mkdir()
+        super().start()
+
     def before(self):
-        folder = logind.cgroups() / f"machine-{next(Systemd.cgroups)}"
-        folder.mkdir()
-        (folder / "cgroup.procs").write_text("0")
+        (self.cgroup / "cgroup.procs").write_text("0")
+
+    def stop(self):
+        super().stop()
+        wait_for(lambda: "populated 0" in (self.cgroup / "cgroup.events").read_text())
+        for folder, _, _ in os.walk(self.cgroup, topdown=False):
+            os.rmdir(folder)
 
     def ready(self):
         end = time.monotonic() + 60
