@@ -16,7 +16,13 @@ public struct ManyAccounts: ~Copyable {
 
   /// None at all.
   public init() {
-    self.init([]) { true }
+    self.init([])
+  }
+
+  private init(_ uids: [UInt32]) {
+    self.uids = uids
+    gids = [UInt32](repeating: 0, count: uids.count)
+    starts = [UInt32](repeating: ManyAccounts.none, count: uids.count)
   }
 
   /// Not every source of accounts enumerates: what the pass doesn't name is looked up after all, unless it names
@@ -25,10 +31,13 @@ public struct ManyAccounts: ~Copyable {
   /// - Parameters:
   ///   - uids: in ascending order.
   ///   - namesEverybody: is asked once, and only after a pass.
-  public init(_ uids: [UInt32], _ namesEverybody: () -> Bool) {
-    self.uids = uids
-    gids = [UInt32](repeating: 0, count: uids.count)
-    starts = [UInt32](repeating: ManyAccounts.none, count: uids.count)
+  public static func find(_ uids: [UInt32], _ namesEverybody: () -> Bool) -> ManyAccounts {
+    var accounts = ManyAccounts(uids)
+    accounts.find(namesEverybody)
+    return accounts
+  }
+
+  private mutating func find(_ namesEverybody: () -> Bool) {
     // A few aren't worth the pass.
     if uids.count > 16 {
       pass()

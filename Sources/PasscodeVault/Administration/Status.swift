@@ -188,7 +188,7 @@ public struct StatusList: ~Copyable {
     // Two portions are never there at the same time.
     accounts = ManyAccounts()
     guard place < uids.count else { return 0 }
-    accounts = ManyAccounts([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
+    accounts = ManyAccounts.find([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
     return (accounts.count + StatusList.part - 1) / StatusList.part
