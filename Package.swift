@@ -51,9 +51,10 @@ func place(_ name: String) -> [CSetting] {
   return [.define(name, to: "\"\(path)\"")]
 }
 
-// Where the helper is and the program at the fingerprint reader, and where libpam's modules are.
+// Where the helper is and the program at the fingerprint reader, where libpam's modules are, and translations.
 let places =
   place("PASSCODE_HELPER_PATH") + place("PASSCODE_FINGER_PATH") + place("PASSCODE_MODULE_DIRECTORY")
+  + place("PASSCODE_LOCALE_DIRECTORY")
 
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's
 // process offers nothing to overwrite. lld, because it understands Swift's sections.

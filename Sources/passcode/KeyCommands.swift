@@ -65,7 +65,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
 
 /// The recovery copy, the one way in which the key leaves.
 private func show(_ key: borrowing SecretKey) -> Bool {
-  var text = Message.recoveryCopy.text + "\n\n"
+  var text = Message.recoveryCopy.text.text + "\n\n"
   key.read { bytes in
     for number in 1...RecoveryCopy.lines { text += "    " + RecoveryCopy.line(number, of: bytes) + "\n" }
   }

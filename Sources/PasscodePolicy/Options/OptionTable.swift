@@ -16,7 +16,7 @@ public struct OptionRow: Sendable {
   /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.
   public let standard: String
   /// Which values there are, in a few words.
-  public let values: String
+  public let values: Pattern
   /// Its name alone means yes.
   let isFlag: Bool
   let set: Setter
@@ -58,13 +58,13 @@ public struct OptionRow: Sendable {
   }
 
   private static func policy(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .policy, name: name, standard: standard, values: values, isFlag: false, set: set)
   }
 
   private static func door(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .door, name: name, standard: standard, values: values, isFlag: false, set: set)
   }

@@ -4,7 +4,8 @@ import Testing
 @Suite struct AdviceTests {
   private func advice(_ pattern: String, _ path: String, _ name: String = "bob") -> Advice {
     let (path, name) = (Bytes(text: path), Bytes(text: name))
-    return Advice(pattern, 7, shown: (printable(path), printable(name), []), exact: (path, name))
+    return Advice(
+      Sentence(pattern, 7, [printable(path), printable(name)]), exact: (path, name), in: Sentence.inEnglish)
   }
 
   @Test func `the command is what the pattern has after run`() {
