@@ -1,21 +1,27 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
-// What `Words` needs of the system: an errno's words, the local time, and translations.
+// What `Words` needs of the system: an errno's words, the service account's name, the local time, and translations.
 
 extension Fault {
   /// One line for the log, in English.
-  public var text: Text { Words.fault(self, error: systemError.text) }
+  public var text: Text { Words.fault(self, error: systemWords) }
 
   /// The same for people, with the command apart.
   public var advice: Advice {
-    Words.advice(self, error: systemError.localText, in: Catalogue.translation)
+    Words.advice(
+      self, error: reason.namesServiceAccount ? Installed.account : systemError.localText,
+      in: Catalogue.translation)
   }
 
   /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
-  public var loginText: Text { Words.loginFault(self, error: systemError.text) }
+  public var loginText: Text { Words.loginFault(self, error: systemWords) }
 
   private var systemError: Errno { Errno(Int32(error)) }
+
+  private var systemWords: Bytes {
+    reason.namesServiceAccount ? Installed.account : systemError.text
+  }
 
   /// A note as a line of the log.
   public var logLine: Bytes {

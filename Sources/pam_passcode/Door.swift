@@ -6,7 +6,7 @@ internal import PasscodeVault
 // What libpam calls. Each begins as a refusal; Authentication.swift decides nothing either, it asks the Vault.
 
 /// The corresponding manual page is pam_sm_authenticate(3).
-@c(pam_sm_authenticate)
+@_cdecl("pam_sm_authenticate")
 public func authenticate(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -19,7 +19,7 @@ public func authenticate(
 
 /// There are no credentials to set; a program that sets them has let somebody in, which may reset the touch count. The
 /// corresponding manual page is pam_sm_setcred(3).
-@c(pam_sm_setcred)
+@_cdecl("pam_sm_setcred")
 public func setCredentials(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -33,7 +33,7 @@ public func setCredentials(
 
 /// Always succeeds; may set the mark that `first_login=deny` waits for, and reset the touch count. The corresponding
 /// manual page is pam_sm_open_session(3).
-@c(pam_sm_open_session)
+@_cdecl("pam_sm_open_session")
 public func openSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -48,7 +48,7 @@ public func openSession(
 }
 
 /// There is nothing to close: the corresponding manual page is pam_sm_close_session(3).
-@c(pam_sm_close_session)
+@_cdecl("pam_sm_close_session")
 public func closeSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?

@@ -11,7 +11,7 @@ struct Request: ~Copyable {
   var secrets: Secrets
 
   /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.
-  init?(_ sodium: Sodium) {
+  static func read(_ sodium: Sodium) -> Request? {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
       let service = HelperService.receive(head.serviceLength), Record.serviceName(service) == service,
       var secrets = Secrets(sodium),
@@ -20,8 +20,6 @@ struct Request: ~Copyable {
       secrets.password.line.receive(count: head.lengths.password),
       head.operation == .look || !HelperService.hasMore()
     else { return nil }
-    self.head = head
-    self.service = service
-    self.secrets = secrets
+    return Request(head: head, service: service, secrets: secrets)
   }
 }

@@ -23,7 +23,7 @@ extension Status {
   func json(_ finger: FingerReport?) -> Text {
     var services: [Bytes] = []
     for group in finger?.offering ?? [] { services += group.services }
-    let word: Text = finger.map { "\"\(Text(Bytes(text: $0.word)))\"" } ?? "null"
+    let word: Text = finger.map { "\"\(Text($0.word))\"" } ?? "null"
     return
       "{\(jsonFields),\"finger\":\(word),\"fingers\":\(jsonList(finger?.fingers?.names ?? [])),\"finger_services\":\(jsonList(services))}\n"
   }

@@ -3,7 +3,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   if let request = HelperRequest(head: input) {

@@ -6,7 +6,7 @@ import CFuzz
 @testable import PasscodeSystem
 @testable import passcode
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTool(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   // One argument a line.

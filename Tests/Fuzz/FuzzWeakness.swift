@@ -2,7 +2,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // The parts are separated by newlines: new code, old code, user name, GECOS, home, then the list.
   let input = Bytes(UnsafeBufferPointer(start: start, count: count))

@@ -1,4 +1,4 @@
-"""Settings of the build: where a distribution has the helper and passcode-finger, and where libpam's modules."""
+"""Settings of the build: where a distribution has the helper, passcode-finger and libpam's modules, and its account."""
 
 import json
 import os
@@ -12,15 +12,17 @@ from bed import BUILD
 
 TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
-DEFAULTS = {
+PATHS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
     "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
+DEFAULTS = {**PATHS, "PASSCODE_ACCOUNT": "_passcode"}
 OTHERS = {
     "PASSCODE_HELPER_PATH": "/opt/a/helper",
     "PASSCODE_FINGER_PATH": "/opt/a/finger",
     "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
+    "PASSCODE_ACCOUNT": "pass-code_1",
 }
 
 
@@ -41,22 +43,23 @@ def defined(scratch, **places):
     return [kind["define"]["_0"] for kind in kinds if "define" in kind]
 
 
-def paths(folder, settings):
-    """{path} that system.c has, compiled with these."""
+def words(folder, settings):
+    """{path or account} that system.c has, compiled with these."""
     made = folder / "system.o"
     options = [f"-D{setting}" for setting in settings]
     subprocess.run(
         ["clang", "-c", f"-I{SYSTEM}/include", *options, "-o", made, SYSTEM / "system.c"], check=True
     )
-    return set(re.findall(r"/(?:usr|opt)/[\w./-]+(?=\0)", made.read_bytes().decode("latin-1")))
+    content = made.read_bytes().decode("latin-1")
+    return set(re.findall(r"(?<=\0)(?:/(?:usr|opt)/[\w./-]+|_passcode|pass-code\w*)(?=\0)", content))
 
 
 @pytest.mark.parametrize("places, expected", [({}, DEFAULTS), (OTHERS, OTHERS)], ids=["default", "set"])
 def test_the_environment_of_the_build_says_where_things_are(tmp_path, places, expected):
-    assert paths(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
+    assert words(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize("path", ["", "passcode-helper", '/a"b'])
 def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
     done = package(tmp_path, **{name: path})
@@ -75,6 +78,13 @@ def test_translations_are_where_the_build_says(tmp_path, folder):
     assert folder is None or f"{folder}\0".encode() in content
 
 
+@pytest.mark.parametrize("name", ["", "Passcode", "1a", "a b", 'a"b', "-a", "a" * 32])
+def test_what_is_no_account_s_name_is_not_built(tmp_path, name):
+    done = package(tmp_path, PASSCODE_ACCOUNT=name)
+    assert done.returncode != 0
+    assert f"PASSCODE_ACCOUNT is not the name of an account: {name}" in done.stderr + done.stdout
+
+
 @pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
 def test_what_was_built_looks_for_the_helper_there(program):
     assert (DEFAULTS["PASSCODE_HELPER_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
@@ -89,6 +99,8 @@ def test_the_unit_of_the_reader_s_program_starts_it_there():
     assert f"ExecStart=-{DEFAULTS['PASSCODE_FINGER_PATH']}\n" in unit
 
 
-def test_no_swift_file_has_a_path_of_its_own():
+def test_no_swift_file_has_a_path_or_an_account_of_its_own():
     for path in (TREE / "Sources").rglob("*.swift"):
-        assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', path.read_text()), path.name
+        code = re.sub(r"//.*", "", path.read_text())
+        assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', code), path.name
+        assert not re.search(r"\b_passcode\b", code), path.name

@@ -49,6 +49,8 @@ public struct Options: Equatable, Sendable {
     /// No messages; the prompt stays, and so does the log.
     public var quiet = false
     public var debug = false
+
+    public init() {}
   }
 
   public struct Lengths: Equatable, Sendable {

@@ -16,24 +16,25 @@ public struct Advice: Equatable, Sendable {
 
   /// - Parameters:
   ///   - whole: the sentence with `%1`, `%2`, `%3` and `%d`, for which it has what is printable, and after "; run: " the
-  ///     command with `%1`, `%2` and `%d`, which is the same in the plural.
-  ///   - exact: what stands for `%1` and `%2` in the command.
+  ///     command with these, which is the same in the plural.
+  ///   - exact: what stands for `%1`, `%2` and `%3` in the command.
   ///   - translation: of the sentence; the command is what it is.
   @inline(never)
-  public init(_ whole: Sentence, exact: (Bytes, Bytes), in translation: Translation) {
+  public init(_ whole: Sentence, exact: (Bytes, Bytes, Bytes), in translation: Translation) {
     let (told, remedy) = Advice.parts(whole.pattern)
     sentence = Sentence(told, plural: Advice.parts(whole.plural).told, whole.number, whole.parameters)
       .text(in: translation)
     let isSafe =
-      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2)) && !remedy.names(3)
-    command = isSafe ? filled(remedy, whole.number, [exact.0, exact.1]).text : ""
+      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2))
+      && (isPlain(exact.2) || !remedy.names(3))
+    command = isSafe ? filled(remedy, whole.number, [exact.0, exact.1, exact.2]).text : ""
   }
 
   /// What is told, and the command after it; empty: none.
   @inline(never)
   private static func parts(_ pattern: Bytes) -> (told: Bytes, command: ArraySlice<UInt8>) {
     let place = pattern.indices.first { pattern[$0...].begins(with: mark) } ?? pattern.endIndex
-    return (Bytes(pattern[..<place]), pattern[place...].dropFirst(mark.utf8.count))
+    return (Bytes(pattern[..<place]), pattern[min(place + mark.utf8.span.count, pattern.endIndex)...])
   }
 
   /// Both in one line, joined in English.

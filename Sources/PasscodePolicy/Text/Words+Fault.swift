@@ -1,10 +1,11 @@
 // A fault in words: in the log, always in English, and by the tool. One line each: what, where, and what to do.
 //
 // Each sentence is one literal, with %1 for the path, %2 for the name, %3 for the system's words and %d for the number.
-// Of options %1 is the place, and %3 what it needs.
+// Of options %1 is the place, and %3 what it needs. Where `namesServiceAccount`, %3 is that account's name.
 
 extension Words {
-  /// - Parameter error: the system's words for the fault's errno.
+  /// - Parameter error: the system's words for the fault's errno; or the service account's name
+  ///   (`namesServiceAccount`).
   public static func fault(_ fault: Fault, error: Bytes) -> Text {
     advice(fault, error: error, in: Sentence.inEnglish).text
   }
@@ -46,7 +47,7 @@ extension Words {
       )
     case .keyNotReadable:
       return """
-        %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
+        %1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && \
         chmod g+r %1
         """
     // The tool has more words for it: `KeyProblem`.
@@ -68,7 +69,7 @@ extension Words {
     case .readableByAll: "%1: everyone can read it; run: chmod o-r %1"
     case .deniedToRoot:
       "%1: root is denied access: the program lacks CAP_DAC_OVERRIDE, or is confined; see pam_passcode(8)"
-    case .deniedToService: "%1: _passcode can't read it; see passcode-helper(8)"
+    case .deniedToService: "%1: %3 can't read it; see passcode-helper(8)"
 
     case .unknownOption: "%1: unknown option \"%2\""
     case .policyInModuleLine: "%1: \"%2\" belongs in the configuration file"
@@ -117,10 +118,10 @@ extension Words {
 
     case .noReply: "%1: ended without a reply; see passcode-helper(8)"
     case .invalidReply: "%1: invalid reply; see passcode-helper(8)"
-    case .helperMode: "%1: must be owned by _passcode:_passcode with mode 6755; see passcode-helper(8)"
-    case .noServiceAccount: "%1: there is no account _passcode: reinstall the package"
+    case .helperMode: "%1: must be owned by %3:%3 with mode 6755; see passcode-helper(8)"
+    case .noServiceAccount: "%1: there is no account %3: reinstall the package"
     case .helperPrivilege:
-      "%1: can't become _passcode: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
+      "%1: can't become %3: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
@@ -149,7 +150,8 @@ extension Words {
     }
     let third = fault.reason == .badValue ? told(values(fault.name), translation) : error
     return Advice(
-      sentence.with(fault.number, [first, printable(fault.name), third]), exact: (fault.path, fault.name),
+      sentence.with(fault.number, [first, printable(fault.name), third]),
+      exact: (fault.path, fault.name, third),
       in: translation)
   }
 

@@ -60,7 +60,7 @@ extension Message {
       Advice(
         Sentence(
           "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0, [printable(path)]),
-        exact: (path, []), in: Catalogue.translation
+        exact: (path, [], []), in: Catalogue.translation
       ).phrase
     case .measured(let cost, let milliseconds):
       // A comment, so that it can be copied into the configuration file with the two lines.

@@ -75,7 +75,7 @@ struct WordsTests {
   private func `each outcome at the reader is told apart`(
     outcome: FingerOutcome, word: String, notice: String?
   ) {
-    #expect(outcome.word == word)
+    #expect(outcome.word == Bytes(text: word))
     #expect(self.notice(.fingerRefused(outcome)).map { text($0) } == notice)
     #expect(notice?.utf8.count ?? 0 <= 80)
   }
