@@ -60,10 +60,10 @@ func account(_ name: String) -> [CSetting] {
   return [.define(name, to: "\"\(account)\"")]
 }
 
-// Where the helper is, the program at the fingerprint reader and libpam's modules, and who owns the store.
+// Where the helper is, the program at the fingerprint reader, libpam's modules and translations, and who owns the store.
 let places =
   place("PASSCODE_HELPER_PATH") + place("PASSCODE_FINGER_PATH") + place("PASSCODE_MODULE_DIRECTORY")
-  + account("PASSCODE_ACCOUNT")
+  + place("PASSCODE_LOCALE_DIRECTORY") + account("PASSCODE_ACCOUNT")
 
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's
 // process offers nothing to overwrite. lld, because it understands Swift's sections.

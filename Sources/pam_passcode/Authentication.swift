@@ -184,7 +184,8 @@ struct Authentication {
 
   private func prompt(_ door: Options.Door, finger: Bool) -> Bytes {
     let isUsual = door.prompt.spells(Options.Door.usualPrompt)
-    return Text("\(isUsual ? Words.prompt(door, finger: finger) : Text(door.prompt)) ").bytes
+    return (isUsual ? Words.prompt(door, finger: finger).text(in: Catalogue.translation).bytes : door.prompt)
+      + [UInt8(ascii: " ")]
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.

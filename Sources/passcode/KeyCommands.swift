@@ -65,7 +65,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
 
 /// Shows the recovery copy, the one way in which the key leaves; its lines lie in guarded memory until then.
 private func show(_ key: borrowing SecretKey) -> Bool {
-  guard var secrets = try? newSecrets(), Stream.output.write(Message.recoveryCopy.text + "\n\n") else {
+  guard var secrets = try? newSecrets(), Stream.output.write("\(Message.recoveryCopy.text)\n\n") else {
     return false
   }
   for number in 1...RecoveryCopy.lines {

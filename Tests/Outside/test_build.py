@@ -66,6 +66,18 @@ def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
     assert done.returncode != 0 and f"{name} is not an absolute path: {path}" in done.stderr + done.stdout
 
 
+@pytest.mark.parametrize("folder", [None, "/opt/a/locale"])
+def test_translations_are_where_the_build_says(tmp_path, folder):
+    """Without the setting, where the C library looks by itself."""
+    settings = defined(tmp_path / "scratch", **({"PASSCODE_LOCALE_DIRECTORY": folder} if folder else {}))
+    made = tmp_path / "language.o"
+    options = [f"-I{SYSTEM}/include", *(f"-D{setting}" for setting in settings)]
+    subprocess.run(["clang", "-c", *options, "-o", made, SYSTEM / "language.c"], check=True)
+    content = made.read_bytes()
+    assert (b"bindtextdomain" in content) == (folder is not None)
+    assert folder is None or f"{folder}\0".encode() in content
+
+
 @pytest.mark.parametrize("name", ["", "Passcode", "1a", "a b", 'a"b', "-a", "a" * 32])
 def test_what_is_no_account_s_name_is_not_built(tmp_path, name):
     done = package(tmp_path, PASSCODE_ACCOUNT=name)

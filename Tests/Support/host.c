@@ -22,6 +22,7 @@
 #include <crypt.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <pthread.h>
 #include <security/pam_appl.h>
 #include <signal.h>
@@ -317,6 +318,7 @@ static int crowd(char **arguments, int threaded) {
 }
 
 int main(int count, char **arguments) {
+  setlocale(LC_ALL, "");
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 2;
   if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);

@@ -138,6 +138,14 @@ const char *cs_finger_path(void);
 const char *cs_module_directory(void);
 const char *cs_service_account(void);
 
+/* language.c: the translation of a text in the language of the process's locale, by gettext; with a plural that isn't
+   empty, the one that goes with the number. Never freed. NULL: there is none. */
+const char *cs_translation(const uint8_t *text, const uint8_t *plural, unsigned long number);
+/* The program's own language: that of its environment, or English again. For a program's main thread, never a module. */
+void cs_use_language(int of_environment);
+/* The system's words for an error number, in that language. */
+const char *cs_translated_error(int error);
+
 /* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */
 const uint8_t *cs_version_note(size_t *size, size_t *start);
 

@@ -18,7 +18,7 @@ public struct OptionRow: Sendable {
   /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.
   public let standard: String
   /// Which values there are, in a few words.
-  public let values: String
+  public let values: Pattern
   let set: Setter
 
   public static func all() -> [OptionRow] {
@@ -58,13 +58,13 @@ public struct OptionRow: Sendable {
   }
 
   private static func policy(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .policy, isFlag: false, name: name, standard: standard, values: values, set: set)
   }
 
   private static func door(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .door, isFlag: false, name: name, standard: standard, values: values, set: set)
   }

@@ -23,15 +23,18 @@ struct CheckWords {
     command = advice.command
   }
 
-  init(_ sentence: Text, path: Bytes = []) {
-    self.init(Advice(sentence), path: path)
+  init(_ sentence: Phrase, path: Bytes = []) {
+    self.init(Advice(sentence.text), path: path)
   }
 
   func line(_ check: Text, _ level: CheckLevel) -> Text {
     var text: Text = "\(level.mark) \(check)"
     if !sentence.bytes.isEmpty { text += ": \(sentence)" }
-    return command.bytes.isEmpty ? text + "\n" : text + "\n    run: \(command)\n"
+    return command.bytes.isEmpty ? text + "\n" : text + "\n    \(run)\n"
   }
+
+  // Translators: before a command that can be run as it is.
+  private var run: Phrase { "run: \(command)" }
 }
 
 extension CheckLevel {
@@ -46,7 +49,7 @@ extension CheckLevel {
 }
 
 extension CheckSkip {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .needsRoot: "not checked: only root can; run it with sudo"
     case .otherConfiguration: "not checked with --conf: this is about the installed system"
@@ -59,10 +62,10 @@ extension CheckSkip {
 }
 
 enum CheckDetail {
-  static func key(isSealed: Bool) -> Text { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
+  static func key(isSealed: Bool) -> Phrase { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
 
   /// - Parameter milliseconds: of one hash.
-  static func cost(milliseconds: UInt64, slots: Int) -> Text {
+  static func cost(milliseconds: UInt64, slots: Int) -> Phrase {
     slots == 1
       ? "hashing takes \(milliseconds) ms; one at a time"
       : "hashing takes \(milliseconds) ms; \(slots) at a time"
@@ -180,13 +183,14 @@ extension CheckFinding {
 /// A sentence of ours with its parameters.
 @inline(never)
 func told(
-  _ level: CheckLevel, _ pattern: String, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
+  _ level: CheckLevel, _ pattern: Pattern, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
   other: Bytes = [], number: UInt64 = 0
 ) -> (CheckLevel, CheckWords) {
   let shown = printable(path)
   let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
   let advice = Advice(
-    pattern, number, shown: (place, printable(name), printable(other)), exact: (path, name, other))
+    Sentence(pattern, number, [place, printable(name), printable(other)]), exact: (path, name, other),
+    in: Catalogue.translation)
   return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
 }
 

@@ -7,7 +7,8 @@ import Testing
   ) -> Advice {
     let (path, name, other) = (Bytes(text: path), Bytes(text: name), Bytes(text: other))
     return Advice(
-      pattern, 7, shown: (printable(path), printable(name), printable(other)), exact: (path, name, other))
+      Sentence(pattern, 7, [printable(path), printable(name), printable(other)]), exact: (path, name, other),
+      in: Sentence.inEnglish)
   }
 
   @Test func `the command is what the pattern has after run`() {
