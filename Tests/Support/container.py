@@ -20,7 +20,8 @@ PROGRAMS = (
     " systemd-sysv util-linux"
 )
 
-# Devices and mounts stay this machine's: systemd leaves them alone where `container` is set.
+# Devices and mounts stay this machine's: systemd leaves them alone where `container` is set, and the kernel's modules
+# where it can't load any.
 BOOT = """set -e
 root=$1
 source "$2"
@@ -34,7 +35,7 @@ make_dev "$root/dev"
 chroot "$root" ip link set lo up
 echo 127.0.0.1 localhost machine > "$root/etc/hosts"
 echo up
-exec chroot "$root" /usr/bin/env -i container=other LANG=C.UTF-8 /lib/systemd/systemd </dev/null >/dev/null 2>&1
+exec chroot "$root" setpriv --bounding-set=-sys_module /usr/bin/env -i container=other LANG=C.UTF-8 /lib/systemd/systemd </dev/null >/dev/null 2>&1
 """
 
 
