@@ -35,7 +35,8 @@ make_dev "$root/dev"
 chroot "$root" ip link set lo up
 echo 127.0.0.1 localhost machine > "$root/etc/hosts"
 echo up
-exec chroot "$root" setpriv --bounding-set=-sys_module /usr/bin/env -i container=other LANG=C.UTF-8 /lib/systemd/systemd </dev/null >/dev/null 2>&1
+exec chroot "$root" setpriv --bounding-set=-sys_module /usr/bin/env -i container=other LANG=C.UTF-8 \\
+  /lib/systemd/systemd </dev/null >/dev/null 2>&1
 """
 
 
