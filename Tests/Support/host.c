@@ -85,7 +85,8 @@ static void linger(void) {
 int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *code, unsigned long long codeLength,
                   const unsigned char *salt, unsigned long long operations, size_t memory, int algorithm) {
   static __typeof__(&crypto_pwhash) libsodium;
-  if (!libsodium) libsodium = real("libsodium.so.23", "crypto_pwhash");
+  // 1.0.18, and from 1.0.19 on.
+  if (!libsodium) libsodium = real(dlopen("libsodium.so.23", RTLD_NOW) ? "libsodium.so.23" : "libsodium.so.26", "crypto_pwhash");
   getsid(0);
   crash_at("hash");
   int number = atomic_fetch_add(&shared->hashes, 1);

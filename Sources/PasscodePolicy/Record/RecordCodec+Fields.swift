@@ -90,6 +90,9 @@ struct RecordReader {
   private let copy: ArraySlice<UInt8>
   /// Where the next line starts.
   private var position: Int
+  /// The number of the name that was read last, and where it starts in `lines`.
+  private var known = 0
+  private var start = 0
 
   init(_ copy: ArraySlice<UInt8>) {
     self.copy = copy
@@ -109,11 +112,14 @@ struct RecordReader {
     return copy[value]
   }
 
-  private func place(_ line: RecordLine) -> Range<Int>? {
+  private mutating func place(_ line: RecordLine) -> Range<Int>? {
+    seek(line)
+    let names = lines.utf8.span
     var end = position
-    for byte in word(line.rawValue, of: lines) {
-      guard end < copy.endIndex, copy[end] == byte else { return nil }
-      end += 1
+    var index = start
+    while index < names.count, names[index] != UInt8(ascii: " ") {
+      guard end < copy.endIndex, copy[end] == names[index] else { return nil }
+      (end, index) = (end + 1, index + 1)
     }
     let start = end + 1
     guard end < copy.endIndex, copy[end] == UInt8(ascii: "=") else { return nil }
@@ -122,6 +128,16 @@ struct RecordReader {
       guard end < copy.endIndex else { return nil }
     }
     return start..<end
+  }
+
+  /// Finds the name of a line: from the last one on, since they are read in their order. A long list reads millions.
+  private mutating func seek(_ line: RecordLine) {
+    let names = lines.utf8.span
+    if line.rawValue < known { (known, start) = (0, 0) }
+    while known < line.rawValue, start < names.count {
+      if names[start] == UInt8(ascii: " ") { known += 1 }
+      start += 1
+    }
   }
 
   /// Passes over lines until one of that name is next; false: there is none.

@@ -168,13 +168,19 @@ func word(_ number: Int, of words: String) -> Bytes {
 /// Which of the words it is; nil: none.
 @inline(never)
 func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
-  var number = 0
-  let isNone = Bytes(text: words)[...].allParts(between: UInt8(ascii: " ")) { other in
-    if other == word { return false }
-    number += 1
-    return true
+  let utf8 = words.utf8.span
+  var (number, place) = (0, word.startIndex)
+  var isSame = true
+  for index in 0...utf8.count {
+    if index == utf8.count || utf8[index] == UInt8(ascii: " ") {
+      if isSame, place == word.endIndex { return number }
+      (number, place, isSame) = (number + 1, word.startIndex, true)
+    } else {
+      isSame = isSame && place < word.endIndex && word[place] == utf8[index]
+      if isSame { place += 1 }
+    }
   }
-  return isNone ? nil : number
+  return nil
 }
 
 extension Span<UInt8> {
