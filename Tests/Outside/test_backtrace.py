@@ -53,10 +53,7 @@ def test_a_crash_inside_the_module_can_be_traced_to_the_login_program(alice, tmp
     (alice.services / SERVICE).write_text(f"auth required {module} conf={alice.configuration}\n")
     calls = backtrace(host.one(alice, "0471"), symbols, ABORTS=place)
     names = [name.removesuffix("[cold]") for name, _ in calls]
-    # What libpam calls has its Swift name there, too.
-    entry = [number for number, (_, place) in enumerate(calls) if place.endswith("pam_passcode/Door.swift")]
-    first, last = names.index(crashed), entry[-1]
-    assert "authenticate" in names[last], calls
+    first, last = names.index(crashed), names.index("pam_sm_authenticate")
     assert first < last < names.index("pam_authenticate") < names.index("main"), calls
     assert "??" not in names[first:last], calls
     files = [os.path.relpath(path, "Sources") for _, path in calls[first + 1 : last + 1]]
