@@ -1,4 +1,4 @@
-// swift-tools-version: 6.3
+// swift-tools-version: 6.2
 import PackageDescription
 
 // The programs that ship are Embedded Swift: `swift build -c release --traits Embedded`.
@@ -51,10 +51,22 @@ func place(_ name: String) -> [CSetting] {
   return [.define(name, to: "\"\(path)\"")]
 }
 
-// Where the helper is, the program at the fingerprint reader and the one that asks a verifier, and libpam's modules.
-let places = [
-  "PASSCODE_HELPER_PATH", "PASSCODE_FINGER_PATH", "PASSCODE_FLEET_PATH", "PASSCODE_MODULE_DIRECTORY",
-].flatMap(place)
+// The same for the name of the service account.
+func account(_ name: String) -> [CSetting] {
+  guard let account = Context.environment[name] else { return [] }
+  precondition(
+    account.wholeMatch(of: /[a-z_][a-z0-9_-]{0,30}/) != nil,
+    "\(name) is not the name of an account: \(account)")
+  return [.define(name, to: "\"\(account)\"")]
+}
+
+// Where the helper is, the program at the fingerprint reader and the one that asks a verifier, libpam's modules and
+// translations, and who owns the store.
+let places =
+  [
+    "PASSCODE_HELPER_PATH", "PASSCODE_FINGER_PATH", "PASSCODE_FLEET_PATH", "PASSCODE_MODULE_DIRECTORY",
+    "PASSCODE_LOCALE_DIRECTORY",
+  ].flatMap(place) + account("PASSCODE_ACCOUNT")
 
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's
 // process offers nothing to overwrite. lld, because it understands Swift's sections.

@@ -35,12 +35,12 @@ int cs_open_nameless(int directory, mode_t mode) {
   return cs_above_standard(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 }
 
-int cs_link_file(int file, int directory, const char *name) {
+int cs_link_file(int file, int directory, const uint8_t *name) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  int result = linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
+  int result = linkat(AT_FDCWD, path, directory, (const char *)name, AT_SYMLINK_FOLLOW);
   // Root needs no /proc: a package may be installed in a chroot without it.
-  return result == -1 && errno == ENOENT ? linkat(file, "", directory, name, AT_EMPTY_PATH) : result;
+  return result == -1 && errno == ENOENT ? linkat(file, "", directory, (const char *)name, AT_EMPTY_PATH) : result;
 }
 
 cs_ids cs_user_ids(void) {
@@ -83,6 +83,16 @@ int64_t cs_local_seconds(int year, int month, int day, int minutes) {
   moment.tm_hour = minutes / 60;
   moment.tm_min = minutes % 60;
   return mktime(&moment);
+}
+
+size_t cs_format_time(time_t seconds, int local, const char *format, uint8_t *text, size_t room) {
+  struct tm parts;
+  const struct tm *known = local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts);
+  return known ? strftime((char *)text, room, format, known) : 0;
+}
+
+ssize_t cs_program_path(uint8_t *path, size_t room) {
+  return readlink("/proc/self/exe", (char *)path, room);
 }
 
 uint64_t cs_processor_time(pid_t process) {
@@ -175,6 +185,10 @@ int cs_input_is_ready(int milliseconds) {
 #endif
 #endif
 
+#ifndef PASSCODE_ACCOUNT
+#define PASSCODE_ACCOUNT "_passcode"
+#endif
+
 const char *cs_helper_path(void) {
   return PASSCODE_HELPER_PATH;
 }
@@ -189,6 +203,10 @@ const char *cs_fleet_path(void) {
 
 const char *cs_module_directory(void) {
   return PASSCODE_MODULE_DIRECTORY;
+}
+
+const char *cs_service_account(void) {
+  return PASSCODE_ACCOUNT;
 }
 
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size) {

@@ -51,7 +51,7 @@ extension BusMessage {
     var type: CChar = 0
     var contents: UnsafePointer<CChar>?
     guard unsafe sd_bus_message_peek_type(message, &type, &contents) > 0 else { return nil }
-    switch UInt8(bitPattern: type) {
+    switch UInt8(truncatingIfNeeded: type) {
     case UInt8(ascii: "s"), UInt8(ascii: "o"): return unsafe string(message, type).map { .text($0) }
     case UInt8(ascii: "u"):
       var number: UInt32 = 0
@@ -67,7 +67,7 @@ extension BusMessage {
 
   /// What is in it, if it is one of the others; there is none within another.
   private static func variant(_ message: OpaquePointer, _ contents: UnsafePointer<CChar>?) -> Value? {
-    let type = CChar(bitPattern: UInt8(ascii: "v"))
+    let type = CChar(truncatingIfNeeded: UInt8(ascii: "v"))
     // SAFETY: the contents are the message's own, as it named them just before.
     guard unsafe !text(contents).spells("v"),
       unsafe sd_bus_message_enter_container(message, type, contents) > 0
@@ -86,8 +86,8 @@ extension BusMessage {
   }
 
   private static func strings(_ message: OpaquePointer) -> Value? {
-    let string = CChar(bitPattern: UInt8(ascii: "s"))
-    let array = CChar(bitPattern: UInt8(ascii: "a"))
+    let string = CChar(truncatingIfNeeded: UInt8(ascii: "s"))
+    let array = CChar(truncatingIfNeeded: UInt8(ascii: "a"))
     guard unsafe lend(Bytes(text: "s"), { unsafe sd_bus_message_enter_container(message, array, $0) }) > 0
     else {
       return nil

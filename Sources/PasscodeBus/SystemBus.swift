@@ -65,10 +65,11 @@ public import PasscodeReader
   private func append(_ value: BusMessage.Value, to message: OpaquePointer) -> Bool {
     switch value {
     case .text(let text):
-      let type = CChar(bitPattern: UInt8(ascii: "s"))
+      let type = CChar(truncatingIfNeeded: UInt8(ascii: "s"))
       return unsafe lend(text) { unsafe sd_bus_message_append_basic(message, type, $0) } >= 0
     case .number(var number):
-      return unsafe sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "u")), &number) >= 0
+      return unsafe sd_bus_message_append_basic(
+        message, CChar(truncatingIfNeeded: UInt8(ascii: "u")), &number) >= 0
     case .texts, .flag: return false  // no call of ours has one
     }
   }

@@ -22,8 +22,9 @@ public enum AccountLookup: Equatable, Sendable {
 
 extension Account {
   /// By name. The corresponding C function is `getpwnam_r`.
+  @inline(never)
   public static func named(_ name: [UInt8]) -> AccountLookup {
-    lookUp(name + [0], .max)
+    lookUp(withNUL(name), .max)
   }
 
   /// By uid; where several names share it, the database's first. The corresponding C function is `getpwuid_r`.

@@ -11,10 +11,24 @@ public func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
   unsafe [UInt8](UnsafeRawBufferPointer(start: text, count: cs_length(text, Int.max)))
 }
 
+/// The text and a NUL, as C wants it.
+@inline(never)
+public func withNUL(_ text: [UInt8]) -> [UInt8] {
+  var text = text
+  text.append(0)
+  return text
+}
+
+/// Only the first bytes, so many.
+@inline(never)
+func shortened(_ bytes: [UInt8], to count: Int) -> [UInt8] {
+  count == bytes.count ? bytes : [UInt8](bytes[..<count])
+}
+
 /// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
 /// (the parser and `Record.canKeep` refuse control characters).
 func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Value) -> Value {
-  let terminated = bytes + [0]
+  let terminated = withNUL(bytes)
   // SAFETY: the array lives through the call, ends in NUL, and UInt8 and CChar have one layout.
   return unsafe terminated.withUnsafeBufferPointer { buffer in
     unsafe buffer.withMemoryRebound(to: CChar.self) { text in

@@ -36,8 +36,8 @@ public func inNewProcess(shielded: Shield, _ body: () -> UInt8) -> UInt8? {
 ///
 /// - Returns: its exit status: 127 if it could not be started; nil if it was ended by a signal.
 public func run(_ program: [UInt8], _ argument: [UInt8]) -> UInt8? {
-  let path = program + [0]
-  let word = argument + [0]
+  let path = withNUL(program)
+  let word = withNUL(argument)
   return inNewProcess(shielded: .whileItRuns) {
     // SAFETY: both end in NUL, and it reads no further.
     _ = unsafe cs_execute(path, word)

@@ -3,6 +3,7 @@ internal import CSystem
 /// What time it is, by the clocks and by the kernel's name for this boot.
 public enum SystemClock {
   /// Milliseconds since boot, with the time in suspend; nobody can set it. nil: no such clock.
+  @inline(never)
   public static func bootMilliseconds() -> UInt64? {
     let now = cs_clock(CLOCK_BOOTTIME)
     return now == UInt64.max ? nil : now / 1_000_000
@@ -49,12 +50,8 @@ public enum SystemClock {
     local(seconds, "%Y-%m-%d %H:%M:%S %Z")
   }
 
-  /// The corresponding C function is `localtime_r`.
   private static func local(_ seconds: UInt64, _ format: StaticString) -> [UInt8] {
-    var parts = unsafe tm()
-    var time = time_t(clamping: seconds)
-    // SAFETY: localtime_r fills the parts it is given.
-    return unsafe localtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, format)
+    text(seconds, isLocal: true, format)
   }
 
   /// A local time as seconds since 1970; nil: the calendar has no such day. The corresponding C function is `mktime`.
@@ -65,22 +62,19 @@ public enum SystemClock {
     return seconds > 0 ? UInt64(seconds) : nil
   }
 
-  /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z". The corresponding C function is `gmtime_r`.
+  /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z".
   public static func rfc3339(_ seconds: UInt64) -> [UInt8] {
-    var parts = unsafe tm()
-    var time = time_t(clamping: seconds)
-    // SAFETY: gmtime_r fills the parts it is given.
-    return unsafe gmtime_r(&time, &parts) == nil ? [] : unsafe text(&parts, "%Y-%m-%dT%H:%M:%SZ")
+    text(seconds, isLocal: false, "%Y-%m-%dT%H:%M:%SZ")
   }
 
-  /// Nothing where it would take 32 bytes or more. The corresponding C function is `strftime`.
-  private static func text(_ parts: inout tm, _ format: StaticString) -> [UInt8] {
-    var text = [CChar](repeating: 0, count: 32)
-    let length = unsafe withCString(literal(format)) { format in
-      // SAFETY: strftime stays within the text's 32 bytes.
-      unsafe strftime(&text, text.count, format, &parts)
-    }
-    // SAFETY: it ends in NUL, unless there is nothing.
-    return unsafe length > 0 ? bytes(text) : []
+  /// Nothing where it would take 32 bytes or more, or the calendar has no such moment. The corresponding C functions are
+  /// `localtime_r`, `gmtime_r` and `strftime`.
+  @inline(never)
+  private static func text(_ seconds: UInt64, isLocal: Bool, _ format: StaticString) -> [UInt8] {
+    var text = [UInt8](repeating: 0, count: 32)
+    // SAFETY: a StaticString ends in NUL and lives for ever; strftime stays within the text's bytes.
+    let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
+    let length = unsafe cs_format_time(time_t(clamping: seconds), isLocal ? 1 : 0, format, &text, text.count)
+    return shortened(text, to: length)
   }
 }

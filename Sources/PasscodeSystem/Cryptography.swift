@@ -106,23 +106,26 @@ extension OpenedCredential {
   /// - Parameter associated: what the sealed bytes are bound to; not kept in them.
   /// - Returns: nonce, ciphertext and tag.
   public func seal(_ key: borrowing SecretKey, associated: [UInt8], _ sodium: Sodium) -> [UInt8] {
-    let nonce = randomBytes(Length.nonce, sodium)
+    var result = randomBytes(Length.nonce, sodium)
     var sealed = [UInt8](repeating: 0, count: Length.credential + Length.tag)
     // SAFETY: the output has room for the tag, every buffer comes with its length, the key has Length.key bytes.
     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-      &sealed, nil, start, UInt64(Length.credential), associated, UInt64(associated.count), nil, nonce,
+      &sealed, nil, start, UInt64(Length.credential), associated, UInt64(associated.count), nil, result,
       key.start)
-    return nonce + sealed
+    result += sealed
+    return result
   }
 
   /// Opens what `seal` made; false if anything about it is not as it was sealed.
   public mutating func open(_ sealed: [UInt8], _ key: borrowing SecretKey, associated: [UInt8]) -> Bool {
     guard sealed.count == Length.nonce + Length.credential + Length.tag else { return false }
-    let nonce = [UInt8](sealed.prefix(Length.nonce))
-    let text = [UInt8](sealed.dropFirst(Length.nonce))
-    // SAFETY: the text has Length.credential + Length.tag bytes by the line above, and there is room for the former.
-    let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-      start, nil, nil, text, UInt64(text.count), associated, UInt64(associated.count), nonce, key.start)
-    return result == 0
+    // SAFETY: after the nonce there are Length.credential + Length.tag bytes by the line above, and there is room for the
+    // former.
+    return unsafe sealed.withUnsafeBufferPointer { sealed in
+      guard let nonce = sealed.baseAddress else { return false }
+      return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+        start, nil, nil, nonce + Length.nonce, UInt64(sealed.count - Length.nonce), associated,
+        UInt64(associated.count), nonce, key.start) == 0
+    }
   }
 }

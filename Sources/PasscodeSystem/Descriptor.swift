@@ -46,7 +46,7 @@ public struct Descriptor: ~Copyable {
       flags = O_RDWR | O_CREAT | O_EXCL
       mode = permissions
     }
-    let terminated = path + [0]
+    let terminated = withNUL(path)
     let following: Int32 = if case .readLinked = access { 0 } else { O_NOFOLLOW }
     let file = try retrying {
       unsafe cs_openat(directory, terminated, flags | following, mode)
@@ -62,7 +62,8 @@ public struct Descriptor: ~Copyable {
   /// Gives a nameless file a name here; an error if the name is taken. The corresponding C function is `linkat`.
   public func link(_ file: borrowing Descriptor, as name: [UInt8]) throws(Errno) {
     let source = file.raw
-    try retrying { unsafe withCString(name) { unsafe cs_link_file(source, raw, $0) } }
+    let terminated = withNUL(name)
+    try retrying { unsafe cs_link_file(source, raw, terminated) }
   }
 
   /// Gives the file of this name here another name, at once, instead of whatever had that. The corresponding C function
@@ -98,8 +99,7 @@ public struct Descriptor: ~Copyable {
       if got == 0 { break }
       done += got
     }
-    bytes.removeLast(count - done)
-    return bytes
+    return shortened(bytes, to: done)
   }
 
   /// Fills secret memory from the start of the file; false if the file is shorter.
@@ -251,7 +251,7 @@ public struct FileStatus: Equatable, Sendable {
   @inline(never)
   public static func of(_ path: [UInt8]) throws(Errno) -> FileStatus {
     var status = stat()
-    let terminated = path + [0]
+    let terminated = withNUL(path)
     try retrying { unsafe cs_status(-1, terminated, &status) }
     return FileStatus(status)
   }

@@ -29,13 +29,19 @@ internal import CSystem
   /// nil: no memory.
   ///
   /// - Parameter path: nil: standard input.
-  public init?(_ path: [UInt8]?, _ sodium: Sodium) throws(Errno) {
-    file =
+  public static func open(_ path: [UInt8]?, _ sodium: Sodium) throws(Errno) -> GuardedLines? {
+    let file =
       if let path { try Descriptor.open(path, .readLinked) } else {
         Descriptor(adopting: try retrying { cs_duplicate(0) })
       }
     guard let memory = unsafe sodium_malloc(GuardedLines.capacity) else { return nil }
-    unsafe base = memory.assumingMemoryBound(to: UInt8.self)
+    return unsafe GuardedLines(file, memory.assumingMemoryBound(to: UInt8.self))
+  }
+
+  // One that can't fail: see `DirectLogin`.
+  private init(_ file: consuming Descriptor, _ base: UnsafeMutablePointer<UInt8>) {
+    self.file = file
+    unsafe self.base = base
   }
 
   deinit {
@@ -103,7 +109,8 @@ internal import CSystem
 
   /// Lends the line.
   public func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
-    unsafe body(Span(_unsafeStart: base + line.lowerBound, count: line.count))
+    let start = unsafe UnsafePointer(base + line.lowerBound)
+    return unsafe body(Span(_unsafeStart: start, count: line.count))
   }
 
   /// Copies the line from `offset` on.

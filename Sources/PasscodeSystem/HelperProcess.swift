@@ -24,7 +24,7 @@ public struct HelperProcess: ~Copyable {
   public init(_ path: [UInt8]) throws(Errno) {
     var socket: Int32 = -1
     var child: pid_t = 0
-    let error = unsafe cs_start_program(path + [0], &socket, &child)
+    let error = unsafe cs_start_program(withNUL(path), &socket, &child)
     if error != 0 { throw Errno(error) }
     connection = Descriptor(adopting: socket)
     inode = connection.inode
@@ -115,8 +115,7 @@ public struct HelperProcess: ~Copyable {
       if got <= 0 { break }
       length += got
     } while length < bytes.count && !(length == pause.length && bytes[1] == pause.secondByte)
-    bytes.removeLast(bytes.count - length)
-    return bytes
+    return shortened(bytes, to: length)
   }
 
   @inline(never)
@@ -154,5 +153,6 @@ private struct Movement {
 
 extension Descriptor {
   /// Tells one open socket from another; 0 where it is closed.
+  @inline(never)
   var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

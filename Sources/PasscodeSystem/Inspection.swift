@@ -28,7 +28,7 @@ public struct FileSystem: Sendable {
 /// nil where that can't be told: it has no block device (tmpfs, btrfs, a network), or lies in a file of another one.
 public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
   var status = stat()
-  let terminated = path + [0]
+  let terminated = withNUL(path)
   guard unsafe cs_status(-1, terminated, &status) == 0 else { return nil }
   let (major, minor) = unsafe (cs_major(&status), cs_minor(&status))
   return isEncrypted(literal("/sys/dev/block/") + Array("\(major):\(minor)".utf8), levels: 8)

@@ -50,14 +50,10 @@ public func exitProcess(_ status: Int32) -> Never {
 
 /// The file that this program was started from. The corresponding file is /proc/self/exe.
 public func programPath() -> [UInt8]? {
-  var buffer = [CChar](repeating: 0, count: 4_096)
-  let link = literal("/proc/self/exe")
-  guard let length = try? retrying({ unsafe withCString(link) { unsafe readlink($0, &buffer, 4_095) } })
-  else {
-    return nil
-  }
-  // SAFETY: a NUL follows: readlink writes at most 4,095 bytes.
-  return unsafe length > 0 ? bytes(buffer) : []
+  var path = [UInt8](repeating: 0, count: 4_096)
+  // SAFETY: readlink stays within the path's bytes.
+  let length = unsafe cs_program_path(&path, path.count)
+  return length < 0 ? nil : shortened(path, to: length)
 }
 
 /// While one exists, no signal that can be blocked reaches this thread.
@@ -109,6 +105,13 @@ public enum Installed {
   public static func program(isHelper: Bool) -> [UInt8] {
     // SAFETY: constant, NUL-terminated strings.
     unsafe bytes(isHelper ? cs_helper_path() : cs_fleet_path())
+  }
+
+  /// The account that owns the store, and that the helper becomes.
+  @inline(never)
+  public static var account: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_service_account())
   }
 
   /// The file of the program at the fingerprint reader.

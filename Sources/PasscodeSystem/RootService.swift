@@ -38,8 +38,7 @@ public struct RootService: ~Copyable {
     let got = unsafe bytes.withUnsafeMutableBytes { buffer in
       unsafe recv(connection.raw, buffer.baseAddress, limit, Int32(MSG_DONTWAIT))
     }
-    bytes.removeLast(limit - max(0, got))
-    return bytes
+    return shortened(bytes, to: max(0, got))
   }
 
   /// Tells the service that this is the end, even where a process that the host forked has the connection, too. The

@@ -20,7 +20,7 @@ public enum SealingProgram {
     var sealed = [UInt8](repeating: 0, count: longest)
     var count = 0
     // SAFETY: the key has Length.key bytes, the buffer `longest`, and the PCRs end in NUL.
-    if let words = unsafe cs_seal(pcrs + [0], key.start, Length.key, &sealed, longest, &count) {
+    if let words = unsafe cs_seal(withNUL(pcrs), key.start, Length.key, &sealed, longest, &count) {
       throw Problem(words: unsafe bytes(words))
     }
     sealed.removeLast(max(0, longest - count))

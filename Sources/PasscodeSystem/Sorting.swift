@@ -1,8 +1,6 @@
 internal import CSystem
 
-/// The numbers in ascending order. The corresponding C function is `qsort`.
-public func ascending(_ numbers: [UInt32]) -> [UInt32] {
-  var numbers = numbers
+/// Puts the numbers in ascending order, in place. The corresponding C function is `qsort`.
+public func sort(_ numbers: inout [UInt32]) {
   unsafe cs_sort(&numbers, numbers.count)
-  return numbers
 }

@@ -21,6 +21,19 @@ public enum Stream: Int32, Sendable {
     return true
   }
 
+  /// Writes what lies in guarded memory, and makes no copy of it; false as above.
+  public func write(_ line: borrowing TypedLine) -> Bool {
+    var done = 0
+    while done < line.count {
+      let (place, rest) = unsafe (line.start + done, line.count - done)
+      guard let written = try? retrying({ unsafe CSystem.write(rawValue, place, rest) }), written > 0 else {
+        return false
+      }
+      done += written
+    }
+    return true
+  }
+
   /// The corresponding C function is `isatty`.
   public var isTerminal: Bool { isatty(rawValue) == 1 }
 }

@@ -6,10 +6,13 @@ public struct TemporaryDirectory: ~Copyable {
 
   /// nil: it could not be made. The corresponding C function is `mkdtemp`.
   public init?(prefix: StaticString) {
-    var name = (literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]).map { CChar(bitPattern: $0) }
-    guard unsafe mkdtemp(&name) != nil else { return nil }
-    // SAFETY: the name ends in NUL.
-    path = unsafe bytes(name)
+    var name = literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]
+    // SAFETY: the name ends in NUL, and UInt8 has CChar's layout: on arm64 C's characters have no sign.
+    let made = unsafe name.withUnsafeMutableBytes {
+      unsafe $0.bindMemory(to: CChar.self).baseAddress.flatMap { unsafe mkdtemp($0) } != nil
+    }
+    guard made else { return nil }
+    path = [UInt8](name.dropLast())
   }
 
   deinit {

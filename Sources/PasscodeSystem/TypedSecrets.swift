@@ -130,6 +130,13 @@ public struct PasscodeChange: ~Copyable {
     unsafe take(bytes, count: bytes.count)
   }
 
+  /// Adds a byte; none beyond `longest`.
+  public mutating func append(_ byte: UInt8) {
+    guard count < TypedLine.longest else { return }
+    unsafe start[count] = byte
+    count += 1
+  }
+
   private mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
     wipe()
     guard length <= TypedLine.longest else { return false }

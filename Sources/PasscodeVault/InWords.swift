@@ -1,19 +1,27 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
-// What `Words` needs of the system: an errno's words, and the local time.
+// What `Words` needs of the system: an errno's words, the service account's name, the local time, and translations.
 
 extension Fault {
-  /// One line for the log or for standard error.
+  /// One line for the log, in English.
   public var text: Text { Words.fault(self, error: systemWords) }
 
-  /// The same, with the command apart.
-  public var advice: Advice { Words.advice(self, error: systemWords) }
+  /// The same for people, with the command apart.
+  public var advice: Advice {
+    Words.advice(
+      self, error: reason.namesServiceAccount ? Installed.account : systemError.localText,
+      in: Catalogue.translation)
+  }
 
   /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
 
-  private var systemWords: Bytes { Errno(Int32(error)).text }
+  private var systemError: Errno { Errno(Int32(error)) }
+
+  private var systemWords: Bytes {
+    reason.namesServiceAccount ? Installed.account : systemError.text
+  }
 
   /// A note as a line of the log.
   public var logLine: Bytes {
@@ -26,9 +34,9 @@ extension Fault {
 }
 
 extension Verdict {
-  /// What it tells the person at the prompt; nil: nothing.
+  /// What it tells the person at the prompt, in the language of the program; nil: nothing.
   @inline(never)
   public var notice: Text? {
-    Words.notice(self, time: SystemClock.localMoment)
+    Words.notice(self, in: Catalogue.translation, time: SystemClock.localMoment)
   }
 }

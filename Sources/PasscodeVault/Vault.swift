@@ -28,8 +28,8 @@ public final class Vault {
   var policy: Options.Policy { configuration.options.policy }
 }
 
-/// Where the Vault's time comes from; tests bring their own.
-public struct Clock {
+/// Where the Vault's time comes from; tests bring their own. Shared, not copied: its closures are eight words.
+public final class Clock {
   /// The moment that decides (MUST 10).
   let now: () throws(Fault) -> Instant
   /// Seconds since 1970, for people.
@@ -109,7 +109,7 @@ extension Vault {
   /// For faults.
   @inline(never)
   func recordPath(_ uid: UInt32) -> Bytes {
-    Text("\(policy.store)/\(uid)").bytes
+    joined(policy.store, decimalDigits(UInt64(uid)))
   }
 
   @inline(never)

@@ -23,7 +23,7 @@ struct Authentication {
     var user: Bytes?
     do throws(Interruption) {
       let ending = try ending(&configuration, &user)
-      return answer(ending, configuration?.options.door ?? Options().door, user: user)
+      return answer(ending, configuration?.options.door ?? Options.Door(), user: user)
     } catch {
       if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
       return error.result
@@ -103,8 +103,8 @@ struct Authentication {
     }
     let login: DirectLogin
     do throws(Fault) {
-      let vault = Vault(configuration, sodium) { pam.log(.error, $0.logLine) }
-      login = try DirectLogin(vault, permit, service: origin.service)
+      let vault = Vault(configuration, sodium) { [pam] in pam.log(.error, $0.logLine) }
+      login = try DirectLogin.open(vault, permit, service: origin.service)
     } catch {
       return Ending(.unavailable(error))
     }
@@ -150,7 +150,7 @@ struct Authentication {
     let nothing = Interruption(result: .notAPasscode(door))
     if takeFirstPass(door, &line, &passcode) { return .passcode }
     if door.useFirstPass { throw nothing }
-    if let request = question.finger { finger = FingerPrompt(request) }
+    if let request = question.finger { finger = FingerPrompt.begin(request) }
     let prompted = pam.ask(prompt(door, finger: finger?.isOffered ?? false), &line)
     finger?.stop()
     if prompted == .cancelled {
@@ -180,13 +180,14 @@ struct Authentication {
   private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {
     guard let finger else { return }
     var line = logLine(event, question.user)
-    line.add("finger", Bytes(text: finger.outcome.word))
+    line.add("finger", finger.outcome.word)
     pam.log(.notice, line.text)
   }
 
   private func prompt(_ door: Options.Door, finger: Bool) -> Bytes {
     let isUsual = door.prompt.spells(Options.Door.usualPrompt)
-    return Text("\(isUsual ? Words.prompt(door, finger: finger) : Text(door.prompt)) ").bytes
+    return (isUsual ? Words.prompt(door, finger: finger).text(in: Catalogue.translation).bytes : door.prompt)
+      + [UInt8(ascii: " ")]
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
@@ -228,7 +229,7 @@ struct Authentication {
   private func log(_ ending: Ending, _ user: Bytes?) {
     let verdict = ending.verdict
     var line = logLine(verdict.event, user ?? [])
-    line.add("finger", (verdict.finger ?? ending.finger).map { Bytes(text: $0.word) })
+    line.add("finger", (verdict.finger ?? ending.finger)?.word)
     switch verdict {
     case .wrong(.open(let left), let failures):
       line.add("failures", UInt64(failures))

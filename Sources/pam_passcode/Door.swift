@@ -4,9 +4,15 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 // What libpam calls. Each begins as a refusal; Authentication.swift decides nothing either, it asks the Vault.
+//
+// `@c` gives a function its C name in a debugger, too. Swift 6.2 doesn't know it.
 
 /// The corresponding manual page is pam_sm_authenticate(3).
-@c(pam_sm_authenticate)
+#if compiler(>=6.3)
+  @c(pam_sm_authenticate)
+#else
+  @_cdecl("pam_sm_authenticate")
+#endif
 public func authenticate(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -19,7 +25,11 @@ public func authenticate(
 
 /// There are no credentials to set; a program that sets them has let somebody in, which may reset the touch count. The
 /// corresponding manual page is pam_sm_setcred(3).
-@c(pam_sm_setcred)
+#if compiler(>=6.3)
+  @c(pam_sm_setcred)
+#else
+  @_cdecl("pam_sm_setcred")
+#endif
 public func setCredentials(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -33,7 +43,11 @@ public func setCredentials(
 
 /// Always succeeds; may set the mark that `first_login=deny` waits for, and reset the touch count. The corresponding
 /// manual page is pam_sm_open_session(3).
-@c(pam_sm_open_session)
+#if compiler(>=6.3)
+  @c(pam_sm_open_session)
+#else
+  @_cdecl("pam_sm_open_session")
+#endif
 public func openSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
@@ -48,7 +62,11 @@ public func openSession(
 }
 
 /// There is nothing to close: the corresponding manual page is pam_sm_close_session(3).
-@c(pam_sm_close_session)
+#if compiler(>=6.3)
+  @c(pam_sm_close_session)
+#else
+  @_cdecl("pam_sm_close_session")
+#endif
 public func closeSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?

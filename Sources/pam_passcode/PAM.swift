@@ -65,7 +65,7 @@ internal import PasscodeSystem
 
   /// Asks once, without showing what is typed; the program's copy of the answer is wiped and freed.
   func ask(_ prompt: Bytes, _ line: inout TypedLine) -> Prompted {
-    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, prompt + [0]) else {
+    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, withNUL(prompt)) else {
       return .cancelled
     }
     defer { unsafe cpam_free_answer(answer) }
@@ -95,7 +95,7 @@ internal import PasscodeSystem
 
   /// Tells the person something; silent where the program asked for silence.
   func tell(_ text: Text) {
-    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, text.bytes + [0]) else {
+    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, withNUL(text.bytes)) else {
       return
     }
     unsafe cpam_free_answer(answer)
@@ -150,6 +150,6 @@ internal import PasscodeSystem
 
   /// Facility authpriv. The corresponding C function is `pam_syslog`.
   func log(_ priority: Priority, _ line: Bytes) {
-    unsafe cpam_syslog(handle, priority.number, line + [0])
+    unsafe cpam_syslog(handle, priority.number, withNUL(line))
   }
 }

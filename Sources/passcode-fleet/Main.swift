@@ -32,7 +32,7 @@ struct Main {
     } catch {
       return false
     }
-    guard let sodium = Sodium(), let request = ReceivedRequest(sodium) else {
+    guard let sodium = Sodium(), let request = ReceivedRequest.read(sodium) else {
       var line = LogLine("passcode-fleet: no request that makes sense")
       line.add("by_uid", UInt64(caller.real))
       SystemLog.notice(line.text)

@@ -55,7 +55,7 @@ struct Main {
     var service = Service(caller, sodium)
     var kind: HelperReply.Kind
     repeat {
-      guard let request = ReceivedRequest(sodium), service.takes(request.head) else {
+      guard let request = ReceivedRequest.read(sodium), service.takes(request.head) else {
         SystemLog.notice(refusal("no request that makes sense", caller))
         return false
       }

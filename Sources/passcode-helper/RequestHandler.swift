@@ -36,7 +36,7 @@ struct RequestHandler {
   }
 
   private func look(_ unsealed: inout Unsealed) throws(Fault) -> HelperReply {
-    var login = try DirectLogin(vault, permit, service: service)
+    var login = try DirectLogin.open(vault, permit, service: service)
     guard let refusal = login.look(&unsealed) else { return HelperReply(.open) }
     return HelperReply(verdict: refusal)
   }
@@ -45,7 +45,7 @@ struct RequestHandler {
   private func attempt(
     _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ purpose: Purpose = .login
   ) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
-    var login = try DirectLogin(vault, permit, service: service, purpose)
+    var login = try DirectLogin.open(vault, permit, service: service, purpose)
     let verdict = login.attempt(passcode, &unsealed)
     return (verdict, login.provenMark)
   }

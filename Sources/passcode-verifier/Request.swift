@@ -23,7 +23,7 @@ struct Request: ~Copyable {
   var secrets: Secrets
 
   /// nil: there is any doubt about it.
-  init?(_ sodium: Sodium) {
+  static func read(_ sodium: Sodium) -> Request? {
     guard let start = HelperService.receive(2), start[0] == FleetRequest.version, start[1] > 0,
       let account = HelperService.receive(Int(start[1])), Record.canKeep(name: account),
       let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
@@ -32,9 +32,6 @@ struct Request: ~Copyable {
       secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound
     else { return nil }
-    self.account = account
-    self.head = head
-    self.service = service
-    self.secrets = secrets
+    return Request(account: account, head: head, service: service, secrets: secrets)
   }
 }

@@ -71,7 +71,7 @@ extension Asker {
   ///
   /// - Returns: false if it was too long; it is empty then.
   func askLine(_ question: Question, _ line: inout TypedLine) throws(Failure) -> Bool {
-    switch ask(question.text, &line) {
+    switch ask(question.text.text, &line) {
     case .line: return true
     case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled

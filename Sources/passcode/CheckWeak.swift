@@ -22,19 +22,19 @@ func runCheckWeak(_ session: Session) throws(Failure) -> ExitStatus {
 }
 
 /// nil: not weak.
-private func reason(_ line: Bytes, _ surroundings: Surroundings) -> Text? {
+private func reason(_ line: Bytes, _ surroundings: Surroundings) -> Phrase? {
   guard Answer(line.span) == .passcode else { return "not 4 or 6 digits" }
-  return Weakness.of(line.span, in: surroundings)?.text
+  return Weakness.of(line.span, in: surroundings).map { Phrase($0.sentence) }
 }
 
-private func json(_ line: Bytes, _ reason: Text?) -> Text {
+private func json(_ line: Bytes, _ reason: Phrase?) -> Text {
   guard let reason else {
     return "{\"version\":1,\"passcode\":\"\(jsonEscaped(line))\",\"weak\":false,\"reason\":null}\n"
   }
   return "{\"version\":1,\"passcode\":\"\(jsonEscaped(line))\",\"weak\":true,\"reason\":\"\(reason)\"}\n"
 }
 
-private func words(_ line: Bytes, _ reason: Text?) -> Text {
-  guard let reason else { return "\(line): not weak\n" }
-  return "\(printable(line)): \(reason)\n"
+private func words(_ line: Bytes, _ reason: Phrase?) -> Text {
+  let judgement: Phrase = reason ?? "not weak"
+  return "\(printable(line)): \(judgement)\n"
 }

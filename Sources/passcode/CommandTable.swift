@@ -18,7 +18,7 @@ struct Command {
   let name: Text
   let operand: Operand
   let options: [Option]
-  let summary: Text
+  let summary: Phrase
   let run: (Session) throws(Failure) -> ExitStatus
   /// For oneself without root: by the helper. nil: nobody has it for themselves.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
@@ -122,7 +122,7 @@ struct Command {
 
 extension Command {
   static func overview() -> Text {
-    var text = CommandHelp.usage
+    var text = CommandHelp.usage.text
     for command in table() {
       text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
     }
@@ -132,7 +132,7 @@ extension Command {
   }
 
   func help() -> Text {
-    var text = CommandHelp.usage(self)
+    var text = CommandHelp.usage(self).text
     for option in options + Option.everywhere { text += option.line }
     return text
   }
@@ -142,7 +142,7 @@ extension Command.Option {
   fileprivate var line: Text { "  \(text)\(summary)\n" }
 }
 
-/// The text, and blanks up to so many columns; at least one. For ASCII.
+/// The text, and blanks up to so many columns; at least one.
 func padded(_ text: Text, _ width: Int) -> Text {
-  text + Text(Bytes(repeating: UInt8(ascii: " "), count: max(1, width - text.bytes.count)))
+  text + Text(Bytes(repeating: UInt8(ascii: " "), count: max(1, width - columns(text.bytes[...]))))
 }

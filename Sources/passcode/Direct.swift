@@ -24,6 +24,11 @@ final class Direct {
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()
+    return try enroll(&secrets)
+  }
+
+  // With the secrets of its caller, as below: of a variable Swift 6.2 lends no two parts at once.
+  private func enroll(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     let new = try PasscodeChoice(session, vault, account)
     try new.choose(&secrets.line, &secrets.change)
     try store(secrets.change, &secrets.unsealed, by: .direct, .enrolled)
@@ -36,6 +41,10 @@ final class Direct {
     guard try reporting({ () throws(Fault) in try vault.status(account) }).isEnrolled else {
       throw .notEnrolled(account.name)
     }
+    return try change(&secrets)
+  }
+
+  private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     var authority = Authority.direct
     if !session.isForced {
       let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
@@ -108,7 +117,7 @@ func verify(
 ) throws(Failure) -> (verdict: Verdict, mark: Bytes?) {
   let permit = try session.permit(account, vault.configuration.access)
   var login = try reporting { () throws(Fault) in
-    try DirectLogin(vault, permit, service: session.serviceName, question.purpose)
+    try DirectLogin.open(vault, permit, service: session.serviceName, question.purpose)
   }
   let verdict = try session.run(&login, question, &secrets)
   return (verdict, login.provenMark)

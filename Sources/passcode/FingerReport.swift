@@ -55,13 +55,13 @@ struct FingerReport {
   }
 
   /// In JSON.
-  var word: String {
+  var word: Bytes {
     switch state {
-    case .enrolled: "ok"
-    case .waiting: "waiting"
-    case .inactive: "inactive"
+    case .enrolled: Bytes(text: "ok")
+    case .waiting: Bytes(text: "waiting")
+    case .inactive: Bytes(text: "inactive")
     case .off: FingerEnd.off.word
-    case .notInstalled: "not-installed"
+    case .notInstalled: Bytes(text: "not-installed")
     case .unusable: FingerEnd.failed.word
     case .ended(let end): end.word
     }

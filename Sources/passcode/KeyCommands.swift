@@ -63,22 +63,25 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   return .done
 }
 
-/// The recovery copy, the one way in which the key leaves.
+/// Shows the recovery copy, the one way in which the key leaves; its lines lie in guarded memory until then.
 private func show(_ key: borrowing SecretKey) -> Bool {
-  var text = Message.recoveryCopy.text + "\n\n"
-  key.read { bytes in
-    for number in 1...RecoveryCopy.lines { text += "    " + RecoveryCopy.line(number, of: bytes) + "\n" }
+  guard var secrets = try? newSecrets(), Stream.output.write("\(Message.recoveryCopy.text)\n\n") else {
+    return false
   }
-  return Stream.output.write(text + "\n")
+  for number in 1...RecoveryCopy.lines {
+    for blank in Bytes(text: "    ") { secrets.line.append(blank) }
+    key.read { RecoveryCopy.write(number, of: $0) { secrets.line.append($0) } }
+    secrets.line.append(UInt8(ascii: "\n"))
+  }
+  secrets.line.append(UInt8(ascii: "\n"))
+  return Stream.output.write(secrets.line)
 }
 
 private func recoverKey(
   _ session: Session, _ vault: Vault, _ room: KeyRoom
 ) throws(Failure) -> ExitStatus {
   var secrets = try newSecrets()
-  for number in 1...RecoveryCopy.lines {
-    try ask(session.asker, number, &secrets.line, &secrets.unsealed.key)
-  }
+  try askLines(session.asker, &secrets)
   let isRotating: Bool
   do throws(Fault) {
     isRotating = try vault.recoverKey(secrets.unsealed.key, room, pcrs: session.pcrs)
@@ -88,6 +91,13 @@ private func recoverKey(
   session.note(KeyAction.recover)
   session.say(isRotating ? .rotationGoesOn : .keyRecovered)
   return .done
+}
+
+// With the secrets of its caller: see `Direct`.
+private func askLines(_ asker: Asker, _ secrets: inout Secrets) throws(Failure) {
+  for number in 1...RecoveryCopy.lines {
+    try ask(asker, number, &secrets.line, &secrets.unsealed.key)
+  }
 }
 
 /// Asks for a line of the recovery copy until it is right, three times at most.

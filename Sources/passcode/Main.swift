@@ -5,6 +5,7 @@ internal import PasscodeSystem
 @main
 struct Main {
   static func main() {
+    Catalogue.useLanguageOfEnvironment()
     exitProcess(run().rawValue)
   }
 

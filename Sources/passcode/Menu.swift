@@ -9,7 +9,7 @@ func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   let finger = FingerReport(status, session.stackReport())
   let choices = MenuChoice.list(status, isClosed: isClosed) + MenuChoice.list(finger)
   Stream.output.write(status.words(configuration.options.policy.store))
-  Stream.output.write(wrapped(status.setting(finger)))
+  Stream.output.write(wrapped(status.setting(finger).text))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
     for choice in choices { Stream.output.write("  \(choice.words(status.account)): \(choice.title.text)\n") }
     return .done

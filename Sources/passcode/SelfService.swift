@@ -33,6 +33,11 @@ final class SelfService {
     try session.checkOptions(configuration.access)
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
+    return try enroll(&secrets)
+  }
+
+  // With the secrets of its caller, as below: see `Direct`.
+  private func enroll(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     try askPassword(.password, &secrets.password)
     let new = try PasscodeChoice(session, vault(), account)
     try new.choose(&secrets.line, &secrets.change)
@@ -47,6 +52,10 @@ final class SelfService {
     try session.checkOptions(configuration.access)
     guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
+    return try change(&secrets)
+  }
+
+  private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else { return tell(verdict) }
     secrets.change.old.passcode.copy(secrets.passcode)

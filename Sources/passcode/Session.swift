@@ -49,7 +49,10 @@ final class Session {
       guard value.spells("4") || value.spells("6") else { throw .lengthValue }
       length = value.spells("4") ? 4 : 6
     case .quiet: isQuiet = true
-    case .json: wantsJSON = true
+    case .json:
+      wantsJSON = true
+      // A contract is in one language, and so is what goes with it.
+      Catalogue.useEnglish()
     case .stdin: asker = .input
     case .generate: generates = true
     case .force: isForced = true

@@ -25,7 +25,7 @@ extension PAMReport {
   var notes: Text {
     var text: Text = ""
     for unread in unknown { text += unread.text }
-    text += groups.isEmpty ? nobodyAsks : wrapped(whoAsks(PAMReport.services(groups)))
+    text += groups.isEmpty ? nobodyAsks.text : wrapped(whoAsks(PAMReport.services(groups)).text)
     for finding in findings { text += finding.text }
     return text
   }
@@ -47,14 +47,15 @@ extension PAMReport.Group {
   }
 }
 
-/// In lines of at most 80 bytes, if its words aren't longer; all but the first are indented.
+/// In lines of at most 80 columns, if its words aren't longer; all but the first are indented.
 func wrapped(_ text: Text) -> Text {
   var lines: Text = ""
   var width = 0
   for word in text.bytes[...].words() {
-    let isTooWide = width + 1 + word.count > 80
+    let length = columns(word)
+    let isTooWide = width + 1 + length > 80
     if width > 0 { lines += isTooWide ? "\n  " : " " }
-    width = width == 0 ? word.count : isTooWide ? 2 + word.count : width + 1 + word.count
+    width = width == 0 ? length : isTooWide ? 2 + length : width + 1 + length
     lines += Text(Bytes(word))
   }
   return lines + "\n"

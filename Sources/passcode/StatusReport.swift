@@ -23,7 +23,7 @@ extension Status {
   func json(_ finger: FingerReport?) -> Text {
     var services: [Bytes] = []
     for group in finger?.offering ?? [] { services += group.services }
-    let word: Text = finger.map { "\"\(Text(Bytes(text: $0.word)))\"" } ?? "null"
+    let word: Text = finger.map { "\"\(Text($0.word))\"" } ?? "null"
     return
       "{\(jsonFields),\"finger\":\(word),\"fingers\":\(jsonList(finger?.fingers?.names ?? [])),\"finger_services\":\(jsonList(services))}\n"
   }
@@ -90,13 +90,14 @@ private func jsonTime(_ seconds: UInt64?) -> Text {
 extension Status {
   /// With a line about the fingerprint reader.
   func words(_ store: Bytes, _ finger: FingerReport?) -> Text {
-    words(store) + (finger.map { wrapped($0.text) } ?? "")
+    words(store) + (finger.map { wrapped($0.text.text) } ?? "")
   }
 
   func row(isColoured: Bool) -> Text {
-    var text = padded(Text(printable(account.name)), 17) + padded("\(account.uid)", 7)
-    text += padded(lengthText ?? "-", 8) + padded("\(failures)", 10)
-    let state = padded(stateName, 13)
+    let widths = Status.widths
+    var text = padded(Text(printable(account.name)), widths[0]) + padded("\(account.uid)", widths[1])
+    text += padded(lengthText ?? "-", widths[2]) + padded("\(failures)", widths[3])
+    let state = padded(stateName, widths[4])
     text += isColoured && self.state != .ok ? "\u{1b}[31m\(state)\u{1b}[0m" : state
     return text + "\(lastSuccess.map { SystemClock.localTime($0) } ?? Bytes(text: "-"))\n"
   }

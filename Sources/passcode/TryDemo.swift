@@ -18,8 +18,15 @@ struct TryDemo {
     /// nil: the module must not even ask.
     let answer: Text?
     let succeeds: Bool
-    /// The one notice there must be, up to where time makes a difference; nil: none.
-    let notice: Text?
+    let notice: Notice
+  }
+
+  /// The one notice there must be.
+  fileprivate enum Notice {
+    case none
+    case wrong(attemptsLeft: UInt32)
+    /// For so many seconds at most, which pass while the story is played.
+    case locked(seconds: ClosedRange<UInt64>)
   }
 
   private enum Step {
@@ -48,22 +55,22 @@ struct TryDemo {
 
   private func story() -> [(Title, Step)] {
     [
-      (.noPasscodeYet, .login(Login(answer: nil, succeeds: false, notice: nil))),
+      (.noPasscodeYet, .login(Login(answer: nil, succeeds: false, notice: .none))),
       (.enroll, .enroll(answers: ["8305", "8350", "8305", "8305"])),
-      (.right, .login(Login(answer: "8305", succeeds: true, notice: nil))),
-      (.letters, .login(Login(answer: "hello", succeeds: false, notice: nil))),
-      (.wrong, .login(Login(answer: "5926", succeeds: false, notice: "Wrong passcode, 2 attempts left."))),
+      (.right, .login(Login(answer: "8305", succeeds: true, notice: .none))),
+      (.letters, .login(Login(answer: "hello", succeeds: false, notice: .none))),
+      (.wrong, .login(Login(answer: "5926", succeeds: false, notice: .wrong(attemptsLeft: 2)))),
       (
-        .wrongAgain, .login(Login(answer: "6072", succeeds: false, notice: "Wrong passcode, 1 attempt left."))
+        .wrongAgain, .login(Login(answer: "6072", succeeds: false, notice: .wrong(attemptsLeft: 1)))
       ),
-      (.thirdWrong, .login(Login(answer: "9481", succeeds: false, notice: "Passcode locked (1 minute"))),
-      (.stillLocked, .login(Login(answer: nil, succeeds: false, notice: "Passcode locked ("))),
+      (.thirdWrong, .login(Login(answer: "9481", succeeds: false, notice: .locked(seconds: 60...60)))),
+      (.stillLocked, .login(Login(answer: nil, succeeds: false, notice: .locked(seconds: 1...60)))),
       (.unlock, .unlock),
-      (.rightAgain, .login(Login(answer: "8305", succeeds: true, notice: nil))),
+      (.rightAgain, .login(Login(answer: "8305", succeeds: true, notice: .none))),
       (.change, .change(answers: ["8305", "047291", "047291"])),
-      (.leadingZero, .login(Login(answer: "047291", succeeds: true, notice: nil))),
+      (.leadingZero, .login(Login(answer: "047291", succeeds: true, notice: .none))),
       (.remove, .remove),
-      (.noPasscodeAgain, .login(Login(answer: nil, succeeds: false, notice: nil))),
+      (.noPasscodeAgain, .login(Login(answer: nil, succeeds: false, notice: .none))),
     ]
   }
 
@@ -94,8 +101,26 @@ struct TryDemo {
       guard outcome.isSuccess == login.succeeds, record.questions == (login.answer == nil ? 0 : 1) else {
         return false
       }
-      guard let notice = login.notice else { return record.notices.isEmpty }
-      return record.notices.count == 1 && record.notices[0].starts(with: notice.bytes)
+      return login.notice.isThatOf(record)
     }
+  }
+}
+
+extension TryDemo.Notice {
+  /// In whatever language it was given.
+  fileprivate func isThatOf(_ record: LoginRecord) -> Bool {
+    switch self {
+    case .none: record.notices.isEmpty
+    case .wrong(let left): record.hasOnly(.wrong(.open(attemptsLeft: left), failures: 1))
+    case .locked(let seconds):
+      seconds.contains { record.hasOnly(.locked(milliseconds: $0 * 1_000, failures: 1)) }
+    }
+  }
+}
+
+extension LoginRecord {
+  /// The notice of this verdict, and no other one.
+  fileprivate func hasOnly(_ verdict: Verdict) -> Bool {
+    notices.count == 1 && notices[0] == verdict.notice?.bytes
   }
 }

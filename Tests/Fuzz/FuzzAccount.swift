@@ -5,7 +5,7 @@ import CFuzz
 @testable import PasscodePolicy
 @testable import PasscodeSystem
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzAccount(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   fuzz_accounts(data, size)
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))

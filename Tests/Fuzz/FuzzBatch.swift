@@ -3,7 +3,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzBatch(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let line = Bytes(UnsafeBufferPointer(start: start, count: count))
   for form in [BatchLine.Form.user, .userAndPasscode] {

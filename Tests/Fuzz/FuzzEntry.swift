@@ -17,7 +17,7 @@ import CFuzz
 @testable import PasscodeSystem
 @testable import PasscodeVault
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzEntry(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   // A C string ends at its NUL.

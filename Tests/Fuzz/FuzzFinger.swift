@@ -3,7 +3,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFinger(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   if let request = FingerRequest(input) { precondition(request.bytes == input) }

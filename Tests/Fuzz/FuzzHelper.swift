@@ -3,7 +3,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   if let request = HelperRequest(head: input) {
@@ -12,7 +12,7 @@ public func fuzzHelper(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   if let reply = HelperReply(input) {
     precondition(reply.bytes == input, "decoded, and not what is encoded")
     if let verdict = reply.verdict {
-      _ = Words.notice(verdict) { _ in [] }
+      _ = Words.notice(verdict, in: Sentence.inEnglish) { _ in [] }
       if case .unavailable(let fault) = verdict {
         let words = Words.fault(fault, error: []).bytes
         precondition(words.allSatisfy { (0x20...0x7e).contains($0) }, "not one printable line")

@@ -3,7 +3,7 @@
 import CFuzz
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   let line = Text("{\"version\":1,\"user\":\"\(jsonEscaped(input))\",\"uid\":\(UInt64(size))}\n").bytes

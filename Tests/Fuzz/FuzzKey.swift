@@ -2,7 +2,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzKey(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: start, count: count))
   for number in 1...RecoveryCopy.lines {
@@ -11,7 +11,8 @@ public func fuzzKey(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
       key[place / 2] |= place % 2 == 0 ? digit << 4 : digit
     }
     guard isLine else { continue }
-    let written = RecoveryCopy.line(number, of: key.span).bytes.filter { $0 != UInt8(ascii: " ") }
+    var written = Bytes()
+    RecoveryCopy.write(number, of: key.span) { if $0 != UInt8(ascii: " ") { written.append($0) } }
     let typed = input.filter { $0 != UInt8(ascii: " ") }.map { (65...70).contains($0) ? $0 + 32 : $0 }
     precondition(written.suffix(17) == typed.suffix(17))
   }

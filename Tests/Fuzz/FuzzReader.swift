@@ -29,7 +29,7 @@ private func message(_ byte: UInt8, _ serial: UInt64) -> BusMessage {
   return BusMessage(kind, sender: sender, path: byte >> 2 & 7 == 5 ? [] : reader, values[Int(byte >> 5)])
 }
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzReader(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   var dialog = ReaderDialog(input.first == 0 ? .list : .watch, name: Bytes(text: "alice"))

@@ -8,7 +8,7 @@ private let codec = RecordCodec(
   checksum: { _ in Bytes(repeating: 0, count: RecordCodec.checksumLength) },
   isZero: { $0.allSatisfy { $0 == 0 } })
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecord(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   let padding = max(0, RecordCodec.copyLength - size)

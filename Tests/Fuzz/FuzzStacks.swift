@@ -4,7 +4,7 @@
 @testable import PasscodePolicy
 @testable import PasscodeStacks
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzStacks(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   var stacks = PAMStacks()

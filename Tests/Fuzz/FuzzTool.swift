@@ -6,7 +6,7 @@ import CFuzz
 @testable import PasscodeSystem
 @testable import passcode
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTool(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   // One argument a line.
@@ -17,8 +17,8 @@ public func fuzzTool(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     do throws(Failure) {
       check(try Invocation.parse())
     } catch {
-      precondition(!error.text.bytes.isEmpty && error.status != .done)
-      precondition(!error.text.bytes.contains { $0 < 0x20 && $0 != 0x0a || $0 == 0x7f }, "not printable")
+      precondition(!error.text.text.bytes.isEmpty && error.status != .done)
+      precondition(!error.text.text.bytes.contains { $0 < 0x20 && $0 != 0x0a || $0 == 0x7f }, "not printable")
     }
     for path in writablePaths(input) {
       precondition(!path.contains(UInt8(ascii: "\n")) && path.first != 0x2d)

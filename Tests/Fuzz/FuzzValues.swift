@@ -3,7 +3,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzValues(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   if let number = decimal(input[...]) { precondition(decimalDigits(number) == input, "two spellings") }

@@ -2,7 +2,7 @@
 
 @testable import PasscodePolicy
 
-@c(LLVMFuzzerTestOneInput)
+@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // The parts are separated by newlines: new code, old code, user name, GECOS, home, then the list.
   let input = Bytes(UnsafeBufferPointer(start: start, count: count))
@@ -18,7 +18,7 @@ public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let isPasscode = Answer(code.span) == .passcode
   let weakness = Weakness.of(code.span, in: surroundings)
   precondition(isPasscode || weakness == nil)
-  precondition(weakness.map { !$0.text.bytes.isEmpty } ?? true)
+  precondition(weakness.map { !$0.sentence.english.bytes.isEmpty } ?? true)
   precondition(Weakness.Variation.of(code.span, from: code.span) == (isPasscode ? .same : nil))
   _ = Weakness.Variation.of(code.span, from: old.span)
   return 0

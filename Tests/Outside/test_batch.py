@@ -362,6 +362,11 @@ def test_control_c_ends_it_between_two_records(keyed):
             assert lists.enrolled(keyed) == {name: uid for uid, name in others[:stop]}
 
 
+def blocks_control_z(pid):
+    blocked = re.search(r"SigBlk:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]
+    return int(blocked, 16) >> (signal.SIGTSTP - 1) & 1 == 1
+
+
 def is_suspended(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
@@ -375,7 +380,8 @@ def test_control_z_leaves_no_record_locked(keyed):
     run.stdin.close()
     run.stdin = None
     try:
-        wait_for(lambda: any(map(hashing, workers(run))))
+        # One that has only just been forked holds no record yet, and may be suspended.
+        wait_for(lambda: any(map(hashing, workers(run))) and all(map(blocks_control_z, workers(run))))
         for pid in (run.pid, *workers(run)):
             for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
                 os.kill(pid, number)
@@ -609,7 +615,8 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
         assert run.returncode == DONE and lists.results(output)[1]["done"] == 3
         assert errors.count("held by processes that make no progress") == 1
         assert all(set(held) <= set(slots) for slots in seen)
-        assert max(map(len, seen)) in (range(2, 3) if bed.options["max_parallel"] == 1 else range(2, 4))
+        # One that changes hands while the kernel's list is read is listed twice.
+        assert max(len(set(slots)) for slots in seen) in (range(2, 3) if bed.options["max_parallel"] == 1 else range(2, 4))
         for name, code in CODES.items():
             assert bed.authenticate(name, code).result == "SUCCESS"
 

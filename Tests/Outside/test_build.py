@@ -1,4 +1,4 @@
-"""Settings of the build: where a distribution has the helper, passcode-finger and passcode-fleet, and libpam's modules."""
+"""Settings of the build: where the helper is, passcode-finger, passcode-fleet and libpam's modules, and the account."""
 
 import json
 import os
@@ -12,17 +12,19 @@ from bed import BUILD
 
 TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
-DEFAULTS = {
+PATHS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
     "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_FLEET_PATH": "/usr/libexec/passcode-fleet",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
+DEFAULTS = {**PATHS, "PASSCODE_ACCOUNT": "_passcode"}
 OTHERS = {
     "PASSCODE_HELPER_PATH": "/opt/a/helper",
     "PASSCODE_FINGER_PATH": "/opt/a/finger",
     "PASSCODE_FLEET_PATH": "/opt/a/fleet",
     "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
+    "PASSCODE_ACCOUNT": "pass-code_1",
 }
 
 
@@ -43,26 +45,46 @@ def defined(scratch, **places):
     return [kind["define"]["_0"] for kind in kinds if "define" in kind]
 
 
-def paths(folder, settings):
-    """{path} that system.c has, compiled with these."""
+def words(folder, settings):
+    """{path or account} that system.c has, compiled with these."""
     made = folder / "system.o"
     options = [f"-D{setting}" for setting in settings]
     subprocess.run(
         ["clang", "-c", f"-I{SYSTEM}/include", *options, "-o", made, SYSTEM / "system.c"], check=True
     )
-    return set(re.findall(r"/(?:usr|opt)/[\w./-]+(?=\0)", made.read_bytes().decode("latin-1")))
+    content = made.read_bytes().decode("latin-1")
+    return set(re.findall(r"(?<=\0)(?:/(?:usr|opt)/[\w./-]+|_passcode|pass-code\w*)(?=\0)", content))
 
 
 @pytest.mark.parametrize("places, expected", [({}, DEFAULTS), (OTHERS, OTHERS)], ids=["default", "set"])
 def test_the_environment_of_the_build_says_where_things_are(tmp_path, places, expected):
-    assert paths(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
+    assert words(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize("path", ["", "passcode-helper", '/a"b'])
 def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
     done = package(tmp_path, **{name: path})
     assert done.returncode != 0 and f"{name} is not an absolute path: {path}" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("folder", [None, "/opt/a/locale"])
+def test_translations_are_where_the_build_says(tmp_path, folder):
+    """Without the setting, where the C library looks by itself."""
+    settings = defined(tmp_path / "scratch", **({"PASSCODE_LOCALE_DIRECTORY": folder} if folder else {}))
+    made = tmp_path / "language.o"
+    options = [f"-I{SYSTEM}/include", *(f"-D{setting}" for setting in settings)]
+    subprocess.run(["clang", "-c", *options, "-o", made, SYSTEM / "language.c"], check=True)
+    content = made.read_bytes()
+    assert (b"bindtextdomain" in content) == (folder is not None)
+    assert folder is None or f"{folder}\0".encode() in content
+
+
+@pytest.mark.parametrize("name", ["", "Passcode", "1a", "a b", 'a"b', "-a", "a" * 32])
+def test_what_is_no_account_s_name_is_not_built(tmp_path, name):
+    done = package(tmp_path, PASSCODE_ACCOUNT=name)
+    assert done.returncode != 0
+    assert f"PASSCODE_ACCOUNT is not the name of an account: {name}" in done.stderr + done.stdout
 
 
 @pytest.mark.parametrize("program", ["passcode", "pam_passcode.so"])
@@ -84,6 +106,8 @@ def test_the_unit_of_the_reader_s_program_starts_it_there():
     assert f"ExecStart=-{DEFAULTS['PASSCODE_FINGER_PATH']}\n" in unit
 
 
-def test_no_swift_file_has_a_path_of_its_own():
+def test_no_swift_file_has_a_path_or_an_account_of_its_own():
     for path in (TREE / "Sources").rglob("*.swift"):
-        assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', path.read_text()), path.name
+        code = re.sub(r"//.*", "", path.read_text())
+        assert not re.search(r'"/usr/lib\w*/(?!pam\.d)', code), path.name
+        assert not re.search(r"\b_passcode\b", code), path.name

@@ -6,6 +6,7 @@ While a secret is in use, it is in guarded memory, which no core image has, and 
 """
 
 import contextlib
+import fcntl
 import io
 import os
 import pathlib
@@ -26,6 +27,7 @@ from bed import MODULE, SERVICE, TOOL, become, person, uid
 from helper import GRANTED, VERIFY, WRONG_ONE, look, own_failures, request
 from images import found, image, image_at_end, passcode_forms, places, planted, secret_forms, told
 from process import children, state, wait_for
+from recovery import recovery_copy
 from scenario import PASSWORD
 from tool import CANCELLED, DONE, WRONG_CODE
 
@@ -278,3 +280,23 @@ def test_the_tool_while_a_password_proves_an_enrolment(own):
     taken, status = tool.ends(NEW + "\r")
     assert status == DONE
     assert found(taken, secrets | forms(own)) == []
+
+
+def test_the_tool_at_the_end_of_sealing(own, tpm):
+    """It has shown the machine key, as a recovery copy: nothing of that is left."""
+    del tpm
+    secrets = secret_forms("key", own.key.read_bytes())
+    output, end = os.pipe()
+    # Full, so that the tool waits before it shows anything.
+    os.write(end, bytes(fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)))
+    process = subprocess.Popen([TOOL, "key", "seal"], stdout=end)
+    os.close(end)
+    wait_for(lambda: told(process.pid)["syscall"].startswith(b"1 0x1 "))
+    with image_at_end(process.pid) as taken, open(output, "rb") as reading:
+        said = reading.read().lstrip(b"\0")
+    assert process.wait(5) == DONE
+    for line in recovery_copy(said.decode()).encode().splitlines():
+        digits = line[3:22]
+        secrets |= {f"line {line[:1]}": digits, f"line {line[:1]}, dense": digits.replace(b" ", b"")}
+        assert digits in said
+    assert found(taken[0], secrets) == []

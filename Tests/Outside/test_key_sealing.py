@@ -164,7 +164,8 @@ def test_only_the_right_recovery_copy_is_taken(sealed, tpm):
         first.replace(first[3], "f" if first[3] != "f" else "0", 1) + "\n" + rest,
         "".join(f"{line}\n" for line in reversed(sealed.copy.splitlines())),
         first + "\n" + first + "\n" + rest,
-        sealed.copy.replace(" ", "", 1)[:-3] + "\n",
+        # Without its check digit alone it could be a line without its number, of which one in 16 is right.
+        sealed.copy.replace(" ", "", 1)[:-5] + "\n",
         "1" * 600 + "\n" + rest,
     ):
         said = recover(sealed, wrong, check=POLICY).errors

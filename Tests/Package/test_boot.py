@@ -23,7 +23,7 @@ def tpm():
 @pytest.fixture(scope="module")
 def guest(deb, tpm):
     """The package installed there, alice enrolled, the profile enabled."""
-    guest = Guest(disk("trixie", deb, "guest-with-tpm"), tpm)
+    guest = Guest(disk("trixie", deb, name="guest-with-tpm"), tpm)
     guest.run("printf 'opslimit=1\\nmemlimit=8M\\n' > /etc/security/passcode.conf")
     guest.run(f"dpkg --install --force-confold /root/{deb.name}")
     guest.run(f"echo {RIGHT} | passcode enroll alice --stdin")

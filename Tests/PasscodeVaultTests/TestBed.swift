@@ -89,8 +89,16 @@ final class TestBed {
 
   func enroll(_ code: String, by authority: Authority = .direct, on terms: NewTerms = NewTerms()) throws {
     var secrets = try secrets()
-    #expect(secrets.line.take(Bytes(text: code)) == true)
-    #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
+    try enroll(code, by: authority, on: terms, &secrets)
+  }
+
+  // Of a variable Swift 6.2 lends no two parts at once.
+  private func enroll(
+    _ code: String, by authority: Authority, on terms: NewTerms, _ secrets: inout Secrets
+  ) throws {
+    let isTaken = secrets.line.take(Bytes(text: code))
+    let answer = secrets.change.new.passcode.take(secrets.line)
+    #expect(isTaken && answer == .passcode)
     try vault.enroll(account, secrets.change, &secrets.unsealed, by: authority, on: terms)
   }
 
@@ -135,10 +143,15 @@ final class TestBed {
 
   func attempt(_ code: String, _ purpose: Purpose = .login) throws -> Verdict {
     var secrets = try secrets()
-    #expect(secrets.line.take(Bytes(text: code)) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
+    return try attempt(code, purpose, &secrets)
+  }
+
+  private func attempt(_ code: String, _ purpose: Purpose, _ secrets: inout Secrets) throws -> Verdict {
+    let isTaken = secrets.line.take(Bytes(text: code))
+    let answer = secrets.passcode.take(secrets.line)
+    #expect(isTaken && answer == .passcode)
     do {
-      var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
+      var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
       return login.attempt(secrets.passcode, &secrets.unsealed)
     } catch let fault as Fault {
       return .unavailable(fault)
@@ -147,21 +160,21 @@ final class TestBed {
 
   func accept(_ transcript: FingerTranscript) throws -> Verdict {
     var secrets = try secrets()
-    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
     return login.accept(transcript, &secrets.unsealed)
   }
 
   /// What the look says of it.
   func takesFinger() throws -> Bool {
     var secrets = try secrets()
-    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service))
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
     #expect(login.look(&secrets.unsealed) == nil)
     return login.takesFinger
   }
 
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
-    var login = try DirectLogin(vault, try permit(), service: Bytes(text: service), purpose)
+    var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
     return login.look(&secrets.unsealed)
   }
 

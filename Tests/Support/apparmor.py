@@ -60,6 +60,7 @@ def needed(line):
     if (
         result.startswith("-")
         or not paths
+        or "sun_path=@" in arguments  # an abstract name: no file's rule
         or call in ("stat", "newfstatat", "statx", "access", "faccessat", "readlink", "readlinkat")
     ):
         return None

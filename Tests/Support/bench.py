@@ -220,19 +220,23 @@ def attempt_among(many, few, rounds=301):
 
 
 def peak_memory(bed, *arguments):
-    """Bytes that a run of the tool and its copies have at most; what they share counts for each. (A child's ru_maxrss
-    has its parent's memory in it.)"""
-    peaks = {}
+    """Bytes that a run of the tool and its copies had at most at the same time; what they share counts for each. (A
+    child's ru_maxrss has its parent's memory in it.)"""
+    peak = 0
     with subprocess.Popen([*bed.tool_words(), *arguments], stdout=subprocess.DEVNULL) as run:
         while run.poll() is None:
-            for pid in (run.pid, *children(run.pid)):
-                with contextlib.suppress(OSError):
-                    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-                    found = re.search(r"VmHWM:\s+(\d+)", status)
-                    peaks[pid] = max(peaks.get(pid, 0), int(found[1]) << 10 if found else 0)
+            peak = max(peak, sum(most_so_far(pid) for pid in (run.pid, *children(run.pid))))
             time.sleep(0.005)
     assert run.returncode == 0
-    return sum(peaks.values())
+    return peak
+
+
+def most_so_far(pid):
+    """Bytes of memory that a process had at most; 0 where it has ended."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())
+        return int(found[1]) << 10 if found else 0
+    return 0
 
 
 # MARK: A batch

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -60,24 +61,27 @@ def sources(suite, folder):
     here = release["VERSION_CODENAME"].strip('"')
     folder.mkdir()
     apt = pathlib.Path("/etc/apt")
-    for path in (
-        apt / "sources.list",
-        *apt.glob("sources.list.d/*.list"),
-        *apt.glob("sources.list.d/*.sources"),
-    ):
-        if path.exists():
-            (folder / path.name).write_text(path.read_text().replace(here, suite))
+    paths = apt / "sources.list", *apt.glob("sources.list.d/*.list"), *apt.glob("sources.list.d/*.sources")
+    texts = {path.name: path.read_text() for path in paths if path.exists()}
+    if suite == "sid":  # has no updates, no security, and nothing of third parties
+        lines = [line for text in texts.values() for line in text.splitlines() if not line.startswith("#")]
+        mirror = re.search(r"\w+://\S+/debian(?=[/\s])", "\n".join(lines))[0]
+        key = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        texts = {"sid.list": f"deb [signed-by={key}] {mirror} sid main\n"}
+    for name, text in texts.items():
+        (folder / name).write_text(text.replace(here, suite))
     return list(folder.iterdir())
 
 
-def root(suite, programs=None):
-    """A fresh root with these programs, made once."""
+def root(suite, programs=None, *options):
+    """A fresh root with these programs, made once; with these options of mmdebstrap."""
     programs = programs or PROGRAMS + MORE_PROGRAMS.get(suite, "")
-    path = ROOTS / f"{suite}-{hashlib.sha256(programs.encode()).hexdigest()[:8]}"
+    kind = "\n".join((programs, *options))
+    path = ROOTS / f"{suite}-{hashlib.sha256(kind.encode()).hexdigest()[:8]}"
     if not path.exists():
         ROOTS.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{path.name}-", dir=ROOTS) as unfinished:
-            make_root(suite, programs, pathlib.Path(unfinished))
+            make_root(suite, programs, pathlib.Path(unfinished), options)
             try:
                 (pathlib.Path(unfinished) / "root").rename(path)
             except OSError:
@@ -87,11 +91,11 @@ def root(suite, programs=None):
     return path
 
 
-def make_root(suite, programs, folder):
+def make_root(suite, programs, folder, options):
     folder.chmod(0o755)
     sh(
         "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
-        "--aptopt=Acquire::Check-Valid-Until false", suite, folder / "root", *sources(suite, folder / "sources"),
+        "--aptopt=Acquire::Check-Valid-Until false", *options, suite, folder / "root", *sources(suite, folder / "sources"),
     )  # fmt: skip
 
 
@@ -99,6 +103,8 @@ class Machine:
     """A machine of its own: started, restarted and thrown away. Its files lie under `path`."""
 
     numbers = itertools.count(1)
+    boot = BOOT
+    namespaces = ("mount", "pid", "net", "uts", "ipc")
 
     def __init__(self, *lower):
         self.top = MACHINES / str(next(Machine.numbers))
@@ -113,14 +119,22 @@ class Machine:
 
     def start(self):
         self.keeper = subprocess.Popen(
-            ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--",
-             "bash", "-c", BOOT, "boot", str(self.path), str(DEV)], stdout=subprocess.PIPE, text=True)  # fmt: skip
+            ["setpriv", "--pdeathsig=KILL", "unshare", *(f"--{name}" for name in self.namespaces), "--fork", "--kill-child",
+             "--", "bash", "-c", self.boot, "boot", str(self.path), str(DEV)],
+            stdout=subprocess.PIPE, text=True, preexec_fn=self.before)  # fmt: skip
         assert self.keeper.stdout.readline() == "up\n"
         children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
         self.pid = children.read_text().split()[0]
         self.inside = pathlib.Path(f"/proc/{self.pid}/root")
         while os.readlink(self.inside) == "/":  # not yet there
             time.sleep(0.001)
+        self.ready()
+
+    def before(self):
+        """In the process that becomes its first one."""
+
+    def ready(self):
+        """It has a root."""
         self.log = Journal(self.inside / "dev/log")
 
     def stop(self):
@@ -168,11 +182,11 @@ class Machine:
             *[str(part) for part in command],
         ]  # fmt: skip
 
-    def run(self, *command, user="root", input="", status=0):
+    def run(self, *command, user="root", input="", status=0, timeout=120):
         """Runs it, and checks its exit status unless that is None."""
         done = subprocess.run(
             self.command(*command, user=user), input=input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=120,
+            text=True, timeout=timeout,
         )  # fmt: skip
         assert status is None or done.returncode == status, f"{command}: {done.returncode}\n{done.stdout}"
         return done.stdout

@@ -114,12 +114,10 @@ class TPM:
 
 
 class Guest:
-    """Started, cut off and started again on the disk of that folder. `fast`: by the kernel's KVM where there is one,
-    for what has only milliseconds."""
+    """Started, cut off and started again on the disk of that folder."""
 
-    def __init__(self, folder, tpm=None, fast=False):
+    def __init__(self, folder, tpm=None):
         self.folder, self.tpm = folder, tpm
-        self.accelerators = ["kvm"] * fast + ["tcg,thread=multi"]
         self.start()
 
     def start(self):
@@ -130,7 +128,7 @@ class Guest:
         self.qemu = pexpect.spawn(
             "qemu-system-x86_64",
             [
-                *[part for name in self.accelerators for part in ("-accel", name)], "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
+                "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
                 "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
                 "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
                 "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",

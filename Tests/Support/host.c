@@ -22,6 +22,7 @@
 #include <crypt.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <pthread.h>
 #include <security/pam_appl.h>
 #include <signal.h>
@@ -84,7 +85,8 @@ static void linger(void) {
 int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *code, unsigned long long codeLength,
                   const unsigned char *salt, unsigned long long operations, size_t memory, int algorithm) {
   static __typeof__(&crypto_pwhash) libsodium;
-  if (!libsodium) libsodium = real("libsodium.so.23", "crypto_pwhash");
+  // 1.0.18, and from 1.0.19 on.
+  if (!libsodium) libsodium = real(dlopen("libsodium.so.23", RTLD_NOW) ? "libsodium.so.23" : "libsodium.so.26", "crypto_pwhash");
   getsid(0);
   crash_at("hash");
   int number = atomic_fetch_add(&shared->hashes, 1);
@@ -317,6 +319,7 @@ static int crowd(char **arguments, int threaded) {
 }
 
 int main(int count, char **arguments) {
+  setlocale(LC_ALL, "");
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 2;
   if (count > 5 && strcmp(arguments[1], "one") == 0) return one(arguments + 2);

@@ -10,9 +10,8 @@ from debian_machine import PASSWORD, RIGHT, TREE, finished, prompted, sh
 STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
 
 
-def build(folder):
-    """Builds the package from a copy of the tree in this folder."""
-    source = folder / "source"
+def copy_tree(source):
+    """A copy of the tree, without what was built."""
     source.mkdir(parents=True)
     names = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -23,6 +22,12 @@ def build(folder):
         if (TREE / name).is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(TREE / name, target)
+    return source
+
+
+def build(folder):
+    """Builds the package from a copy of the tree in this folder."""
+    source = copy_tree(folder / "source")
     log = folder / "log"
     with log.open("w") as output:
         done = subprocess.run(

@@ -59,7 +59,7 @@ const char *cs_error_text(int error);
 int cs_above_standard(int file);
 /* A nameless file in the directory; cs_link_file gives it a name. */
 int cs_open_nameless(int directory, mode_t mode);
-int cs_link_file(int file, int directory, const char *name);
+int cs_link_file(int file, int directory, const uint8_t *name);
 /* Real, effective and saved uid. */
 typedef struct {
   uid_t real, effective, saved;
@@ -76,6 +76,11 @@ void cs_log(int priority, const char *text);
 uint64_t cs_clock(clockid_t clock);
 /* A local time as seconds since 1970, so many minutes after its day began; -1 if there is no such day. */
 int64_t cs_local_seconds(int year, int month, int day, int minutes);
+/* A moment in words (strftime), local or in UTC: how many bytes; 0 if it takes as many as there is room for, or if the
+   calendar has none. */
+size_t cs_format_time(time_t seconds, int local, const char *format, uint8_t *text, size_t room);
+/* The path of the file that this program was started from, without a NUL: how many bytes, or -1. */
+ssize_t cs_program_path(uint8_t *path, size_t room);
 /* The processor time that a process has used, anybody's; UINT64_MAX where there is no such process. */
 uint64_t cs_processor_time(pid_t process);
 /* Maps and unmaps so many bytes; with touch, makes the kernel find them all. 0, or an errno. */
@@ -124,15 +129,24 @@ void cs_restore_interrupts(const cs_dispositions *before);
 int cs_input_is_ready(int milliseconds);
 /* Becomes another program, with one argument and our environment. An errno. */
 int cs_execute(const uint8_t *program, const uint8_t *argument);
-/* Settings of the build: where the helper is, the program at the fingerprint reader and the one that asks a fleet's
-   verifier, and where libpam looks for modules. Package.swift takes them from the environment; nothing at run time names
-   others. */
+/* Settings of the build: where the helper is, the program at the fingerprint reader, the one that asks a fleet's verifier
+   and libpam's modules, and the account that owns the store. Package.swift takes them from the environment; nothing at
+   run time names others. */
 const char *cs_helper_path(void);
 /* Connects to a service of root's, without waiting. An errno: EPERM where the other end isn't root's. */
 int cs_connect_to_root(const char *path, int *connection);
 const char *cs_finger_path(void);
 const char *cs_fleet_path(void);
 const char *cs_module_directory(void);
+const char *cs_service_account(void);
+
+/* language.c: the translation of a text in the language of the process's locale, by gettext; with a plural that isn't
+   empty, the one that goes with the number. Never freed. NULL: there is none. */
+const char *cs_translation(const uint8_t *text, const uint8_t *plural, unsigned long number);
+/* The program's own language: that of its environment, or English again. For a program's main thread, never a module. */
+void cs_use_language(int of_environment);
+/* The system's words for an error number, in that language. */
+const char *cs_translated_error(int error);
 
 /* version.c: the note that names the package's version: its size, and where in it the version starts, up to a NUL. */
 const uint8_t *cs_version_note(size_t *size, size_t *start);

@@ -174,6 +174,14 @@ extension Fault.Reason {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.badCode.rawValue).contains(rawValue)
   }
 
+  /// Whether its sentence names the service account, which a distribution chooses.
+  public var namesServiceAccount: Bool {
+    switch self {
+    case .deniedToService, .helperMode, .noServiceAccount, .helperPrivilege, .keyNotReadable: true
+    default: false
+    }
+  }
+
   /// Whether everything works all the same.
   public var isNote: Bool {
     (Fault.Reason.damagedCopy.rawValue...Fault.Reason.stuckSlots.rawValue).contains(rawValue)

@@ -75,14 +75,10 @@ public struct FingerRequest: Equatable, Sendable {
     public init(named name: Bytes) {
       self = .other
       let start = name[...].begins(with: "/dev/") ? 5 : 0
-      guard name[start...].begins(with: "tty"), (start + 4...start + 5).contains(name.count) else { return }
-      var number: UInt8 = 0
-      for index in start + 3..<name.count {
-        let digit = name[index] &- UInt8(ascii: "0")
-        guard digit <= 9, digit > 0 || number > 0 else { return }
-        number = number * 10 + digit
-      }
-      if number <= 63 { self = .console(number) }
+      guard name[start...].begins(with: "tty"), let number = decimal(name[(start + 3)...]),
+        (1...63).contains(number)
+      else { return }
+      self = .console(UInt8(number))
     }
   }
 
@@ -159,21 +155,10 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noSession = 12
 
   /// What the log says: `finger=WORD`.
-  public var word: String {
-    switch self {
-    case .noService: "no-service"
-    case .noReader: "no-reader"
-    case .inUse: "in-use"
-    case .denied: "denied"
-    case .notEnrolled: "not-enrolled"
-    case .off: "off"
-    case .slow: "slow"
-    case .gone: "gone"
-    case .tries: "tries"
-    case .time: "time"
-    case .failed: "failed"
-    case .noSession: "no-session"
-    }
+  public var word: Bytes {
+    PasscodePolicy.word(
+      Int(rawValue) - 1,
+      of: "no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session")
   }
 }
 

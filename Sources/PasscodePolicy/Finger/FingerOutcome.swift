@@ -16,22 +16,29 @@ public enum FingerOutcome: Equatable, Sendable {
   case ended(FingerEnd)
 
   /// What the log says: `finger=WORD`.
-  public var word: String {
+  public var word: Bytes {
+    if case .ended(let end) = self { return end.word }
+    return PasscodePolicy.word(number, of: "match unused too-late no-match no-touch one-login not-ready")
+  }
+
+  /// Among the words.
+  private var number: Int {
     switch self {
-    case .matched: "match"
-    case .unused: "unused"
-    case .tooLate: "too-late"
-    case .noMatch: "no-match"
-    case .noTouch: "no-touch"
-    case .oneLogin: "one-login"
-    case .notReady: "not-ready"
-    case .ended(let end): end.word
+    case .matched: 0
+    case .unused: 1
+    case .tooLate: 2
+    case .noMatch: 3
+    case .noTouch: 4
+    case .oneLogin: 5
+    case .notReady: 6
+    case .ended: 7
     }
   }
 }
 
 extension FingerTranscript {
   /// What came of the reader where no match was used.
+  @inline(never)
   public var outcome: FingerOutcome {
     switch state {
     case .silent: .ended(.slow)

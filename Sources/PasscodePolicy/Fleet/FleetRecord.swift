@@ -23,9 +23,9 @@ public struct FleetRecord: Equatable, Sendable {
 
   /// nil if there is any doubt.
   public init?(_ value: Bytes, account: Bytes, _ codec: RecordCodec) {
-    var reader = RecordReader(value[...])
-    guard reader.number("passcode_fleet") == 1, let epoch = reader.number("epoch"),
-      let record = codec.decodeUnpadded(Bytes(reader.after)), record.uid == FleetRecord.uid,
+    var lines = FleetLines(value)
+    guard lines.number("passcode_fleet") == 1, let epoch = lines.number("epoch"),
+      let record = codec.decodeUnpadded(Bytes(lines.rest)), record.uid == FleetRecord.uid,
       record.generation == 1, record.name == account, record.terms == .none, !record.ledger.served,
       record.ledger.lastFailure == .never
     else { return nil }
@@ -62,10 +62,10 @@ public struct StationCount: Equatable, Sendable {
 
   /// nil if there is any doubt.
   public init?(_ value: Bytes) {
-    var reader = RecordReader(value[...])
-    guard let failures = reader.number("failures"), (1...StationCount.most).contains(failures),
-      let digits = reader.value("window"), digits.count == 2 * StationCount.windowLength,
-      let window = bytes(hexadecimal: digits), reader.after.isEmpty
+    var lines = FleetLines(value)
+    guard let failures = lines.number("failures"), (1...StationCount.most).contains(failures),
+      let digits = lines.value("window"), digits.count == 2 * StationCount.windowLength,
+      let window = bytes(hexadecimal: digits), lines.rest.isEmpty
     else { return nil }
     self.init(failures: failures, window: window)
   }

@@ -227,7 +227,9 @@ public struct HelperReply: Equatable, Sendable {
     for index in 0..<max(HelperReply.numbers, kind.numbers) {
       bytes += littleEndian(index < numbers.count ? numbers[index] : 0, 8)
     }
-    for byte in text.prefix(HelperReply.longestText) where !isControl(byte) { bytes.append(byte: byte) }
+    for byte in text[..<min(text.count, HelperReply.longestText)] where !isControl(byte) {
+      bytes.append(byte: byte)
+    }
     self.bytes = bytes
   }
 

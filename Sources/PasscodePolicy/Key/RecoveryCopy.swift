@@ -9,23 +9,25 @@ public enum RecoveryCopy {
   public static let lines = 4
   private static let digits = 16
 
+  /// Writes a line, byte by byte: where it lies is the caller's choice, because it is a part of the key.
+  ///
   /// - Parameters:
   ///   - number: 1 to `lines`.
   ///   - key: 32 bytes.
-  public static func line(_ number: Int, of key: Span<UInt8>) -> Text {
+  public static func write(_ number: Int, of key: Span<UInt8>, _ put: (UInt8) -> Void) {
     var check = Check(number)
-    var text = decimalDigits(UInt64(number))
-    text.append(text: " ")
+    put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number))
+    put(UInt8(ascii: " "))
     for index in 0..<digits {
       let byte = key[(number - 1) * digits / 2 + index / 2]
       let digit = index % 2 == 0 ? byte >> 4 : byte & 15
       check.add(digit)
-      if index % 4 == 0 { text.append(text: " ") }
-      text.append(byte: letter(digit))
+      if index % 4 == 0 { put(UInt8(ascii: " ")) }
+      put(letter(digit))
     }
-    text.append(text: "  ")
-    text.append(byte: letter(check.digit))
-    return Text(text)
+    put(UInt8(ascii: " "))
+    put(UInt8(ascii: " "))
+    put(letter(check.digit))
   }
 
   /// Reads a line as it was typed: in any case, with blanks anywhere, with its number or without.

@@ -72,15 +72,13 @@ public struct BootID: Equatable, Sendable {
   /// From 32 hexadecimal digits; nil for anything else.
   public init?(hexadecimal text: ArraySlice<UInt8>) {
     guard text.count == 32, let raw = bytes(hexadecimal: text) else { return nil }
-    high = raw[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
-    low = raw[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+    high = littleEndianNumber(raw, 0, 8).byteSwapped
+    low = littleEndianNumber(raw, 8, 8).byteSwapped
   }
 
   /// 32 hexadecimal digits.
   public var hexadecimalText: Bytes {
-    var raw = littleEndian(low, 8) + littleEndian(high, 8)
-    raw.reverse()
-    return hexadecimal(raw)
+    hexadecimal(littleEndian(high.byteSwapped, 8) + littleEndian(low.byteSwapped, 8))
   }
 }
 

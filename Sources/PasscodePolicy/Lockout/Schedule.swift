@@ -74,13 +74,16 @@ extension Schedule {
   public init?(_ text: ArraySlice<UInt8>) {
     var steps: [Step] = []
     var last: UInt64 = 0
-    for part in text.parts(between: UInt8(ascii: ",")) {
-      guard steps.count < Schedule.mostSteps, let step = Step(part) else { return nil }
+    var failures: UInt32 = 0
+    let isSound = text.allParts(between: UInt8(ascii: ",")) { part in
+      guard steps.count < Schedule.mostSteps, let step = Step(part) else { return false }
       // `reset` is longer than every time, and nothing is longer than `reset`.
-      guard step.failures > steps.last?.failures ?? 0, step.delay.length > last else { return nil }
-      last = step.delay.length
+      guard step.failures > failures, step.delay.length > last else { return false }
+      (failures, last) = (step.failures, step.delay.length)
       steps.append(step)
+      return true
     }
+    guard isSound else { return nil }
     self.init(steps: steps)
   }
 }
@@ -127,7 +130,7 @@ public func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "d"): scale = 86_400
   default: scale = 0
   }
-  guard let number = decimal(scale == 0 ? text : text.dropLast()), number <= 31_536_000 else { return nil }
+  guard let number = decimal(scale == 0 ? text : text.withoutLast()), number <= 31_536_000 else { return nil }
   let seconds = number * max(scale, 1)
   return seconds <= 31_536_000 ? seconds : nil
 }

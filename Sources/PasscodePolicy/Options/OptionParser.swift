@@ -53,11 +53,12 @@ public struct OptionParser {
     }
     var seen: UInt64 = 0
     var place = Place(path: path, line: 0)
-    for text in file.parts(between: UInt8(ascii: "\n")) {
+    _ = file.allParts(between: UInt8(ascii: "\n")) { text in
       place.line += 1
       let option = text.trimmed()
-      if option.isEmpty || option.first == UInt8(ascii: "#") { continue }
-      do throws(Fault) { try take(option, at: place, &seen) } catch { if !goesOn(error) { return } }
+      if option.isEmpty || option.first == UInt8(ascii: "#") { return true }
+      do throws(Fault) { try take(option, at: place, &seen) } catch { return goesOn(error) }
+      return true
     }
   }
 
@@ -92,27 +93,21 @@ public struct OptionParser {
     let equals = option.firstIndex(of: UInt8(ascii: "=")) ?? option.endIndex
     let name = option[..<equals].trimmed()
     let value = equals < option.endIndex ? option[(equals + 1)...].trimmed() : nil
-    guard option.count <= OptionParser.longestLine, option.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 9 })
-    else {
-      throw place.fault(.badLine, shown(option, name, at: place))
-    }
+    let isText =
+      option.count <= OptionParser.longestLine && option.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 9 }
     let rows = OptionRow.all()
-    guard let index = OptionRow.index(of: name, in: rows) else {
-      throw place.fault(.unknownOption, shown(option, name, at: place))
+    guard isText, let index = OptionRow.index(of: name, in: rows) else {
+      throw place.fault(isText ? .unknownOption : .badLine, shown(option, name, at: place))
     }
     if rows[index].kind == .policy, place.isModuleLine {
       throw place.fault(.policyInModuleLine, Bytes(option))
     }
     guard seen & 1 << index == 0 else { throw place.fault(.optionTwice, Bytes(name)) }
     seen |= 1 << index
-    try set(rows[index], to: value, option, at: place)
-  }
-
-  private mutating func set(
-    _ row: OptionRow, to value: ArraySlice<UInt8>?, _ option: ArraySlice<UInt8>, at place: Place
-  ) throws(Fault) {
-    guard let value = value ?? (row.isFlag ? Bytes(text: "yes")[...] : nil), row.set(&options, value) else {
-      throw place.fault(.badValue, place.isModuleLine ? Bytes(option) : Bytes(text: row.name))
+    guard let value = value ?? (rows[index].isFlag ? Bytes(text: "yes")[...] : nil),
+      rows[index].set(&options, value)
+    else {
+      throw place.fault(.badValue, place.isModuleLine ? Bytes(option) : Bytes(text: rows[index].name))
     }
   }
 

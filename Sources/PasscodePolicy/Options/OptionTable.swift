@@ -12,13 +12,13 @@ public struct OptionRow: Sendable {
 
   /// Where it may be set.
   public let kind: Class
+  /// Its name alone means yes.
+  let isFlag: Bool
   public let name: String
   /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.
   public let standard: String
   /// Which values there are, in a few words.
-  public let values: String
-  /// Its name alone means yes.
-  let isFlag: Bool
+  public let values: Pattern
   let set: Setter
 
   public static func all() -> [OptionRow] {
@@ -59,20 +59,20 @@ public struct OptionRow: Sendable {
   }
 
   private static func policy(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .policy, name: name, standard: standard, values: values, isFlag: false, set: set)
+    OptionRow(kind: .policy, isFlag: false, name: name, standard: standard, values: values, set: set)
   }
 
   private static func door(
-    _ name: String, _ standard: String, _ values: String, set: @escaping Setter
+    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .door, name: name, standard: standard, values: values, isFlag: false, set: set)
+    OptionRow(kind: .door, isFlag: false, name: name, standard: standard, values: values, set: set)
   }
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, name: name, standard: "no", values: "yes or no; the name alone means yes", isFlag: true,
+      kind: kind, isFlag: true, name: name, standard: "no", values: "yes or no; the name alone means yes",
       set: set)
   }
 }
@@ -81,7 +81,7 @@ public struct OptionRow: Sendable {
 
 extension Options.Policy {
   fileprivate mutating func setLengths(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "4,6", "4", "6") else { return false }
+    guard let index = number(of: value, among: "4,6 4 6") else { return false }
     lengths = Options.Lengths(four: index != 2, six: index != 1)
     return true
   }
@@ -93,7 +93,7 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setWeak(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "refuse", "warn", "allow") else { return false }
+    guard let index = number(of: value, among: "refuse warn allow") else { return false }
     weak = index == 0 ? .refuse : index == 1 ? .warn : .allow
     return true
   }
@@ -136,7 +136,7 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setSelfEnroll(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "password", "no") else { return false }
+    guard let index = number(of: value, among: "password no") else { return false }
     selfEnroll = index == 0 ? .password : .no
     return true
   }
@@ -144,13 +144,13 @@ extension Options.Policy {
 
 extension Options.Door {
   fileprivate mutating func setRemote(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "deny", "allow") else { return false }
+    guard let index = number(of: value, among: "deny allow") else { return false }
     remote = index == 0 ? .deny : .allow
     return true
   }
 
   fileprivate mutating func setFirstLogin(_ value: ArraySlice<UInt8>) -> Bool {
-    guard let index = choice(value, "allow", "deny") else { return false }
+    guard let index = number(of: value, among: "allow deny") else { return false }
     firstLogin = index == 0 ? .allow : .deny
     return true
   }
@@ -185,7 +185,7 @@ private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "G"): shift = 30
   default: shift = 0
   }
-  guard let value = decimal(shift == 0 ? text : text.dropLast()), value <= (1 << 40) >> shift else {
+  guard let value = decimal(shift == 0 ? text : text.withoutLast()), value <= (1 << 40) >> shift else {
     return nil
   }
   return value << shift
@@ -203,24 +203,14 @@ private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
 /// directory can be named and checked.
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }
-  let parts = text.dropFirst().parts(between: UInt8(ascii: "/"))
-  return parts.allSatisfy { !$0.isEmpty && !$0.spells(".") && !$0.spells("..") }
-}
-
-/// Which of the words it is; nil: none.
-@inline(never)
-private func choice(_ value: ArraySlice<UInt8>, _ first: String, _ second: String, _ third: String = "")
-  -> Int?
-{
-  if value.isEmpty { return nil }
-  if value.spells(first) { return 0 }
-  if value.spells(second) { return 1 }
-  return value.spells(third) ? 2 : nil
+  return text[(text.startIndex + 1)...].allParts(between: UInt8(ascii: "/")) {
+    !$0.isEmpty && !$0.spells(".") && !$0.spells("..")
+  }
 }
 
 @inline(never)
 private func setFlag(_ place: inout Bool, _ value: ArraySlice<UInt8>) -> Bool {
-  guard let index = choice(value, "yes", "no") else { return false }
+  guard let index = number(of: value, among: "yes no") else { return false }
   place = index == 0
   return true
 }

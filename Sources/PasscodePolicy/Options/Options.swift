@@ -42,7 +42,8 @@ public struct Options: Equatable, Sendable {
     public var failDelay: UInt64 = 2
     /// Shown while the person types, with a space after it.
     public var prompt = Bytes(text: Door.usualPrompt)
-    public static var usualPrompt: String { "Passcode:" }
+    // Translators: the prompt at a login. A passcode is 4 or 6 digits; never use the word for a password.
+    public static var usualPrompt: Pattern { "Passcode:" }
     /// One field for passcode and password: what is no passcode is left in PAM_AUTHTOK.
     public var either = false
     /// The fingerprint reader at the same prompt.
@@ -56,6 +57,8 @@ public struct Options: Equatable, Sendable {
     /// No messages; the prompt stays, and so does the log.
     public var quiet = false
     public var debug = false
+
+    public init() {}
   }
 
   public struct Lengths: Equatable, Sendable {

@@ -9,7 +9,7 @@ public struct Record: Equatable, Sendable {
   }
 
   /// What proved the right to set or to unlock a passcode.
-  public enum Proof: Equatable, Sendable, CaseIterable {
+  public enum Proof: Int, Equatable, Sendable, CaseIterable {
     /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
     case unknown
     /// Never unlocked since it was set. (Not for `enrolledBy`.)
@@ -113,7 +113,7 @@ public struct Record: Equatable, Sendable {
   }
 
   @inline(never)
-  private mutating func change(_ change: (inout Fields) -> Void) {
+  mutating func change(_ change: (inout Fields) -> Void) {
     var fields = box.fields
     change(&fields)
     box = Box(fields)
@@ -121,6 +121,39 @@ public struct Record: Equatable, Sendable {
 
   public static func == (one: Record, two: Record) -> Bool {
     one.box.fields == two.box.fields
+  }
+
+  /// Charges an attempt: a failure, until it turns out to be none.
+  ///
+  /// - Parameters:
+  ///   - wall: seconds since 1970.
+  ///   - service: a `serviceName`.
+  @inline(never)
+  public mutating func charge(at now: Instant, wall: UInt64, service: Bytes) {
+    change {
+      $0.ledger = $0.ledger.charged(at: now)
+      $0.terms = $0.terms.seen(now: now, wall: wall)
+      $0.times.failure = wall
+      $0.failureService = service
+    }
+  }
+
+  /// Takes the charge back, after a success.
+  ///
+  /// - Parameters:
+  ///   - before: the record as it was before the charge.
+  ///   - wall: seconds since 1970.
+  ///   - spends: this was the one login of a passcode that must be changed.
+  @inline(never)
+  public mutating func settle(_ before: Record, wall: UInt64, spends: Bool) {
+    let (failure, service) = (before.times.failure, before.failureService)
+    change {
+      $0.ledger = .clear
+      $0.times.failure = failure
+      $0.failureService = service
+      $0.times.success = wall
+      if spends { $0.terms.change = .needed }
+    }
   }
 
   /// A record without a passcode, of the given generation.
@@ -143,8 +176,7 @@ public struct Record: Equatable, Sendable {
   /// What is kept of a PAM service's name, which may come from anybody: its first 32 letters, digits and `-_.@+`.
   @inline(never)
   public static func serviceName(_ name: Bytes) -> Bytes {
-    var kept = Bytes()
-    kept.reserveCapacity(longestService)
+    var kept = Bytes(room: longestService)
     for byte in name where isServiceByte(byte) && kept.count < longestService { kept.append(byte: byte) }
     return kept
   }
@@ -169,13 +201,14 @@ public struct Record: Equatable, Sendable {
 
 extension Record.Proof {
   /// As a record spells it.
-  public var name: String {
-    switch self {
-    case .unknown: "unknown"
-    case .nobody: "nobody"
-    case .root: "root"
-    case .password: "password"
-    case .passcode: "passcode"
-    }
+  public var name: Bytes { word(rawValue, of: Record.Proof.names) }
+
+  /// The inverse; nil for any other word.
+  init?(named name: ArraySlice<UInt8>) {
+    guard let index = number(of: name, among: Record.Proof.names) else { return nil }
+    self.init(rawValue: index)
   }
+
+  /// In the order of the cases.
+  private static var names: String { "unknown nobody root password passcode" }
 }

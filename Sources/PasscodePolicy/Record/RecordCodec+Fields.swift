@@ -3,73 +3,86 @@
 extension Bytes {
   /// All lines but the checksum's.
   mutating func append(_ record: Record) {
-    append(line: "passcode_record", RecordCodec.version)
-    append(line: "generation", record.generation)
-    append(line: "uid", UInt64(record.uid))
-    append(line: "name", record.name)
+    append(line: .version, RecordCodec.version)
+    append(line: .generation, record.generation)
+    append(line: .uid, UInt64(record.uid))
+    append(line: .name, record.name)
     appendState(record)
     append(record.ledger)
-    append(line: "failure_service", record.failureService)
-    append(line: "enrolled_time", record.times.enrolled)
-    append(line: "success_time", record.times.success)
-    append(line: "failure_time", record.times.failure)
-    append(line: "attempt_id", hexadecimal(record.attemptID))
+    append(line: .failureService, record.failureService)
+    append(line: .enrolledTime, record.times.enrolled)
+    append(line: .successTime, record.times.success)
+    append(line: .failureTime, record.times.failure)
+    append(line: .attemptID, hexadecimal(record.attemptID))
   }
 
   private mutating func appendState(_ record: Record) {
     var sealed: Bytes?
     if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
-    append(line: "state", Bytes(text: sealed == nil ? "removed" : "enrolled"))
-    append(line: "disabled", yesNo(record.disabled))
-    append(line: "sealed", sealed ?? [])
-    append(line: "enrolled_by", Bytes(text: record.enrolledBy.name))
-    append(line: "unlocked_by", Bytes(text: record.unlockedBy.name))
+    append(line: .state, Bytes(text: sealed == nil ? "removed" : "enrolled"))
+    append(line: .disabled, yesNo(record.disabled))
+    append(line: .sealed, sealed ?? [])
+    append(line: .enrolledBy, record.enrolledBy.name)
+    append(line: .unlockedBy, record.unlockedBy.name)
     append(record.terms)
   }
 
   private mutating func append(_ terms: Terms) {
-    append(line: "must_change", Bytes(text: terms.change.name))
-    append(line: "expires_time", terms.expiry)
+    append(line: .mustChange, word(terms.change.rawValue, of: changes))
+    append(line: .expiresTime, terms.expiry)
     guard terms.expiry > 0 else { return }
-    append(line: "seen_time", terms.seenTime)
-    append(line: "seen_boot", terms.seenAt.boot.hexadecimalText)
-    append(line: "seen_at", terms.seenAt.milliseconds)
+    append(line: .seenTime, terms.seenTime)
+    append(line: .seenBoot, terms.seenAt.boot.hexadecimalText)
+    append(line: .seenAt, terms.seenAt.milliseconds)
   }
 
   private mutating func append(_ ledger: Ledger) {
-    append(line: "failures", UInt64(ledger.failures))
-    append(line: "failed_boot", ledger.lastFailure.boot.hexadecimalText)
-    append(line: "failed_at", ledger.lastFailure.milliseconds)
-    append(line: "served", yesNo(ledger.served))
+    append(line: .failures, UInt64(ledger.failures))
+    append(line: .failedBoot, ledger.lastFailure.boot.hexadecimalText)
+    append(line: .failedAt, ledger.lastFailure.milliseconds)
+    append(line: .served, yesNo(ledger.served))
   }
 
   @inline(never)
-  mutating func append(line name: String, _ value: Bytes) {
-    append(text: name)
+  mutating func append(line: RecordLine, _ value: Bytes) {
+    self += word(line.rawValue, of: lines)
     append(byte: UInt8(ascii: "="))
     append(contentsOf: value)
     append(byte: UInt8(ascii: "\n"))
   }
 
   @inline(never)
-  private mutating func append(line name: String, _ value: UInt64) {
-    append(line: name, decimalDigits(value))
+  private mutating func append(line: RecordLine, _ value: UInt64) {
+    append(line: line, decimalDigits(value))
   }
 }
 
 @inline(never)
 private func yesNo(_ flag: Bool) -> Bytes {
-  Bytes(text: flag ? "yes" : "no")
+  word(flag ? 1 : 0, of: "no yes")
 }
 
-extension Terms.Change {
-  fileprivate var name: String {
-    switch self {
-    case .notNeeded: "no"
-    case .afterLogin: "yes"
-    case .needed: "used"
-    }
-  }
+/// In the order of the cases of `Terms.Change`.
+private var changes: String { "no yes used" }
+
+/// The names of all lines, in the order of `RecordLine`.
+private var lines: String {
+  """
+  passcode_record generation uid name state disabled sealed enrolled_by unlocked_by must_change expires_time \
+  seen_time seen_boot seen_at failures failed_boot failed_at served failure_service enrolled_time success_time \
+  failure_time attempt_id checksum suspended
+  """
+}
+
+/// A line of a record. What is known by its number is spelled out once: see `word`.
+enum RecordLine: Int {
+  case version, generation, uid, name, state, disabled, sealed, enrolledBy, unlockedBy, mustChange,
+    expiresTime
+  case seenTime, seenBoot, seenAt, failures, failedBoot, failedAt, served, failureService, enrolledTime,
+    successTime
+  case failureTime, attemptID, checksum
+  /// Version 1's word for `disabled`.
+  case suspended
 }
 
 /// Reads the lines of a copy in their order.
@@ -77,6 +90,9 @@ struct RecordReader {
   private let copy: ArraySlice<UInt8>
   /// Where the next line starts.
   private var position: Int
+  /// The number of the name that was read last, and where it starts in `lines`.
+  private var known = 0
+  private var start = 0
 
   init(_ copy: ArraySlice<UInt8>) {
     self.copy = copy
@@ -90,18 +106,20 @@ struct RecordReader {
 
   /// The value of the next line, if that line has this name.
   @inline(never)
-  mutating func value(_ name: String) -> ArraySlice<UInt8>? {
-    guard let value = place(name) else { return nil }
+  mutating func value(_ line: RecordLine) -> ArraySlice<UInt8>? {
+    guard let value = place(line) else { return nil }
     position = value.upperBound + 1
     return copy[value]
   }
 
-  private func place(_ name: String) -> Range<Int>? {
-    let text = name.utf8.span
+  private mutating func place(_ line: RecordLine) -> Range<Int>? {
+    seek(line)
+    let names = lines.utf8.span
     var end = position
-    for index in text.indices {
-      guard end < copy.endIndex, copy[end] == text[index] else { return nil }
-      end += 1
+    var index = start
+    while index < names.count, names[index] != UInt8(ascii: " ") {
+      guard end < copy.endIndex, copy[end] == names[index] else { return nil }
+      (end, index) = (end + 1, index + 1)
     }
     let start = end + 1
     guard end < copy.endIndex, copy[end] == UInt8(ascii: "=") else { return nil }
@@ -112,9 +130,19 @@ struct RecordReader {
     return start..<end
   }
 
+  /// Finds the name of a line: from the last one on, since they are read in their order. A long list reads millions.
+  private mutating func seek(_ line: RecordLine) {
+    let names = lines.utf8.span
+    if line.rawValue < known { (known, start) = (0, 0) }
+    while known < line.rawValue, start < names.count {
+      if names[start] == UInt8(ascii: " ") { known += 1 }
+      start += 1
+    }
+  }
+
   /// Passes over lines until one of that name is next; false: there is none.
-  mutating func skip(to name: String) -> Bool {
-    while place(name) == nil {
+  mutating func skip(to line: RecordLine) -> Bool {
+    while place(line) == nil {
       guard let end = after.firstIndex(of: UInt8(ascii: "\n")) else { return false }
       position = end + 1
     }
@@ -122,28 +150,29 @@ struct RecordReader {
   }
 
   @inline(never)
-  mutating func number(_ name: String) -> UInt64? {
-    guard let digits = value(name) else { return nil }
+  mutating func number(_ line: RecordLine) -> UInt64? {
+    guard let digits = value(line) else { return nil }
     return decimal(digits)
   }
 
   @inline(never)
-  private mutating func flag(_ name: String) -> Bool? {
-    guard let word = value(name) else { return nil }
-    if word.spells("yes") { return true }
-    return word.spells("no") ? false : nil
+  private mutating func flag(_ line: RecordLine) -> Bool? {
+    guard let word = value(line), let index = PasscodePolicy.number(of: word, among: "no yes") else {
+      return nil
+    }
+    return index == 1
   }
 
   @inline(never)
-  private mutating func proof(_ name: String) -> Record.Proof? {
-    guard let word = value(name) else { return nil }
-    return Record.Proof.allCases.first { word.spells($0.name) }
+  private mutating func proof(_ line: RecordLine) -> Record.Proof? {
+    guard let word = value(line) else { return nil }
+    return Record.Proof(named: word)
   }
 
   /// What follows the version's line, up to the checksum's.
   mutating func record(_ version: UInt64) -> Record? {
-    guard let generation = number("generation"), let uid = number("uid"), uid <= UInt64(UInt32.max),
-      let name = value("name")
+    guard let generation = number(.generation), let uid = number(.uid), uid <= UInt64(UInt32.max),
+      let name = value(.name)
     else { return nil }
     var record = Record.Fields(generation: generation, uid: UInt32(uid), name: Bytes(name))
     guard readState(&record, version), version == 1 || readProofs(&record) && readTerms(&record.terms),
@@ -155,8 +184,8 @@ struct RecordReader {
   }
 
   private mutating func readState(_ record: inout Record.Fields, _ version: UInt64) -> Bool {
-    guard let state = value("state"), let disabled = flag(version == 1 ? "suspended" : "disabled"),
-      let sealed = value("sealed")
+    guard let state = value(.state), let disabled = flag(version == 1 ? .suspended : .disabled),
+      let sealed = value(.sealed)
     else { return false }
     record.disabled = disabled
     guard state.spells("enrolled") else { return state.spells("removed") && sealed.isEmpty }
@@ -166,26 +195,26 @@ struct RecordReader {
   }
 
   private mutating func readProofs(_ record: inout Record.Fields) -> Bool {
-    guard let enrolled = proof("enrolled_by"), enrolled != .nobody, let unlocked = proof("unlocked_by")
+    guard let enrolled = proof(.enrolledBy), enrolled != .nobody, let unlocked = proof(.unlockedBy)
     else { return false }
     (record.enrolledBy, record.unlockedBy) = (enrolled, unlocked)
     return true
   }
 
   private mutating func readTerms(_ terms: inout Terms) -> Bool {
-    guard let word = value("must_change"),
-      let change = Terms.Change.allCases.first(where: { word.spells($0.name) }),
-      let expiry = number("expires_time")
+    guard let word = value(.mustChange),
+      let change = PasscodePolicy.number(of: word, among: changes).flatMap({ Terms.Change(rawValue: $0) }),
+      let expiry = number(.expiresTime)
     else { return false }
     terms = Terms(change, expiry: expiry, seenTime: 0, seenAt: .never)
     guard expiry > 0 else { return true }
-    guard let time = number("seen_time"), let moment = instant("seen_boot", "seen_at") else { return false }
+    guard let time = number(.seenTime), let moment = instant(.seenBoot, .seenAt) else { return false }
     terms = Terms(change, expiry: expiry, seenTime: time, seenAt: moment)
     return true
   }
 
   @inline(never)
-  private mutating func instant(_ boot: String, _ milliseconds: String) -> Instant? {
+  private mutating func instant(_ boot: RecordLine, _ milliseconds: RecordLine) -> Instant? {
     guard let text = value(boot), let boot = BootID(hexadecimal: text),
       let milliseconds = number(milliseconds)
     else { return nil }
@@ -193,15 +222,15 @@ struct RecordReader {
   }
 
   private mutating func readLedger(_ ledger: inout Ledger) -> Bool {
-    guard let failures = number("failures"), failures <= UInt64(UInt32.max),
-      let lastFailure = instant("failed_boot", "failed_at"), let served = flag("served")
+    guard let failures = number(.failures), failures <= UInt64(UInt32.max),
+      let lastFailure = instant(.failedBoot, .failedAt), let served = flag(.served)
     else { return false }
     ledger = Ledger(failures: UInt32(failures), lastFailure: lastFailure, served: served)
     return true
   }
 
   private mutating func readService(_ record: inout Record.Fields) -> Bool {
-    guard let service = value("failure_service").map({ Bytes($0) }), Record.serviceName(service) == service
+    guard let service = value(.failureService).map({ Bytes($0) }), Record.serviceName(service) == service
     else {
       return false
     }
@@ -210,15 +239,15 @@ struct RecordReader {
   }
 
   private mutating func readTimes(_ times: inout Record.Times) -> Bool {
-    guard let enrolled = number("enrolled_time"), let success = number("success_time"),
-      let failure = number("failure_time")
+    guard let enrolled = number(.enrolledTime), let success = number(.successTime),
+      let failure = number(.failureTime)
     else { return false }
     (times.enrolled, times.success, times.failure) = (enrolled, success, failure)
     return true
   }
 
   private mutating func readAttempt(_ record: inout Record.Fields) -> Bool {
-    guard let digits = value("attempt_id"), digits.isEmpty || digits.count == 2 * Record.attemptIDLength,
+    guard let digits = value(.attemptID), digits.isEmpty || digits.count == 2 * Record.attemptIDLength,
       let id = bytes(hexadecimal: digits)
     else { return false }
     record.attemptID = id

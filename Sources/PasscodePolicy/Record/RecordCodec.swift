@@ -81,10 +81,9 @@ public struct RecordCodec: Sendable {
 
   /// The same without the padding.
   func encodeUnpadded(_ record: Record) -> Bytes {
-    var text = Bytes()
-    text.reserveCapacity(RecordCodec.copyLength)
+    var text = Bytes(room: RecordCodec.copyLength)
     text.append(record)
-    text.append(line: "checksum", hexadecimal(checksum(text[...])))
+    text.append(line: .checksum, hexadecimal(checksum(text[...])))
     return text
   }
 
@@ -117,7 +116,7 @@ public struct RecordCodec: Sendable {
   private func decodeCopy(_ copy: ArraySlice<UInt8>) -> Copy? {
     guard copy.count == RecordCodec.copyLength else { return nil }
     var reader = RecordReader(copy)
-    guard let version = reader.number("passcode_record"), (1...RecordCodec.version).contains(version),
+    guard let version = reader.number(.version), (1...RecordCodec.version).contains(version),
       let record = reader.record(version), record.isSound
     else { return nil }
     // That is how we would spell it; whether we wrote it, the checksum says.
@@ -127,7 +126,7 @@ public struct RecordCodec: Sendable {
   /// The checksum's line is next, it is right, and nothing follows it.
   private func isConfirmed(_ reader: inout RecordReader) -> Bool {
     let sum = checksum(reader.before)
-    guard let digits = reader.value("checksum"), bytes(hexadecimal: digits) == sum else { return false }
+    guard let digits = reader.value(.checksum), bytes(hexadecimal: digits) == sum else { return false }
     return isZero(reader.after)
   }
 
@@ -191,8 +190,8 @@ public struct RecordCodec: Sendable {
   @inline(never)
   private func claimedGeneration(_ copy: ArraySlice<UInt8>) -> UInt64 {
     var reader = RecordReader(copy)
-    guard reader.number("passcode_record") != nil else { return 0 }
-    return min(reader.number("generation") ?? 0, RecordCodec.highestGeneration + 1)
+    guard reader.number(.version) != nil else { return 0 }
+    return min(reader.number(.generation) ?? 0, RecordCodec.highestGeneration + 1)
   }
 
   /// The version of a copy that a later release of this program wrote; nil: there is none.
@@ -205,8 +204,8 @@ public struct RecordCodec: Sendable {
   @inline(never)
   private func laterVersion(_ copy: ArraySlice<UInt8>) -> UInt64? {
     var reader = RecordReader(copy)
-    guard let version = reader.number("passcode_record"), version > RecordCodec.version,
-      reader.skip(to: "checksum"), isConfirmed(&reader)
+    guard let version = reader.number(.version), version > RecordCodec.version,
+      reader.skip(to: .checksum), isConfirmed(&reader)
     else { return nil }
     return version
   }

@@ -8,7 +8,7 @@
 ///   another boot: from then on, that boot's time counts.
 public struct Terms: Equatable, Sendable {
   /// Whether the owner must choose another passcode. What spends the one login: `Purpose`, `DirectLogin.settle`.
-  public enum Change: Equatable, Sendable, CaseIterable {
+  public enum Change: Int, Equatable, Sendable, CaseIterable {
     case notNeeded
     /// After one login, which it has not opened yet.
     case afterLogin

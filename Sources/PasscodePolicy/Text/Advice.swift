@@ -2,7 +2,8 @@
 ///
 /// Names and paths can be an attacker's: a file in the store, the name in a record. So the pattern is split at
 /// "; run: " before they are filled in, and a command is given only if each of its parameters is plain: then a shell
-/// takes it for one word that is no option. A command is never shortened or escaped.       AdviceTests, test_check.py
+/// takes it for one word that is no option. A command is never shortened, escaped or translated.
+///                                                                                 AdviceTests, test_check.py
 public struct Advice: Equatable, Sendable {
   public let sentence: Text
   /// Can be run as it is; empty: there is none.
@@ -14,23 +15,29 @@ public struct Advice: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - pattern: the sentence, with `%1`, `%2`, `%3` and `%d`, and after "; run: " the command, with `%1`, `%2` and `%d`.
-  ///   - shown: what stands for them in the sentence: printable.
-  ///   - exact: what stands for `%1` and `%2` in the command.
+  ///   - whole: the sentence with `%1`, `%2`, `%3` and `%d`, for which it has what is printable, and after "; run: " the
+  ///     command with these, which is the same in the plural.
+  ///   - exact: what stands for `%1`, `%2` and `%3` in the command.
+  ///   - translation: of the sentence; the command is what it is.
   @inline(never)
-  public init(
-    _ pattern: String, _ number: UInt64, shown: (Bytes, Bytes, Bytes), exact: (Bytes, Bytes)
-  ) {
-    let pattern = Bytes(text: pattern)[...]
-    let place = pattern.indices.first { pattern[$0...].begins(with: Advice.mark) } ?? pattern.endIndex
-    sentence = Words.fill(pattern[..<place], number, shown.0, shown.1, shown.2)
-    let remedy = pattern[place...].dropFirst(Advice.mark.utf8.count)
+  public init(_ whole: Sentence, exact: (Bytes, Bytes, Bytes), in translation: Translation) {
+    let (told, remedy) = Advice.parts(whole.pattern)
+    sentence = Sentence(told, plural: Advice.parts(whole.plural).told, whole.number, whole.parameters)
+      .text(in: translation)
     let isSafe =
-      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2)) && !remedy.names(3)
-    command = isSafe ? Words.fill(remedy, number, exact.0, exact.1) : ""
+      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2))
+      && (isPlain(exact.2) || !remedy.names(3))
+    command = isSafe ? filled(remedy, whole.number, [exact.0, exact.1, exact.2]).text : ""
   }
 
-  /// Both in one line.
+  /// What is told, and the command after it; empty: none.
+  @inline(never)
+  private static func parts(_ pattern: Bytes) -> (told: Bytes, command: ArraySlice<UInt8>) {
+    let place = pattern.indices.first { pattern[$0...].begins(with: mark) } ?? pattern.endIndex
+    return (Bytes(pattern[..<place]), pattern[min(place + mark.utf8.span.count, pattern.endIndex)...])
+  }
+
+  /// Both in one line, joined in English.
   public var text: Text {
     command.bytes.isEmpty ? sentence : sentence + Text(stringLiteral: Advice.mark) + command
   }

@@ -22,15 +22,10 @@ public func decimal(_ digits: ArraySlice<UInt8>) -> UInt64? {
 }
 
 /// The number in decimal: the inverse of `decimal`.
+@inline(never)
 public func decimalDigits(_ number: UInt64) -> Bytes {
-  var digits = Bytes()
-  digits.reserveCapacity(20)
-  var rest = number
-  repeat {
-    digits.append(byte: UInt8(ascii: "0") + UInt8(rest % 10))
-    rest /= 10
-  } while rest > 0
-  digits.reverse()
+  var digits = number < 10 ? Bytes(room: 20) : decimalDigits(number / 10)
+  digits.append(byte: UInt8(ascii: "0") + UInt8(number % 10))
   return digits
 }
 
@@ -79,8 +74,7 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 /// The lowest `count` bytes of a number, 0 to 8, the lowest first.
 @inline(never)
 public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
-  var bytes = Bytes()
-  bytes.reserveCapacity(count)
+  var bytes = Bytes(room: count)
   for index in 0..<count { bytes.append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
   return bytes
 }
@@ -96,25 +90,41 @@ public func littleEndianNumber(_ bytes: Bytes, _ offset: Int, _ count: Int) -> U
 }
 
 extension Bytes {
+  // What follows stands here once. The standard library's own would stand wherever it is used, at up to 100 bytes each.
+
+  /// No bytes yet, and room for so many.
+  @inline(never)
+  init(room: Int) {
+    self = []
+    reserveCapacity(room)
+  }
+
+  /// One after the other.
+  @inline(never)
+  public static func + (one: Bytes, two: Bytes) -> Bytes {
+    var both = one
+    both.append(contentsOf: two)
+    return both
+  }
+
   /// The UTF-8 of a literal of ours.
   @inline(never)
   public init(text: String) {
-    self = []
+    self = Bytes(room: text.utf8.span.count)
     append(text: text)
   }
 
   /// A copy of what is lent.
   @inline(never)
   public init(_ span: Span<UInt8>) {
-    self = []
-    for index in span.indices { append(span[index]) }
+    self = Bytes(room: span.count)
+    for index in span.indices { append(byte: span[index]) }
   }
 
   @inline(never)
   mutating func append(text: String) {
     let utf8 = text.utf8.span
-    reserveCapacity(count + utf8.count)
-    for index in utf8.indices { append(utf8[index]) }
+    for index in utf8.indices { append(byte: utf8[index]) }
   }
 
   /// As `append`, whose code is long and would stand wherever it is called.
@@ -128,6 +138,49 @@ extension Bytes {
   public func spells(_ text: String) -> Bool {
     span.isSpelled(text)
   }
+}
+
+/// The path of a file in a folder.
+@inline(never)
+public func joined(_ folder: Bytes, _ name: Bytes) -> Bytes {
+  folder + Bytes(text: "/") + name
+}
+
+// Words that have numbers, from 0 on: all in one literal, between blanks. In the code each literal of its own takes 25
+// bytes, and a number 3.
+
+/// The word of that number; empty: there is none.
+@inline(never)
+func word(_ number: Int, of words: String) -> Bytes {
+  var word = Bytes()
+  var left = number
+  let utf8 = words.utf8.span
+  for index in utf8.indices {
+    if utf8[index] == UInt8(ascii: " ") {
+      left -= 1
+    } else if left == 0 {
+      word.append(byte: utf8[index])
+    }
+  }
+  return word
+}
+
+/// Which of the words it is; nil: none.
+@inline(never)
+func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
+  let utf8 = words.utf8.span
+  var (number, place) = (0, word.startIndex)
+  var isSame = true
+  for index in 0...utf8.count {
+    if index == utf8.count || utf8[index] == UInt8(ascii: " ") {
+      if isSame, place == word.endIndex { return number }
+      (number, place, isSame) = (number + 1, word.startIndex, true)
+    } else {
+      isSame = isSame && place < word.endIndex && word[place] == utf8[index]
+      if isSame { place += 1 }
+    }
+  }
+  return nil
 }
 
 extension Span<UInt8> {
@@ -161,13 +214,23 @@ extension ArraySlice<UInt8> {
   @inline(never)
   public func parts(between separator: UInt8) -> [ArraySlice<UInt8>] {
     var parts: [ArraySlice<UInt8>] = []
+    _ = allParts(between: separator) { part in
+      parts.append(part)
+      return true
+    }
+    return parts
+  }
+
+  /// Whether all of these parts satisfy something; none is looked at after one that doesn't. The module needs no array of
+  /// slices, whose code takes 1 kB.
+  @inline(never)
+  public func allParts(between separator: UInt8, satisfy body: (ArraySlice<UInt8>) -> Bool) -> Bool {
     var start = startIndex
-    for index in indices where self[index] == separator {
-      parts.append(self[start..<index])
+    for index in startIndex...endIndex where index == endIndex || self[index] == separator {
+      guard body(self[start..<index]) else { return false }
       start = index + 1
     }
-    parts.append(self[start...])
-    return parts
+    return true
   }
 
   /// What stands between blanks and tabs.
@@ -185,10 +248,18 @@ extension ArraySlice<UInt8> {
   /// The slice without blanks and tabs at either end.
   @inline(never)
   public func trimmed() -> ArraySlice<UInt8> {
-    var rest = self
-    while let byte = rest.first, isBlank(byte) { rest = rest.dropFirst() }
-    while let byte = rest.last, isBlank(byte) { rest = rest.dropLast() }
-    return rest
+    var (start, end) = (startIndex, endIndex)
+    while start < end, isBlank(self[start]) { start += 1 }
+    while start < end, isBlank(self[end - 1]) { end -= 1 }
+    return self[start..<end]
+  }
+
+  /// The slice without its last byte.
+  ///
+  /// - Precondition: it has one.
+  @inline(never)
+  public func withoutLast() -> ArraySlice<UInt8> {
+    self[startIndex..<endIndex - 1]
   }
 }
 

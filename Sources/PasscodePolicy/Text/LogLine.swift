@@ -15,19 +15,28 @@ public struct LogLine {
 
   /// Adds ` key=value`; an empty or missing value is left out.
   @inline(never)
-  public mutating func add(_ key: Text, _ value: Bytes?) {
+  public mutating func add(_ key: String, _ value: Bytes?) {
     guard let value, !value.isEmpty else { return }
-    text += Text(" \(key)=\(escaped(value))").bytes
+    begin(key)
+    text += escaped(value)
+  }
+
+  @inline(never)
+  private mutating func begin(_ key: String) {
+    text.append(byte: UInt8(ascii: " "))
+    text.append(text: key)
+    text.append(byte: UInt8(ascii: "="))
   }
 
   /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
-  public mutating func add(_ key: Text, sentence: Bytes) {
-    text += Text(" \(key)=\"").bytes
+  public mutating func add(_ key: String, sentence: Bytes) {
+    begin(key)
+    text.append(byte: UInt8(ascii: "\""))
     for byte in sentence { text.append(byte: byte == UInt8(ascii: "\"") ? UInt8(ascii: "'") : byte) }
     text.append(byte: UInt8(ascii: "\""))
   }
 
-  public mutating func add(_ key: Text, _ value: UInt64) {
+  public mutating func add(_ key: String, _ value: UInt64) {
     add(key, decimalDigits(value))
   }
 }
@@ -48,13 +57,14 @@ public func printable(_ value: Bytes) -> Bytes {
 
 @inline(never)
 private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
-  var text = Bytes()
-  text.reserveCapacity(min(value.count, longestValue))
-  for byte in value.prefix(longestValue) {
+  let shown = min(value.count, longestValue)
+  var text = Bytes(room: shown)
+  for byte in value[0..<shown] {
     if isPlain(byte, isSentence) {
       text.append(byte: byte)
     } else {
-      text += Text("\\x\(hexadecimal([byte]))").bytes
+      text.append(text: "\\x")
+      text += hexadecimal([byte])
     }
   }
   if value.count > longestValue { text.append(text: "...") }

@@ -1,25 +1,26 @@
 // A fault in words: in the log, always in English, and by the tool. One line each: what, where, and what to do.
 //
 // Each sentence is one literal, with %1 for the path, %2 for the name, %3 for the system's words and %d for the number.
-// Of options %1 is the place, and %3 what it needs.
+// Of options %1 is the place, and %3 what it needs. Where `namesServiceAccount`, %3 is that account's name.
 
 extension Words {
-  /// - Parameter error: the system's words for the fault's errno.
+  /// - Parameter error: the system's words for the fault's errno; or the service account's name
+  ///   (`namesServiceAccount`).
   public static func fault(_ fault: Fault, error: Bytes) -> Text {
-    advice(fault, error: error).text
+    advice(fault, error: error, in: Sentence.inEnglish).text
   }
 
   /// The same, with the command apart.
-  public static func advice(_ fault: Fault, error: Bytes) -> Advice {
-    fill(pattern(fault.reason, isOne: fault.number == 1), fault, error)
+  public static func advice(_ fault: Fault, error: Bytes, in translation: Translation) -> Advice {
+    fill(sentence(fault.reason), fault, error, translation)
   }
 
-  /// The same for what a login can meet: all that the module needs.
+  /// The same as `fault` for what a login can meet: all that the module needs.
   public static func loginFault(_ fault: Fault, error: Bytes) -> Text {
-    fill(loginPattern(fault.reason), fault, error).text
+    fill(Sentence(loginPattern(fault.reason)), fault, error, Sentence.inEnglish).text
   }
 
-  private static func pattern(_ reason: Fault.Reason, isOne: Bool) -> String {
+  private static func sentence(_ reason: Fault.Reason) -> Sentence {
     switch reason {
     case .badCode: return "%1: \"%2\" needs 4 or 6 digits"
     case .noPasswordService:
@@ -33,21 +34,20 @@ extension Words {
     case .expiredMeanwhile: return "the passcode has expired in the meantime; nothing was changed"
     case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
     case .keyExists: return "%1: already exists; nothing was changed"
-    case .keyNeeded where isOne:
-      return
-        "%1: 1 enrolled passcode needs the old key: restore the key from a backup, or remove the passcode first"
     case .keyNeeded:
-      return
-        "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first"
-    case .keyOpensNone where isOne:
-      return
-        "%1: 1 enrolled passcode needs another key: restore that key from a backup, or enrol the user again"
+      return Sentence(
+        "%1: %d enrolled passcode needs the old key: restore the key from a backup, or remove the passcode first",
+        plural:
+          "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first")
     case .keyOpensNone:
-      return
-        "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol these users again"
+      return Sentence(
+        "%1: %d enrolled passcode needs another key: restore that key from a backup, or enrol the user again",
+        plural:
+          "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol these users again"
+      )
     case .keyNotReadable:
       return """
-        %1: _passcode must be able to read it, for screen lockers and self-service; run: chgrp _passcode %1 && \
+        %1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && \
         chmod g+r %1
         """
     case .noEtcd: return "etcd gave no valid answer; see passcode-verifier(8)"
@@ -56,11 +56,11 @@ extension Words {
     // The tool has more words for it: `KeyProblem`.
     case .keyCommand: return "%1: see what is wrong with the machine key by: passcode key status"
     // Everything else is a login's, too: that `switch` is exhaustive.
-    default: return loginPattern(reason)
+    default: return Sentence(loginPattern(reason))
     }
   }
 
-  private static func loginPattern(_ reason: Fault.Reason) -> String {
+  private static func loginPattern(_ reason: Fault.Reason) -> Pattern {
     switch reason {
     case .failed: "%1: %3"
     case .missing: "%1: no such file"
@@ -72,13 +72,14 @@ extension Words {
     case .readableByAll: "%1: everyone can read it; run: chmod o-r %1"
     case .deniedToRoot:
       "%1: root is denied access: the program lacks CAP_DAC_OVERRIDE, or is confined; see pam_passcode(8)"
-    case .deniedToService: "%1: _passcode can't read it; see passcode-helper(8)"
+    case .deniedToService: "%1: %3 can't read it; see passcode-helper(8)"
 
     case .unknownOption: "%1: unknown option \"%2\""
     case .policyInModuleLine: "%1: \"%2\" belongs in the configuration file"
     case .optionTwice: "%1: \"%2\" is given twice"
     case .badLine: "%1: too long, or with control characters: \"%2\""
     case .fileTooLarge: "%1: the file is larger than 64 KiB"
+    // Translators: %1 is a place in the configuration, %2 what stands there, %3 such as "1 to 64".
     case .badValue: "%1: \"%2\" needs %3"
     case .privilegedConfiguration: "a program with raised privileges can't use another configuration file"
     case .secondFactorOff: "the module line has second_factor: set second_factor=yes in %1, too"
@@ -120,10 +121,10 @@ extension Words {
 
     case .noReply: "%1: ended without a reply; see passcode-helper(8)"
     case .invalidReply: "%1: invalid reply; see passcode-helper(8)"
-    case .helperMode: "%1: must be owned by _passcode:_passcode with mode 6755; see passcode-helper(8)"
-    case .noServiceAccount: "%1: there is no account _passcode: reinstall the package"
+    case .helperMode: "%1: must be owned by %3:%3 with mode 6755; see passcode-helper(8)"
+    case .noServiceAccount: "%1: there is no account %3: reinstall the package"
     case .helperPrivilege:
-      "%1: can't become _passcode: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
+      "%1: can't become %3: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
@@ -141,51 +142,31 @@ extension Words {
   }
 
   @inline(never)
-  private static func fill(_ pattern: String, _ fault: Fault, _ error: Bytes) -> Advice {
+  private static func fill(
+    _ sentence: Sentence, _ fault: Fault, _ error: Bytes, _ translation: Translation
+  ) -> Advice {
     var first = printable(fault.path)
     if fault.reason.isOption {
-      first = fault.number == 0 ? Bytes(text: "module line") : Text("\(first):\(fault.number)").bytes
+      first =
+        fault.number == 0
+        ? told("module line", translation) : Text("\(first):\(fault.number)").bytes
     }
-    let third = fault.reason == .badValue ? values(fault.name) : error
+    let third = fault.reason == .badValue ? told(values(fault.name), translation) : error
     return Advice(
-      pattern, fault.number, shown: (first, printable(fault.name), third), exact: (fault.path, fault.name))
+      sentence.with(fault.number, [first, printable(fault.name), third]),
+      exact: (fault.path, fault.name, third),
+      in: translation)
+  }
+
+  @inline(never)
+  private static func told(_ pattern: Pattern, _ translation: Translation) -> Bytes {
+    Sentence(pattern).text(in: translation).bytes
   }
 
   /// What the option that a text begins with may be set to.
-  private static func values(_ text: Bytes) -> Bytes {
+  private static func values(_ text: Bytes) -> Pattern {
     let name = text.prefix { $0 != UInt8(ascii: "=") }.trimmed()
     let rows = OptionRow.all()
-    return Bytes(text: OptionRow.index(of: name, in: rows).map { rows[$0].values } ?? "an absolute path")
-  }
-
-  /// A sentence with its parameters: `%d` stands for the number, `%1`, `%2` and `%3` for texts.
-  @inline(never)
-  public static func fill(
-    _ pattern: String, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [], _ third: Bytes = []
-  ) -> Text {
-    fill(Bytes(text: pattern)[...], number, first, second, third)
-  }
-
-  @inline(never)
-  static func fill(
-    _ pattern: ArraySlice<UInt8>, _ number: UInt64, _ first: Bytes = [], _ second: Bytes = [],
-    _ third: Bytes = []
-  ) -> Text {
-    var text = Bytes()
-    var isParameter = false
-    for byte in pattern {
-      if isParameter {
-        switch byte {
-        case UInt8(ascii: "1"): text += first
-        case UInt8(ascii: "2"): text += second
-        case UInt8(ascii: "3"): text += third
-        default: text += decimalDigits(number)
-        }
-      } else if byte != UInt8(ascii: "%") {
-        text.append(byte)
-      }
-      isParameter = !isParameter && byte == UInt8(ascii: "%")
-    }
-    return Text(text)
+    return OptionRow.index(of: name, in: rows).map { rows[$0].values } ?? "an absolute path"
   }
 }

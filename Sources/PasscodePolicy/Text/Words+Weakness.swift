@@ -1,8 +1,8 @@
-// Why a code is weak, in words: for the person who chose it. `check-weak --json` has the same ones, always in English.
+// Why a code is weak, in words: for the person who chose it. `check-weak --json` has the same ones, in English.
 
 extension Weakness {
   /// A whole sentence without a full stop.
-  public var text: Text {
+  public var sentence: Sentence {
     switch self {
     case .sameDigit: "this is one digit repeated"
     case .nearlySameDigit: "this is one digit repeated, except for one"
@@ -16,15 +16,15 @@ extension Weakness {
     case .date: "this is a date"
     case .popular(length: 4): "this is among the 1,000 most used codes"
     case .popular: "this is among the 3,000 most used codes"
-    case .personal(let kind): kind.text
+    case .personal(let kind): kind.sentence
     case .siteList: "this is on your administrator's list"
-    case .variation(let variation): variation.text
+    case .variation(let variation): variation.sentence
     }
   }
 }
 
 extension PersonalData.Kind {
-  fileprivate var text: Text {
+  fileprivate var sentence: Sentence {
     switch self {
     case .phone: "this is your phone number, or part of it"
     case .room: "this is your room number"
@@ -40,7 +40,7 @@ extension PersonalData.Kind {
 }
 
 extension Weakness.Variation {
-  fileprivate var text: Text {
+  fileprivate var sentence: Sentence {
     switch self {
     case .same: "this is your old passcode"
     case .reversed: "this is your old passcode backwards"

@@ -4,14 +4,15 @@
 /// - Words+Fault.swift: faults, for the log and for the tool.
 /// - Words+Weakness.swift: why a new passcode is refused.
 ///
-/// Programs read notices, too: hyprlock shows one only if it contains "left to unlock".
+/// Programs read notices, too: hyprlock shows one only if it contains "left to unlock". It therefore shows no translated
+/// one, as it shows none of pam_faillock's.
 public enum Words {
   /// The prompt of a service that has none of its own.
   ///
   /// - Parameter finger: the reader can be used now.
-  public static func prompt(_ door: Options.Door, finger: Bool) -> Text {
+  public static func prompt(_ door: Options.Door, finger: Bool) -> Sentence {
     switch (door.either, finger) {
-    case (false, false): Text(Bytes(text: Options.Door.usualPrompt))
+    case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
     case (false, true): "Passcode or finger:"
     case (true, true): "Passcode, password or finger:"
@@ -22,12 +23,18 @@ public enum Words {
   /// is the next module's part (not enrolled, not permitted, unavailable).
   ///
   /// - Parameter time: tells people a time (seconds since 1970), such as "03:12".
-  public static func notice(_ verdict: Verdict, time: (UInt64) -> Bytes) -> Text? {
+  public static func notice(
+    _ verdict: Verdict, in translation: Translation, time: (UInt64) -> Bytes
+  ) -> Text? {
+    if case .granted(let earlier) = verdict { return notice(earlier, translation, time) }
+    return notice(verdict)?.text(in: translation)
+  }
+
+  private static func notice(_ verdict: Verdict) -> Sentence? {
     switch verdict {
-    case .granted(let earlier): notice(earlier, time)
     case .wrong(.open(let left), _):
-      fill(
-        left == 1 ? "Wrong passcode, 1 attempt left." : "Wrong passcode, %d attempts left.", UInt64(left))
+      Sentence(
+        "Wrong passcode, %d attempt left.", plural: "Wrong passcode, %d attempts left.", UInt64(left))
     case .wrong(.locked(let milliseconds), _), .locked(let milliseconds, _):
       locked(Remaining(milliseconds: milliseconds))
     case .wrong(.exhausted, _), .exhausted:
@@ -39,12 +46,12 @@ public enum Words {
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
     case .fingerRefused(let outcome): notice(outcome)
-    case .fingerGranted, .notEnrolled, .notPermitted, .unavailable: nil
+    case .granted, .fingerGranted, .notEnrolled, .notPermitted, .unavailable: nil
     }
   }
 
   /// Why Enter alone didn't let anybody in.
-  private static func notice(_ finger: FingerOutcome) -> Text? {
+  private static func notice(_ finger: FingerOutcome) -> Sentence? {
     switch finger {
     case .matched: nil
     case .tooLate: "That touch no longer counts. Touch the reader again at the next prompt."
@@ -61,35 +68,54 @@ public enum Words {
     }
   }
 
-  /// Every notice fits a terminal's line.
+  /// Every notice fits a terminal's line. Bytes are counted, of which a column has at least one in UTF-8.
   private static var columns: Int { 80 }
 
   /// Fewer are somebody's own slips.
   private static var fewestTold: UInt32 { 3 }
 
-  private static func notice(_ earlier: FailedAttempts, _ time: (UInt64) -> Bytes) -> Text? {
+  private static func notice(
+    _ earlier: FailedAttempts, _ translation: Translation, _ time: (UInt64) -> Bytes
+  ) -> Text? {
     guard earlier.count >= fewestTold else { return nil }
     let count = UInt64(earlier.count)
-    guard earlier.time > 0 else { return fill("%d wrong passcodes since your last login.", count) }
+    guard earlier.time > 0 else { return failures(count).text(in: translation) }
     let when = time(earlier.time)
-    let whole = fill(
-      "%d wrong passcodes since your last login, the last at %1, by %2.", count, when, earlier.service)
+    if !earlier.service.isEmpty {
+      let whole = failures(count, when, earlier.service).text(in: translation)
+      if whole.bytes.count <= columns { return whole }
+    }
     // "passcode status" tells the service, too.
-    return earlier.service.isEmpty || whole.bytes.count > columns
-      ? fill("%d wrong passcodes since your last login, the last at %1.", count, when) : whole
+    return failures(count, when).text(in: translation)
   }
 
-  private static func locked(_ left: Remaining) -> Text {
-    let pattern =
-      switch left.unit {
-      case .seconds where left.count == 1: "Passcode locked (1 second left to unlock)."
-      case .seconds: "Passcode locked (%d seconds left to unlock)."
-      case .minutes where left.count == 1: "Passcode locked (1 minute left to unlock)."
-      case .minutes: "Passcode locked (%d minutes left to unlock)."
-      case .hours: "Passcode locked (%d hours left to unlock)."
-      case .days: "Passcode locked (%d days left to unlock)."
-      }
-    return fill(pattern, left.count)
+  private static func failures(_ count: UInt64) -> Sentence {
+    Sentence(counted: "%d wrong passcodes since your last login.", count)
+  }
+
+  private static func failures(_ count: UInt64, _ when: Bytes) -> Sentence {
+    Sentence(counted: "%d wrong passcodes since your last login, the last at %1.", count, [when])
+  }
+
+  private static func failures(_ count: UInt64, _ when: Bytes, _ service: Bytes) -> Sentence {
+    Sentence(
+      // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
+      counted: "%d wrong passcodes since your last login, the last at %1, by %2.", count, [when, service])
+  }
+
+  private static func locked(_ left: Remaining) -> Sentence {
+    switch left.unit {
+    case .seconds:
+      Sentence(
+        "Passcode locked (%d second left to unlock).", plural: "Passcode locked (%d seconds left to unlock).",
+        left.count)
+    case .minutes:
+      Sentence(
+        "Passcode locked (%d minute left to unlock).", plural: "Passcode locked (%d minutes left to unlock).",
+        left.count)
+    case .hours: Sentence(counted: "Passcode locked (%d hours left to unlock).", left.count)
+    case .days: Sentence(counted: "Passcode locked (%d days left to unlock).", left.count)
+    }
   }
 }
 

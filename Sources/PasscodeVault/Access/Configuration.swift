@@ -14,6 +14,7 @@ public final class Configuration: Sendable {
   private let folder: Bytes
 
   /// Read where no other file is named, and always by the helper.
+  @inline(never)
   public static var usualPath: Bytes { Bytes(text: "/etc/security/passcode.conf") }
 
   public init(

@@ -104,7 +104,7 @@ public struct LoginItems: Sendable {
     {
       return true
     }
-    return (try? FileStatus.of(Text("/dev/\(terminal)").bytes))?.kind == .characterDevice
+    return (try? FileStatus.of(Bytes(text: "/dev/") + terminal))?.kind == .characterDevice
   }
 
   /// Those that name their terminal only when they open the session. Each is known by its program as well: clients of
@@ -113,7 +113,7 @@ public struct LoginItems: Sendable {
     guard service.spells("sddm") || service.spells("greetd") || service.spells("lxdm") else { return false }
     let program = program()
     let slash = program.lastIndex(of: UInt8(ascii: "/")) ?? -1
-    return program[(slash + 1)...].prefix(service.count).elementsEqual(service)
+    return program[(slash + 1)...].starts(with: service)
   }
 }
 

@@ -1,7 +1,7 @@
 internal import PasscodePolicy
 public import PasscodeSystem
 
-private var name: Bytes { Bytes(text: "_passcode") }
+private var name: Bytes { Installed.account }
 
 /// The unprivileged account that owns the store and that the helper becomes; nil where the package made none.
 @inline(never)

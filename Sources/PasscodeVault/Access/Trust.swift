@@ -31,7 +31,7 @@ struct Trust {
     case .missing: return .missing
     case .found(let file, let status):
       if let reason = reason(status) {
-        throw fault(path, reason, owner: subject == .store ? "_passcode" : "root")
+        throw fault(path, reason, owner: subject == .store ? Installed.account : nil)
       }
       return .found(file, status)
     }
@@ -52,7 +52,7 @@ struct Trust {
   func checkParents(of path: Bytes) throws(Fault) -> Bool {
     var end = path.startIndex
     while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
-      let parent = slash == path.startIndex ? Bytes(path[...slash]) : Bytes(path[..<slash])
+      let parent = Bytes(path[..<max(slash, 1)])
       end = slash + 1
       if isKnown(parent) { continue }
       let status: FileStatus
@@ -107,10 +107,10 @@ struct Trust {
 
   @inline(never)
   private func fault(
-    _ path: Bytes, _ reason: Fault.Reason, _ error: Errno = Errno(0), owner: String = "root"
+    _ path: Bytes, _ reason: Fault.Reason, _ error: Errno = Errno(0), owner: Bytes? = nil
   ) -> Fault {
     Fault(
       reason, inConfiguration: subject == .configuration, path: path,
-      name: reason == .wrongOwner ? Bytes(text: owner) : [], error: error.code)
+      name: reason == .wrongOwner ? owner ?? Bytes(text: "root") : [], error: error.code)
   }
 }

@@ -81,7 +81,7 @@ extension Vault {
 
   /// Everybody who has a record with a passcode, or one that can't be used (said in the log).
   public func list() throws(Fault) -> StatusList {
-    try StatusList(self)
+    try StatusList.open(self)
   }
 
   /// Of somebody enrolled.
@@ -162,17 +162,22 @@ public struct StatusList: ~Copyable {
   private let store: Store
   private let uids: [UInt32]
   /// Of the uids from `first` on.
-  private var accounts: [Account?] = []
+  private var accounts = ManyAccounts()
   private var first = 0
   private var lengths: LengthReader
   private var place = 0
 
-  fileprivate init(_ vault: Vault) throws(Fault) {
+  fileprivate static func open(_ vault: Vault) throws(Fault) -> StatusList {
     let store = try Store.open(vault.configuration)
-    uids = try store.uids()
-    lengths = LengthReader(vault)
+    return StatusList(vault, store, try store.uids())
+  }
+
+  // One that can't fail: see `DirectLogin`.
+  private init(_ vault: Vault, _ store: Store, _ uids: [UInt32]) {
     self.vault = vault
     self.store = store
+    self.uids = uids
+    lengths = LengthReader(vault)
   }
 
   /// Looks up the accounts of the next portion.
@@ -180,9 +185,10 @@ public struct StatusList: ~Copyable {
   /// - Returns: how many parts it has; 0: that was all.
   public mutating func nextPortion() -> Int {
     first = place
-    accounts = []
+    // Two portions are never there at the same time.
+    accounts = ManyAccounts()
     guard place < uids.count else { return 0 }
-    accounts = Account.numbered([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
+    accounts = ManyAccounts.find([UInt32](uids[first..<min(first + StatusList.most, uids.count)])) {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
     return (accounts.count + StatusList.part - 1) / StatusList.part

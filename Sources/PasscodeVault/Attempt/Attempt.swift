@@ -39,14 +39,13 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
-  public init(
+  public static func open(
     _ vault: Vault, _ permit: Permit, service: Bytes, _ purpose: Purpose = .login
-  ) throws(Fault) {
-    self.vault = vault
-    self.purpose = purpose
-    account = permit.account
-    self.service = Record.serviceName(service)
-    store = try Store.open(vault.configuration)
+  ) throws(Fault) -> DirectLogin {
+    // Swift 6.2 crashes where an initialiser of a noncopyable type with optional parts can fail.
+    DirectLogin(
+      vault: vault, account: permit.account, service: Record.serviceName(service), purpose: purpose,
+      store: try Store.open(vault.configuration))
   }
 
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
@@ -237,12 +236,7 @@ public struct DirectLogin: Login, ~Copyable {
   private func charge(_ record: inout LockedRecord) throws(Fault) {
     let now = try vault.clock.now()
     let wall = vault.clock.wall()
-    try write(&record) {
-      $0.ledger = $0.ledger.charged(at: now)
-      $0.terms = $0.terms.seen(now: now, wall: wall)
-      $0.times.failure = wall
-      $0.failureService = service
-    }
+    try write(&record) { $0.charge(at: now, wall: wall, service: service) }
   }
 
   private func write(_ record: inout LockedRecord, _ change: (inout Record) -> Void) throws(Fault) {
@@ -263,11 +257,7 @@ public struct DirectLogin: Login, ~Copyable {
   private func settle(_ before: Record, _ record: inout LockedRecord) throws(Fault) -> Bool {
     let spends = purpose == .login && before.terms.change == .afterLogin
     var settled = record.current
-    settled.ledger = .clear
-    settled.times.failure = before.times.failure
-    settled.failureService = before.failureService
-    settled.times.success = vault.clock.wall()
-    if spends { settled.terms.change = .needed }
+    settled.settle(before, wall: vault.clock.wall(), spends: spends)
     do throws(Errno) {
       if spends { try record.replace(settled) } else { try record.update { $0 = settled } }
       return true

@@ -22,7 +22,7 @@ struct LastWrong {
 
   /// - Parameter digest: the `context`'s, for what was typed now.
   init(_ account: Account, _ digest: Bytes, _ access: Access) {
-    path = Text("\(RunFolder.path)/\(account.uid)").bytes
+    path = RunFolder.path(of: decimalDigits(UInt64(account.uid)))
     self.digest = digest
     self.access = access
   }

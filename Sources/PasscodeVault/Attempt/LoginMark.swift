@@ -23,7 +23,7 @@ public struct LoginMark {
   public var isSet: Bool {
     guard case .found = try? Trust(access: access, subject: .store).open(RunFolder.path) else { return false }
     // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.
-    let status = try? FileStatus.of(RunFolder.path + Bytes(text: "/") + name)
+    let status = try? FileStatus.of(RunFolder.path(of: name))
     return status?.kind == .file
   }
 

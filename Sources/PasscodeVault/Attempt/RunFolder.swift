@@ -4,7 +4,10 @@ internal import PasscodeSystem
 /// The runtime directory, for what holds within one boot: /run/passcode, made by the first root caller where tmpfiles
 /// didn't; the service account's alone.
 enum RunFolder {
+  @inline(never)
   static var path: Bytes { Bytes(text: "/run/passcode") }
+
+  static func path(of file: Bytes) -> Bytes { joined(path, file) }
 
   @inline(never)
   static func open(_ access: Access) throws(Errno) -> Descriptor {

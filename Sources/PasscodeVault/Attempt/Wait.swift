@@ -35,6 +35,7 @@ struct Wait {
   private var seen = Bytes()
   private var pauseMilliseconds: Int
 
+  @inline(never)
   init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
     self.limits = limits
     self.clock = clock

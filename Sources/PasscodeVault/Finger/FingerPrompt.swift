@@ -31,20 +31,22 @@ public struct FingerPrompt: ~Copyable {
   /// Asks for the reader, and waits until it waits for a touch, or is known not to.
   ///
   /// nil: there is nothing to ask.
-  public init?(_ request: FingerRequest) {
-    guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(FingerPrompt.socket)
-    else {
+  public static func begin(_ request: FingerRequest) -> FingerPrompt? {
+    guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(socket) else {
       return nil
     }
-    self.request = request
-    self.begin = begin
-    self.service = service
-    self.service.send(request.bytes)
+    var prompt = FingerPrompt(service: service, request: request, begin: begin)
+    prompt.start()
+    return prompt
+  }
+
+  private mutating func start() {
+    service.send(request.bytes)
     let latest = begin + FingerPrompt.readyWithin
     while case .silent = transcript.state, hear(until: latest) {}
     switch transcript.state {
     case .starting, .watching, .matched: isOffered = true
-    case .silent, .ended: self.service.finish()
+    case .silent, .ended: service.finish()
     }
   }
 

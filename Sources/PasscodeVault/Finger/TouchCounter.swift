@@ -92,7 +92,7 @@ public struct TouchCounter {
   /// A file that isn't there has nothing to reset.
   @inline(never)
   private func open() throws(Errno) -> Descriptor {
-    try Descriptor.open(RunFolder.path + Bytes(text: "/") + name, .readWrite)
+    try Descriptor.open(RunFolder.path(of: name), .readWrite)
   }
 
   private func openOrMake() throws(Errno) -> Descriptor {

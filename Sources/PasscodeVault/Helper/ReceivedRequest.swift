@@ -10,7 +10,7 @@ public struct ReceivedRequest: ~Copyable {
   public var secrets: Secrets
 
   /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.
-  public init?(_ sodium: Sodium) {
+  public static func read(_ sodium: Sodium) -> ReceivedRequest? {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
       let service = HelperService.receive(head.serviceLength), Record.serviceName(service) == service,
       var secrets = Secrets(sodium),
@@ -19,8 +19,6 @@ public struct ReceivedRequest: ~Copyable {
       secrets.password.line.receive(count: head.lengths.password),
       head.operation == .look || !HelperService.hasMore()
     else { return nil }
-    self.head = head
-    self.service = service
-    self.secrets = secrets
+    return ReceivedRequest(head: head, service: service, secrets: secrets)
   }
 }

@@ -82,7 +82,7 @@ extension Vault {
 
   private func inspectRecords(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {
     let uids = try store.uids()
-    let accounts = Account.numbered(uids) {
+    let accounts = ManyAccounts.find(uids) {
       passNamesEveryAccount(nsswitch: (try? readKernelFile(Bytes(text: "/etc/nsswitch.conf"))) ?? [])
     }
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }

@@ -102,7 +102,7 @@ final class Store {
     do throws(Errno) {
       return try openOrCreate(name, content: content)
     } catch {
-      throw Fault(.failed, path: Text("\(path)/\(name)").bytes, error: error.code)
+      throw Fault(.failed, path: joined(path, name), error: error.code)
     }
   }
 
@@ -146,9 +146,10 @@ final class Store {
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
     guard uid != 0 && found.owner == status.owner || access.trusts(owner: found.owner) else {
-      throw fault(uid, .foreignRecord, name: Bytes(text: uid == 0 ? "root" : "_passcode"))
+      throw fault(uid, .foreignRecord, name: uid == 0 ? Bytes(text: "root") : Installed.account)
     }
-    guard found.mode & 0o022 & ~(found.group == 0 ? 0o020 : 0) == 0 else {
+    let writers: UInt32 = found.group == 0 ? 0o002 : 0o022
+    guard found.mode & writers == 0 else {
       throw fault(uid, .openRecord)
     }
     return found.size
@@ -164,7 +165,8 @@ final class Store {
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
-    return ascending(uids)
+    sort(&uids)
+    return uids
   }
 
   /// Whether a group can write the directory or a record: as older versions made them, for the group root.
@@ -179,12 +181,12 @@ final class Store {
 
   @inline(never)
   func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
-    Fault(reason, path: Text("\(path)/\(uid)").bytes, name: name, error: error)
+    Fault(reason, path: joined(path, self.name(uid)), name: name, error: error)
   }
 
   @inline(never)
   func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
-    Fault(.laterVersion, path: Text("\(path)/\(uid)").bytes, number: version)
+    Fault(.laterVersion, path: joined(path, name(uid)), number: version)
   }
 
   private func name(_ uid: UInt32) -> Bytes {

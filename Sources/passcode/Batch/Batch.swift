@@ -90,7 +90,7 @@ final class Batch {
       reached -= 1
     }
     for task in undone {
-      try report.tell(BatchResult(task.line, task.name, .failed, BatchMessage.notBegun.text))
+      try report.tell(BatchResult(task.line, task.name, .failed, BatchMessage.notBegun.text.text))
     }
     undone = []
     return reached < last
@@ -107,7 +107,7 @@ final class Batch {
         case .notYet: waitsForInput = true
         case .end: isOpen = false
         case .nothing: reached = lines.number
-        case .bad(let problem): try settle([], .badLine, problem.text)
+        case .bad(let problem): try settle([], .badLine, problem.text.text)
         case .user(let name): try begin(name)
         }
       }
@@ -132,7 +132,7 @@ final class Batch {
       try report.tell(result)
     case .stopped where Stops.isRequested: undone.append(task)
     case .stopped, .died:
-      let reason = BatchMessage.workerDied(task.worker.process).text
+      let reason = BatchMessage.workerDied(task.worker.process).text.text
       try report.tell(BatchResult(task.line, task.name, .failed, reason))
     }
   }
@@ -153,7 +153,7 @@ final class Batch {
     guard let account = try account(name) else { return }
     let isPrepared: Bool
     do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
-      return try settle(name, .failed, error.text)
+      return try settle(name, .failed, error.text.text)
     }
     guard isPrepared else { return try settle(name, .skipped) }
     try output.write(account.name, &secrets)
@@ -170,7 +170,7 @@ final class Batch {
     case .unknown:
       // User and passcode may be the wrong way round: a passcode isn't shown.
       try settle(Answer(name.span) == .passcode ? [] : name, .unknownUser)
-    case .failed(let error): try settle(name, .failed, Text(error.text))
+    case .failed(let error): try settle(name, .failed, Text(error.localText))
     }
     return nil
   }
@@ -220,8 +220,8 @@ final class Batch {
     } catch {
       switch error {
       case .refused(.length): return (.wrongLength, "")
-      case .refused(.weak(let weakness)): return (.weak, weakness.text)
-      case .fault(let fault): return (.failed, fault.text)
+      case .refused(.weak(let weakness)): return (.weak, Phrase(weakness.sentence).text)
+      case .fault(let fault): return (.failed, fault.words.text)
       }
     }
   }

@@ -22,7 +22,7 @@ struct BatchLines: ~Copyable {
   static func open(_ path: Bytes, _ form: BatchLine.Form) throws(Failure) -> BatchLines {
     let sodium = try startSodium()
     let lines: GuardedLines?
-    do throws(Errno) { lines = try GuardedLines(path.spells("-") ? nil : path, sodium) } catch {
+    do throws(Errno) { lines = try GuardedLines.open(path.spells("-") ? nil : path, sodium) } catch {
       throw .batch(.list(path, error))
     }
     guard let lines = consume lines else { throw .fault(Fault(.noMemory)) }

@@ -110,7 +110,7 @@ struct BatchReport {
   }
 
   /// Something that is worth knowing while it runs.
-  mutating func note(_ text: Text) {
+  mutating func note(_ text: Phrase) {
     guard !session.isQuiet else { return }
     erase()
     complain(text)

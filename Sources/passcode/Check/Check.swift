@@ -79,7 +79,7 @@ final class CheckRun {
   private var check = ""
   private(set) var hasFound = false
   /// What is said of a check that found nothing.
-  var detail: Text = ""
+  var detail: Phrase = ""
 
   init(_ session: Session) throws(Failure) {
     self.session = session

@@ -35,7 +35,7 @@ func isInstalledModule(_ path: Bytes) -> Bool? {
 }
 
 func checkGroup(_ run: CheckRun) {
-  for name in members(ofGroup: Bytes(text: "_passcode")) { run.tell(.member(name)) }
+  for name in members(ofGroup: Installed.account) { run.tell(.member(name)) }
 }
 
 /// The program at the fingerprint reader, where a service has `finger=yes`: without it that option changes nothing.

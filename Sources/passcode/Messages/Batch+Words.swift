@@ -13,7 +13,7 @@ enum BatchMessage {
 }
 
 extension BatchMessage {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .workerDied(let process): "process \(UInt64(process)) died: run this line again"
     case .notBegun: "stopped while it waited: nothing was changed"
@@ -28,18 +28,18 @@ extension BatchMessage {
 }
 
 extension BatchCounts {
-  fileprivate var text: Text {
-    var text: Text = "users: \(all), done: \(done)"
-    if unchanged > 0 { text += ", unchanged: \(unchanged)" }
-    if skipped > 0 { text += ", skipped: \(skipped)" }
-    return text + ", failed: \(failed)"
+  fileprivate var text: Phrase {
+    var text: Phrase = "users: \(all), done: \(done)"
+    if unchanged > 0 { text = "\(text), unchanged: \(unchanged)" }
+    if skipped > 0 { text = "\(text), skipped: \(skipped)" }
+    return "\(text), failed: \(failed)"
   }
 }
 
 extension BatchProgress {
   /// `[########            ]  40 %  users: 4000, failed: 2, 960 a minute, 6 min left`
   var bar: Text {
-    guard let percent else { return text }
+    guard let percent else { return text.text }
     let full = Int(percent / 5)
     let bar =
       Bytes(repeating: UInt8(ascii: "#"), count: full)
@@ -47,8 +47,9 @@ extension BatchProgress {
     return "[\(bar)] \(percent) %  \(text)"
   }
 
-  var text: Text {
-    let soFar: Text = "users: \(counts.all), failed: \(counts.failed), \(rate) a minute"
+  var text: Phrase {
+    // Translators: while a list is worked through; the last is a rate.
+    let soFar: Phrase = "users: \(counts.all), failed: \(counts.failed), \(rate) a minute"
     guard let secondsLeft else { return soFar }
     return secondsLeft < 120 ? "\(soFar), \(secondsLeft) s left" : "\(soFar), \(secondsLeft / 60) min left"
   }
@@ -56,16 +57,18 @@ extension BatchProgress {
 
 extension BatchResult {
   /// `line 3: alice: unknown user`
-  func text(_ act: Act) -> Text {
-    let what = name.isEmpty ? outcome.text(act) : "\(printable(name)): \(outcome.text(act))"
-    return reason.bytes.isEmpty ? "line \(line): \(what)" : "line \(line): \(what): \(reason)"
+  func text(_ act: Act) -> Phrase {
+    var what: Text = name.isEmpty ? "" : "\(printable(name)): "
+    what += outcome.text(act)
+    if !reason.bytes.isEmpty { what += ": \(reason)" }
+    return "line \(line): \(what)"
   }
 }
 
 extension BatchOutcome {
-  fileprivate func text(_ act: Act) -> Text {
+  fileprivate func text(_ act: Act) -> Phrase {
     switch self {
-    case .done: act.event
+    case .done: act.phrase
     case .unchanged: "nothing to change"
     case .skipped: "already has a passcode"
     case .notEnrolled: "no passcode is set"
@@ -80,7 +83,7 @@ extension BatchOutcome {
 }
 
 extension BatchLine.Problem {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .tooLong: "longer than 511 bytes"
     case .noUser: "does not begin with a user name"
@@ -94,10 +97,11 @@ extension BatchLine.Problem {
 
 extension BatchFailure {
   /// One line for standard error.
-  var text: Text {
+  var text: Phrase {
     switch self {
-    case .list(let path, let error), .configuration(let path, let error): "\(printable(path)): \(error.text)"
-    case .unreadable(let error): "the list can't be read: \(error.text)"
+    case .list(let path, let error), .configuration(let path, let error):
+      Phrase("\(printable(path)): \(error.localText)" as Text)
+    case .unreadable(let error): "the list can't be read: \(error.localText)"
     case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
     case .shown: "passcodes are printed only into a pipe: for a file use --output FILE, for a terminal --show"
     case .jsonNeedsOutput: "--json with --generate needs --output FILE"
@@ -107,12 +111,28 @@ extension BatchFailure {
     case .openOutput(let path):
       "\(printable(path)): needs owner root and mode 0600, or must not exist"
     case .inUse(let path): "\(printable(path)): another run is writing to it"
-    case .output(let path, let error): "the passcodes can't be written to \(printable(path)): \(error.text)"
-    case .noProcess(let error): "no process can be started: \(error.text)"
+    case .output(let path, let error):
+      "the passcodes can't be written to \(printable(path)): \(error.localText)"
+    case .noProcess(let error): "no process can be started: \(error.localText)"
     case .targetValue: "--target needs a time from 10ms to 10s, such as 250ms"
     case .stateValue: "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt"
     case .sinceValue: "--since needs a time up to 365d, such as 12h"
     case .noMemoryToMeasure: "there is not enough memory to measure anything"
+    }
+  }
+}
+
+extension Act {
+  /// As `event`, for people.
+  fileprivate var phrase: Phrase {
+    switch self {
+    case .enrolled: "passcode enrolled"
+    case .changed: "passcode changed"
+    case .removed: "passcode removed"
+    case .unlocked: "passcode unlocked"
+    case .disabled: "passcode disabled"
+    case .enabled: "passcode enabled"
+    case .renamed: "passcode renamed"
     }
   }
 }

@@ -23,15 +23,18 @@ struct CheckWords {
     command = advice.command
   }
 
-  init(_ sentence: Text, path: Bytes = []) {
-    self.init(Advice(sentence), path: path)
+  init(_ sentence: Phrase, path: Bytes = []) {
+    self.init(Advice(sentence.text), path: path)
   }
 
   func line(_ check: Text, _ level: CheckLevel) -> Text {
     var text: Text = "\(level.mark) \(check)"
     if !sentence.bytes.isEmpty { text += ": \(sentence)" }
-    return command.bytes.isEmpty ? text + "\n" : text + "\n    run: \(command)\n"
+    return command.bytes.isEmpty ? text + "\n" : text + "\n    \(run)\n"
   }
+
+  // Translators: before a command that can be run as it is.
+  private var run: Phrase { "run: \(command)" }
 }
 
 extension CheckLevel {
@@ -46,7 +49,7 @@ extension CheckLevel {
 }
 
 extension CheckSkip {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .needsRoot: "not checked: only root can; run it with sudo"
     case .otherConfiguration: "not checked with --conf: this is about the installed system"
@@ -59,10 +62,10 @@ extension CheckSkip {
 }
 
 enum CheckDetail {
-  static func key(isSealed: Bool) -> Text { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
+  static func key(isSealed: Bool) -> Phrase { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
 
   /// - Parameter milliseconds: of one hash.
-  static func cost(milliseconds: UInt64, slots: Int) -> Text {
+  static func cost(milliseconds: UInt64, slots: Int) -> Phrase {
     slots == 1
       ? "hashing takes \(milliseconds) ms; one at a time"
       : "hashing takes \(milliseconds) ms; \(slots) at a time"
@@ -78,13 +81,14 @@ extension CheckFinding {
       told(.warning, "%1: no such directory; run: systemd-tmpfiles --create passcode.conf", path)
     case .run(.notItsOwn(let path)):
       told(
-        .error, "%1: must belong to _passcode alone; run: chown -h _passcode:root %1 && chmod go=,g-s %1",
-        path)
+        .error, "%1: must belong to %2 alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
+        name: Installed.account)
     case .run(.notDirectory(let path)):
       told(.error, "%1: must be a directory; run: rm -f %1", path)
     // The helper makes it again. Other commands could follow a link; rm -r doesn't.
     case .run(.unsoundWaiting(let path)):
-      told(.error, "%1: must be a file, and belong to _passcode alone; run: rm -rf %1", path)
+      told(
+        .error, "%1: must be a file, and belong to %2 alone; run: rm -rf %1", path, name: Installed.account)
     case .line(let finding): finding.words
     case .rule(let finding): finding.words
     case .unread(let unread): (.warning, CheckWords(unread.sentence, path: unread.path))
@@ -122,15 +126,14 @@ extension CheckFinding {
     case .helperMode(let path):
       told(
         .error,
-        "%1: must be owned by _passcode:_passcode with mode 6755; run: chown _passcode:_passcode %1 && chmod 6755 %1",
-        path)
+        "%1: must be owned by %2:%2 with mode 6755; run: chown %2:%2 %1 && chmod 6755 %1", path,
+        name: Installed.account)
     case .untrustedHelper(let path):
       told(.error, "%1: another account can write to it: reinstall the package", path)
     case .nosuid(let path):
       told(
-        .error,
-        "%1: its file system is mounted nosuid, so it can't become _passcode: mount that without nosuid", path
-      )
+        .error, "%1: its file system is mounted nosuid, so it can't become %2: mount that without nosuid",
+        path, name: Installed.account)
     case .helperSilent(let path):
       told(.error, "%1: gives no answer: see the journal, and passcode-helper(8)", path)
     case .helperRefuses:
@@ -139,7 +142,7 @@ extension CheckFinding {
     case .notConfined(let path):
       told(.warning, "%1: is not loaded: the helper runs unconfined; run: apparmor_parser -r %1", path)
     case .complaining:
-      told(.warning, "the helper's profile is in complain mode; run: aa-enforce /usr/libexec/passcode-helper")
+      told(.warning, "the helper's profile is in complain mode; run: aa-enforce %2", name: Helper.path)
 
     case .noFingerProgram:
       told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
@@ -171,8 +174,8 @@ extension CheckFinding {
       told(.warning, "no tmpfiles.d/passcode.conf makes /run/passcode at boot: reinstall the package")
     case .member(let name):
       told(
-        .error, "%2 is in the group _passcode and can read the machine key; run: gpasswd -d %2 _passcode",
-        name: name)
+        .error, "%2 is in the group %3 and can read the machine key; run: gpasswd -d %2 %3",
+        name: name, other: Installed.account)
     }
   }
 }
@@ -180,13 +183,14 @@ extension CheckFinding {
 /// A sentence of ours with its parameters.
 @inline(never)
 func told(
-  _ level: CheckLevel, _ pattern: String, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
+  _ level: CheckLevel, _ pattern: Pattern, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
   other: Bytes = [], number: UInt64 = 0
 ) -> (CheckLevel, CheckWords) {
   let shown = printable(path)
   let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
   let advice = Advice(
-    pattern, number, shown: (place, printable(name), printable(other)), exact: (path, name))
+    Sentence(pattern, number, [place, printable(name), printable(other)]), exact: (path, name, other),
+    in: Catalogue.translation)
   return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
 }
 
@@ -204,7 +208,7 @@ extension StoreFinding {
     switch self {
     case .fault(let fault): told(fault)
     case .openStore(let path):
-      told(.error, "%1: must belong to _passcode alone; run: chmod -R go=,g-s %1", path)
+      told(.error, "%1: must belong to %2 alone; run: chmod -R go=,g-s %1", path, name: Installed.account)
     case .lowSpace(let path, let bytes):
       told(.warning, "%1: %d KiB free: make room, or no one can be enrolled", path, number: bytes >> 10)
     case .fewFiles(let path, let files):

@@ -30,7 +30,7 @@ extension PAMRuleFinding {
 }
 
 extension PAMRule {
-  fileprivate var words: (CheckLevel, String, Bytes) {
+  fileprivate var words: (CheckLevel, Pattern, Bytes) {
     switch self {
     case .badLine: (.error, "%1: libpam can't read this line, so the stack fails: correct it", [])
     case .badControl:

@@ -7,12 +7,12 @@ internal import PasscodeVault
 
 extension Failure {
   /// One line for standard error: what, where, what to do.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .fault(let fault): fault.words
     case .held(let fault, let holder): holder.text(fault)
     case .refused(.length): "the configuration (lengths) doesn't allow that length; see passcode.conf(5)"
-    case .refused(.weak(let weakness)): "too easy to guess: \(weakness.text)"
+    case .refused(.weak(let weakness)): "too easy to guess: \(Phrase(weakness.sentence))"
     case .policyChanged: "no passcode was set: the configuration no longer allows it"
     case .badChoice(let problem): problem.text
     case .noneChosen: "no passcode was set"
@@ -52,7 +52,7 @@ extension Failure {
     case .unwritablePasscode:
       "a passcode was set, but could not be written to standard output: enrol again"
     case .noTerminal: "there is no terminal to ask on: use --stdin"
-    case .unreadable(let error): "standard input can't be read: \(error.text)"
+    case .unreadable(let error): "standard input can't be read: \(error.localText)"
     case .unknownOption(let text):
       "unknown option, or one without its value: \(printable(text)); see passcode --help"
     case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode --help"
@@ -73,21 +73,21 @@ extension Failure {
 }
 
 extension Holder {
-  fileprivate func text(_ fault: Fault) -> Text {
+  fileprivate func text(_ fault: Fault) -> Phrase {
     program.isEmpty
-      ? "\(fault.text): process \(process) holds it; end that process, or let it finish, and try again"
-      : "\(fault.text): process \(process) (\(printable(program))) holds it; end that process, or let it finish, and try again"
+      ? "\(fault.words): process \(process) holds it; end that process, or let it finish, and try again"
+      : "\(fault.words): process \(process) (\(printable(program))) holds it; end that process, or let it finish, and try again"
   }
 }
 
 extension PasscodeChoice.Problem {
   /// A whole sentence.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .length(.four): "A passcode is 4 digits."
     case .length(.six): "A passcode is 6 digits."
     case .length(.fourOrSix): "A passcode is 4 or 6 digits."
-    case .weak(let weakness): "Too easy to guess: \(weakness.text). Choose another one."
+    case .weak(let weakness): "Too easy to guess: \(Phrase(weakness.sentence)). Choose another one."
     case .mismatch: "The passcodes do not match. Start again."
     }
   }
@@ -95,22 +95,22 @@ extension PasscodeChoice.Problem {
 
 extension Verdict {
   /// Why it isn't granted; empty if it is.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .granted, .fingerGranted: ""
     case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
       .notPermitted(.notAdministrators):
-      notice ?? ""
+      told ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text
-    case .unavailable(let fault): fault.text
+    case .unavailable(let fault): fault.words
     }
   }
 }
 
 extension Fault {
   /// Of what works all the same, for standard error.
-  var noteText: Text {
-    reason.isNote && reason != .stuckSlots ? "\(printable(name)): \(text)" : words
+  var noteText: Phrase {
+    reason.isNote && reason != .stuckSlots ? Phrase("\(printable(name)): \(words)" as Text) : words
   }
 }

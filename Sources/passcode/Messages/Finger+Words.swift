@@ -6,32 +6,31 @@ internal import PasscodeSystem
 
 extension FingerReport {
   /// A line of `status`; it may have to be wrapped.
-  var text: Text { "Fingerprint: \(summary)\(offer)" }
+  var text: Phrase {
+    guard case .enrolled(let fingers) = state else { return "Fingerprint: \(summary)" }
+    return offering.isEmpty
+      ? "Fingerprint: \(fingers.phrase), not offered: no PAM service has finger=yes"
+      : "Fingerprint: \(fingers.phrase), offered in \(PAMReport.services(offering))"
+  }
 
   /// Which finger, or why none.
-  var summary: Text {
+  var summary: Phrase {
     switch state {
-    case .enrolled(let fingers): Text(fingers.text)
-    case .waiting(let fingers): "\(fingers.text), off while the passcode can't be used"
+    case .enrolled(let fingers): fingers.phrase
+    case .waiting(let fingers): "\(fingers.phrase), off while the passcode can't be used"
     case .inactive(let fingers):
-      "\(fingers.text), not offered: systemctl enable --now passcode-finger.socket"
+      "\(fingers.phrase), not offered: systemctl enable --now passcode-finger.socket"
     case .off: "off after 5 touches: use your passcode"
     case .notInstalled: "package missing: apt install passcode-finger"
     case .unusable: "\(printable(Installed.finger)) can't be used: apt reinstall passcode-finger"
     case .ended(let end): end.text
     }
   }
-
-  private var offer: Text {
-    guard case .enrolled = state else { return "" }
-    return offering.isEmpty
-      ? ", not offered: no PAM service has finger=yes" : ", offered in \(PAMReport.services(offering))"
-  }
 }
 
 extension FingerEnd {
   /// Why there is no list of fingers.
-  fileprivate var text: Text {
+  fileprivate var text: Phrase {
     switch self {
     case .noService: "no answer from fprintd"
     case .noReader: "no reader"
@@ -42,6 +41,33 @@ extension FingerEnd {
     case .slow, .time: "fprintd took too long"
     case .gone: "the reader has gone"
     case .tries, .failed: "fprintd gave no sensible answer"
+    }
+  }
+}
+
+extension Fingers {
+  /// "right index finger, left thumb"
+  fileprivate var phrase: Phrase {
+    var list: Text = ""
+    for index in 0..<10 where bits & 1 << UInt16(index) != 0 {
+      list += "\(list.bytes.isEmpty ? "" : ", " as Text)\(Fingers.name(index))"
+    }
+    return Phrase(list)
+  }
+
+  /// In fprintd's order.
+  private static func name(_ index: Int) -> Phrase {
+    switch index {
+    case 0: "left thumb"
+    case 1: "left index finger"
+    case 2: "left middle finger"
+    case 3: "left ring finger"
+    case 4: "left little finger"
+    case 5: "right thumb"
+    case 6: "right index finger"
+    case 7: "right middle finger"
+    case 8: "right ring finger"
+    default: "right little finger"
     }
   }
 }

@@ -4,27 +4,27 @@ internal import PasscodePolicy
 
 /// Of each command in one line, and around them.
 enum CommandHelp {
-  static var enroll: Text { "set a passcode (asked twice), or replace the old one" }
-  static var change: Text { "ask for the old passcode, then set a new one; the length may change" }
-  static var remove: Text { "remove the passcode" }
-  static var unlock: Text { "end a lock after too many failures" }
-  static var disable: Text { "disable a passcode without removing it" }
-  static var enable: Text { "enable a disabled passcode again" }
-  static var rename: Text { "keep the passcode of an account that was renamed" }
-  static var status: Text { "say whether a passcode is set, and its state" }
-  static var list: Text { "show the state of every enrolled user" }
-  static var verify: Text { "say whether a passcode is right: an attempt that counts like any other" }
-  static var key: Text { "machine key: init, status, seal, load, unseal, recover or rotate" }
-  static var check: Text { "say what is wrong with the installation, and what to do" }
-  static var checkWeak: Text { "read codes, one per line, and say which are weak and why" }
-  static var calibrate: Text { "measure which cost of hashing suits this machine" }
-  static var tryOut: Text { "try everything in a temporary store; nothing on the system changes" }
+  static var enroll: Phrase { "set a passcode (asked twice), or replace the old one" }
+  static var change: Phrase { "ask for the old passcode, then set a new one; the length may change" }
+  static var remove: Phrase { "remove the passcode" }
+  static var unlock: Phrase { "end a lock after too many failures" }
+  static var disable: Phrase { "disable a passcode without removing it" }
+  static var enable: Phrase { "enable a disabled passcode again" }
+  static var rename: Phrase { "keep the passcode of an account that was renamed" }
+  static var status: Phrase { "say whether a passcode is set, and its state" }
+  static var list: Phrase { "show the state of every enrolled user" }
+  static var verify: Phrase { "say whether a passcode is right: an attempt that counts like any other" }
+  static var key: Phrase { "machine key: init, status, seal, load, unseal, recover or rotate" }
+  static var check: Phrase { "say what is wrong with the installation, and what to do" }
+  static var checkWeak: Phrase { "read codes, one per line, and say which are weak and why" }
+  static var calibrate: Phrase { "measure which cost of hashing suits this machine" }
+  static var tryOut: Phrase { "try everything in a temporary store; nothing on the system changes" }
 
-  static var usage: Text { "Usage: passcode COMMAND [USER] [OPTIONS]\n\n" }
+  static var usage: Phrase { "Usage: passcode COMMAND [USER] [OPTIONS]\n\n" }
 
-  static var options: Text { "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n" }
+  static var options: Phrase { "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n" }
 
-  static func usage(_ command: Command) -> Text {
+  static func usage(_ command: Command) -> Phrase {
     "Usage: passcode \(command.name)\(command.operand.text) [OPTIONS]\n\n  \(command.summary)\n\nOptions:\n"
   }
 }
@@ -69,7 +69,7 @@ extension Command.Option {
     }
   }
 
-  var summary: Text {
+  var summary: Phrase {
     switch self {
     case .conf: "use this file instead of /etc/security/passcode.conf"
     case .quiet: "print nothing on success"

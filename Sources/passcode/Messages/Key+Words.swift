@@ -1,11 +1,12 @@
 internal import PasscodePolicy
+internal import PasscodeSystem
 internal import PasscodeVault
 
 // What the tool says about the machine key.
 
 extension Vault.KeyForm {
   /// A whole sentence.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .plain(let path): "\(printable(path)): OK."
     case .sealed(let path, pcrs: nil): "\(printable(path)): sealed by the TPM, and loaded: OK."
@@ -19,10 +20,10 @@ extension Vault.KeyForm {
 
 extension Fault {
   /// One line. What only `passcode key` and `check` meet has its words here: neither module nor helper needs them.
-  var words: Text {
-    guard let problem = keyProblem else { return text }
-    let words = problem.advice(self).text
-    return problem.isWarning ? "warning: " + words : words
+  var words: Phrase {
+    guard let problem = keyProblem else { return advice.phrase }
+    let words = problem.advice(self).phrase
+    return problem.isWarning ? "warning: \(words)" : words
   }
 }
 
@@ -30,8 +31,8 @@ extension KeyProblem {
   /// In words, with the command apart.
   func advice(_ fault: Fault) -> Advice {
     Advice(
-      pattern(isOne: fault.number == 1), fault.number,
-      shown: (printable(fault.path), printable(fault.name), []), exact: (fault.path, fault.name))
+      sentence.with(fault.number, [printable(fault.path), printable(fault.name)]),
+      exact: (fault.path, fault.name, []), in: Catalogue.translation)
   }
 
   /// Whether everything works all the same.
@@ -46,7 +47,7 @@ extension KeyProblem {
   }
 
   /// `%1` is the path, `%2` what the sealing program says.
-  fileprivate func pattern(isOne: Bool) -> String {
+  fileprivate var sentence: Sentence {
     switch self {
     case .keyNotLoaded: "%1: sealed, and not loaded; run: passcode key load"
     case .keyOfOtherConfiguration:
@@ -70,18 +71,21 @@ extension KeyProblem {
       %1: does not open: %2. Passwords keep working. If the TPM works again, run: passcode key load; else, with the \
       recovery copy: passcode key recover
       """
-    case .keyOpensNothing where isOne:
-      "this key does not open the enrolled passcode, which needs another one; nothing was changed"
     case .keyOpensNothing:
-      "this key opens none of the %d enrolled passcodes, which need another one; nothing was changed"
+      Sentence(
+        "this key does not open the %d enrolled passcode, which needs another one; nothing was changed",
+        plural:
+          "this key opens none of the %d enrolled passcodes, which need another one; nothing was changed")
     case .keyIsPlain:
       "%1: the key is not sealed, so it can't be recovered; to check it, run: passcode key status"
     case .otherKeyLoaded: "another key is loaded; nothing was changed; to check it, run: passcode key status"
     case .copyNotShown: "the recovery copy can't be written to standard output: run the command again"
-    case .keyStillNeeded where isOne:
-      "1 record still needs the old key (see above): repair or remove it, then run: passcode key rotate"
     case .keyStillNeeded:
-      "%d records still need the old key (see above): repair or remove them, then run: passcode key rotate"
+      Sentence(
+        "%d record still needs the old key (see above): repair or remove it, then run: passcode key rotate",
+        plural:
+          "%d records still need the old key (see above): repair or remove them, then run: passcode key rotate"
+      )
     case .warnTwoKeys:
       """
       %1: is there beside the sealed key: to remove it, run: passcode key seal; to remove the sealed one: \
@@ -92,10 +96,10 @@ extension KeyProblem {
       %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
       key seal
       """
-    case .warnOldKey where isOne:
-      "1 passcode is still under the old machine key; run: passcode key rotate"
     case .warnOldKey:
-      "%d passcodes are still under the old machine key; run: passcode key rotate"
+      Sentence(
+        "%d passcode is still under the old machine key; run: passcode key rotate",
+        plural: "%d passcodes are still under the old machine key; run: passcode key rotate")
     case .warnOtherKey: "%1: is not the key in use: seal that one; run: passcode key seal"
     }
   }

@@ -4,10 +4,10 @@ internal import PasscodeVault
 // The menu of `passcode` alone.
 
 extension MenuChoice {
-  static var question: Text { "Your choice (Enter: nothing): " }
+  static var question: Phrase { "Your choice (Enter: nothing): " }
 
   /// After a finger was enrolled that nobody asks for.
-  static var notOffered: Text {
+  static var notOffered: Phrase {
     """
     No PAM service offers the fingerprint yet: as root, add finger=yes to the
       line of pam_passcode.so in a file of /etc/pam.d. See pam_passcode(8).
@@ -18,17 +18,18 @@ extension MenuChoice {
 
 extension Status {
   /// How it is set: "Passcode: on (6 digits) · Fingerprint: right index finger"
-  func setting(_ finger: FingerReport?) -> Text {
-    finger.map { "Passcode: \(passcodeSetting) · Fingerprint: \($0.summary)" }
+  func setting(_ finger: FingerReport?) -> Phrase {
+    finger.map { "Passcode: \(passcodeSetting) · Fingerprint: \($0.summary)" as Phrase }
       ?? "Passcode: \(passcodeSetting)"
   }
 
-  private var passcodeSetting: Text {
+  private var passcodeSetting: Phrase {
     switch state {
     case .corrupt: "damaged"
     case .disabled: "disabled"
+    // Translators: the passcode is not set; after "Passcode: ", as "on" and the other states here.
     case .ok where !isEnrolled: "off"
-    case .ok: length.map { "on (\($0) digits)" } ?? "on"
+    case .ok: length.map { "on (\($0) digits)" as Phrase } ?? "on"
     case .locked: "locked"
     case .exhausted: "locked out"
     case .expired: "expired"
@@ -38,7 +39,7 @@ extension Status {
 }
 
 extension MenuChoice.Title {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .enroll: "set a passcode"
     case .change: "change the passcode"

@@ -28,7 +28,7 @@ enum Message {
 
 extension Message {
   /// A whole sentence.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .did(let act, let name): act.done(printable(name))
     case .already(let act, let name): act.already(printable(name))
@@ -46,9 +46,10 @@ extension Message {
     case .keyRecovered: "The machine key works, and is sealed again."
     case .rotationGoesOn:
       "The machine key is loaded. To finish introducing the new one, run: passcode key rotate"
-    case .keyRotated(1): "1 passcode is under the new machine key. The old key has been removed."
     case .keyRotated(let count):
-      "\(count) passcodes are under the new machine key. The old key has been removed."
+      Phrase(
+        count, one: "\(count) passcode is under the new machine key. The old key has been removed.",
+        other: "\(count) passcodes are under the new machine key. The old key has been removed.")
     case .recoveryCopy:
       """
       Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, nothing else opens the \
@@ -57,19 +58,20 @@ extension Message {
     case .wrongLine(let number): "This is not line \(number): compare it digit by digit."
     case .sharedFolder(let path):
       Advice(
-        "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0,
-        shown: (printable(path), [], []), exact: (path, [])
-      ).text
+        Sentence(
+          "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0, [printable(path)]),
+        exact: (path, [], []), in: Catalogue.translation
+      ).phrase
     case .measured(let cost, let milliseconds):
       // A comment, so that it can be copied into the configuration file with the two lines.
       "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
-    case .easyPasscode(let weakness): "Easy to guess: \(weakness.text)."
+    case .easyPasscode(let weakness): "Easy to guess: \(Phrase(weakness.sentence))."
     }
   }
 }
 
 extension Act {
-  fileprivate func done(_ name: Bytes) -> Text {
+  fileprivate func done(_ name: Bytes) -> Phrase {
     switch self {
     case .enrolled: "Passcode set for \(name)."
     case .changed: "Passcode changed for \(name)."
@@ -81,7 +83,7 @@ extension Act {
     }
   }
 
-  fileprivate func already(_ name: Bytes) -> Text {
+  fileprivate func already(_ name: Bytes) -> Phrase {
     switch self {
     case .enrolled, .changed, .removed, .unlocked: done(name)
     case .renamed: "Passcode already renamed for \(name)."
@@ -101,7 +103,7 @@ enum Question {
 
 extension Question {
   /// The prompt.
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .passcode: "Passcode: "
     case .password: "Password: "

@@ -7,7 +7,7 @@ internal import PasscodeVault
 
 extension PAMReport {
   /// One that couldn't be read may ask.
-  var nobodyAsks: Text {
+  var nobodyAsks: Phrase {
     guard unknown.isEmpty else { return "None of the other PAM services asks for the passcode.\n" }
     return """
       No PAM service asks for the passcode.
@@ -17,16 +17,16 @@ extension PAMReport {
   }
 
   /// - Parameter services: `login, su (common-auth); swaylock`
-  func whoAsks(_ services: Text) -> Text {
+  func whoAsks(_ services: Text) -> Phrase {
     "Asked for by: \(services)."
   }
 }
 
 extension PAMFinding {
-  var text: Text {
+  var text: Phrase {
     let place: Text = "\(printable(path)):\(line)"
     return switch problem {
-    case .option(let fault): "\(fault.text)\n"
+    case .option(let fault): Phrase("\(fault.words)\n" as Text)
     case .unmarkedSecondFactor:
       """
       \(place): both password and passcode are required here, but anyone
@@ -47,10 +47,10 @@ extension PAMFinding {
 extension PAMUnread {
   var text: Text { "\(sentence)\n" }
 
-  var sentence: Text {
+  var sentence: Phrase {
     let path = printable(path)
     return switch reason {
-    case .failed(let error): "Not checked: \(path): \(Errno(error).text)"
+    case .failed(let error): "Not checked: \(path): \(Errno(error).localText)"
     case .tooLarge: "Not checked: \(path): larger than 64 KiB"
     case .tooManyFiles: "Not checked: \(path): too many files"
     case .tooDeep: "Not checked: \(path): includes itself, or is nested too deeply for libpam"

@@ -3,52 +3,60 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 extension Status {
-  /// `USER             UID    LENGTH …`: the head of `list`, in columns as `row` has them.
-  static var heading: Text { "USER             UID    LENGTH  FAILURES  STATE        LAST SUCCESS\n" }
+  /// The head of `list`: the titles of its columns, as wide as `row` has them.
+  static var heading: Text {
+    // Translators: the titles of columns, in capitals; at most 16, 6, 7, 9 and 12 columns wide, the last one any.
+    let titles: [Phrase] = ["USER", "UID", "LENGTH", "FAILURES", "STATE", "LAST SUCCESS"]
+    var text: Text = ""
+    for index in widths.indices { text += padded(titles[index].text, widths[index]) }
+    return text + titles[widths.count].text + "\n"
+  }
+
+  /// Columns of `list`, without the last.
+  static var widths: [Int] { [17, 7, 8, 10, 13] }
 
   /// The report about one account, several lines.
   func words(_ store: Bytes) -> Text {
-    let name = printable(account.name)
     guard state != .corrupt else {
-      return
-        "\(Fault(.damagedRecord, path: Text("\(store)/\(account.uid)").bytes, name: account.name).text)\n"
+      let path = Text("\(store)/\(account.uid)").bytes
+      return "\(Fault(.damagedRecord, path: path, name: account.name).words)\n"
     }
-    guard isEnrolled else {
-      return state == .disabled
-        ? "\(name): no passcode is set, and passcodes are disabled\n" : "\(name): no passcode is set\n"
-    }
-    var text = lengthWords
-    text += "  state: \(stateWords)\n  failures since the last success: \(failures)\n"
-    if let expiresAt { text += "  expires: \(SystemClock.localTime(expiresAt))\n" }
+    var text: Text = "\(firstLine)\n"
+    guard isEnrolled else { return text }
+    if length == nil { text += line("it can't be checked; to see why, run as root: passcode key status") }
+    text += line("state: \(stateWords)")
+    text += line("failures since the last success: \(failures)")
+    if let expiresAt { text += line("expires: \(SystemClock.localTime(expiresAt))") }
     if mustChange && state != .mustChange {
-      text += "  must be changed: it opens one login, then works only for \"passcode change\"\n"
+      text += line("must be changed: it opens one login, then works only for \"passcode change\"")
     }
-    if let enrolledAt { text += "  set: \(SystemClock.localTime(enrolledAt))\n" }
-    if let lastSuccess { text += "  last used: \(SystemClock.localTime(lastSuccess))\n" }
+    // Translators: when the passcode was set.
+    if let enrolledAt { text += line("set: \(SystemClock.localTime(enrolledAt))") }
+    if let lastSuccess { text += line("last used: \(SystemClock.localTime(lastSuccess))") }
     if let lastFailure {
       let time = SystemClock.localTime(lastFailure)
-      text +=
+      text += line(
         failureService.isEmpty
-        ? "  last wrong passcode: \(time)\n" : "  last wrong passcode: \(time), by \(failureService)\n"
+          ? "last wrong passcode: \(time)" : "last wrong passcode: \(time), by \(failureService)")
     }
     return text
   }
 
-  private var lengthWords: Text {
-    let name = printable(account.name)
-    guard let length else {
-      return """
-        \(name): a passcode is set
-          it can't be checked; to see why, run as root: passcode key status
+  private func line(_ phrase: Phrase) -> Text { "  \(phrase)\n" }
 
-        """
+  private var firstLine: Phrase {
+    let name = printable(account.name)
+    guard isEnrolled else {
+      return state == .disabled
+        ? "\(name): no passcode is set, and passcodes are disabled" : "\(name): no passcode is set"
     }
-    return "\(name): a passcode is set, \(length) digits\n"
+    return length.map { "\(name): a passcode is set, \($0) digits" as Phrase } ?? "\(name): a passcode is set"
   }
 
-  private var stateWords: Text {
+  private var stateWords: Phrase {
     let name = printable(account.name)
     return switch state {
+    // Translators: the state of a passcode that works; as the others, after "state: ".
     case .ok: "ok"
     case .locked(let milliseconds): Remaining(milliseconds: milliseconds).locked
     case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
@@ -62,14 +70,12 @@ extension Status {
 
 extension Remaining {
   /// "locked, 3 minutes left"
-  var locked: Text {
-    switch (unit, count) {
-    case (.seconds, 1): "locked, 1 second left"
-    case (.seconds, let count): "locked, \(count) seconds left"
-    case (.minutes, 1): "locked, 1 minute left"
-    case (.minutes, let count): "locked, \(count) minutes left"
-    case (.hours, let count): "locked, \(count) hours left"
-    case (.days, let count): "locked, \(count) days left"
+  var locked: Phrase {
+    switch unit {
+    case .seconds: Phrase(count, one: "locked, \(count) second left", other: "locked, \(count) seconds left")
+    case .minutes: Phrase(count, one: "locked, \(count) minute left", other: "locked, \(count) minutes left")
+    case .hours: Phrase(count, counted: "locked, \(count) hours left")
+    case .days: Phrase(count, counted: "locked, \(count) days left")
     }
   }
 }

@@ -18,7 +18,7 @@ enum TrialMessage {
 }
 
 extension TrialMessage {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .demoBegins:
       """
@@ -31,7 +31,7 @@ extension TrialMessage {
     case .menuBegins:
       "This is a temporary store: nothing on this system changes. Logins go through the real module.\n"
     case .menuQuestion: "Your choice: "
-    case .countdown(let left): "\r    \(left.locked) (Enter: back)   "
+    case .countdown(let left): Phrase("\r    \(back(left))   " as Text)
     case .notLocked: "    not locked"
     case .unlocked: "    unlocked"
     case .nothingToUnlock: "    nothing to unlock"
@@ -41,11 +41,13 @@ extension TrialMessage {
     case .result(let text): "    PAM: \(text)"
     }
   }
+
+  private func back(_ left: Remaining) -> Phrase { "\(left.locked) (Enter: back)" }
 }
 
 extension TryDemo.Title {
   /// After the number of the step.
-  fileprivate var text: Text {
+  fileprivate var text: Phrase {
     switch self {
     case .noPasscodeYet: "log in: before there is a passcode"
     case .enroll: "passcode enroll: a mistake in the first repetition"
@@ -66,7 +68,7 @@ extension TryDemo.Title {
 }
 
 extension TryMenu.Title {
-  var text: Text {
+  var text: Phrase {
     switch self {
     case .enroll: "set a passcode"
     case .logIn: "log in, with the right passcode or a wrong one"

@@ -64,7 +64,7 @@ extension Scene {
       case .enrolled(let sealed) = record.state, let content = Sealer.shared.content(of: sealed)
     else { return false }
     let isSealed =
-      content.uid == uid && content.name == record.name && !content.isUnderOtherKey && head.key == 0
+      content.uid == uid && content.name == record.name && head.key == (content.isUnderOtherKey ? 1 : 0)
     let isNamed = record.name == line(7) || record.name == canonicalName(uid)
     return isSealed && isNamed && content.code == typed && isOpen(record, options)
       && (!isSecondFactor || record.isAdministrators)

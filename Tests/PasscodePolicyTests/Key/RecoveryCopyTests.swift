@@ -5,7 +5,13 @@ import Testing
 struct RecoveryCopyTests {
   private let key = Bytes((0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) })
 
-  private func line(_ number: Int) -> Bytes { RecoveryCopy.line(number, of: key.span).bytes }
+  private func line(_ number: Int, of key: Bytes) -> Bytes {
+    var line = Bytes()
+    RecoveryCopy.write(number, of: key.span) { line.append($0) }
+    return line
+  }
+
+  private func line(_ number: Int) -> Bytes { line(number, of: key) }
 
   /// What a typed line gives; nil: it is no such line.
   private func digits(_ typed: Bytes, _ number: Int) -> [Int: UInt8]? {
@@ -22,7 +28,7 @@ struct RecoveryCopyTests {
 
   @Test func `a line looks like this`() {
     let zeros = Bytes(repeating: 0, count: 32)
-    #expect(text(RecoveryCopy.line(1, of: zeros.span)) == "1  0000 0000 0000 0000  e")
+    #expect(text(line(1, of: zeros)) == "1  0000 0000 0000 0000  e")
     #expect(
       text(line(1))
         == "1  0b30 557a 9fc4 e90e  \(String(line(1).map { Character(UnicodeScalar($0)) }.last ?? "?"))")

@@ -2,9 +2,13 @@ import PasscodePolicy
 import Testing
 
 @Suite struct AdviceTests {
-  private func advice(_ pattern: String, _ path: String, _ name: String = "bob") -> Advice {
-    let (path, name) = (Bytes(text: path), Bytes(text: name))
-    return Advice(pattern, 7, shown: (printable(path), printable(name), []), exact: (path, name))
+  private func advice(
+    _ pattern: String, _ path: String, _ name: String = "bob", _ other: String = "eve"
+  ) -> Advice {
+    let (path, name, other) = (Bytes(text: path), Bytes(text: name), Bytes(text: other))
+    return Advice(
+      Sentence(pattern, 7, [printable(path), printable(name), printable(other)]), exact: (path, name, other),
+      in: Sentence.inEnglish)
   }
 
   @Test func `the command is what the pattern has after run`() {
@@ -28,5 +32,7 @@ import Testing
     // What the command doesn't name doesn't matter.
     #expect(text(advice("%1: of %2; run: rm %2", word).command) == "rm bob")
     #expect(advice("%1: of %2; run: rm %2", "/a", word).command.bytes.isEmpty)
+    #expect(advice("%1: of %3; run: rm %3", "/a", "bob", word).command.bytes.isEmpty)
+    #expect(text(advice("%1; run: chgrp %3 %2", "/a").command) == "chgrp eve bob")
   }
 }

@@ -7,6 +7,14 @@ struct WordsTests {
     Bytes(text: seconds == 1_000 ? "03:12" : "?")
   }
 
+  private func notice(_ verdict: Verdict) -> Text? {
+    Words.notice(verdict, in: Sentence.inEnglish, time: when)
+  }
+
+  private func prompt(_ door: Options.Door, finger: Bool) -> String {
+    text(Words.prompt(door, finger: finger).english)
+  }
+
   @Test(
     arguments: [
       (.wrong(.open(attemptsLeft: 2), failures: 1), "Wrong passcode, 2 attempts left."),
@@ -31,7 +39,7 @@ struct WordsTests {
       ),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
-    #expect(Words.notice(verdict, time: when).map { text($0) } == words)
+    #expect(notice(verdict).map { text($0) } == words)
   }
 
   @Test(
@@ -42,7 +50,8 @@ struct WordsTests {
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {
-    let notice = try #require(Words.notice(verdict, time: { _ in Bytes(text: "2026-11-22 03:12") }))
+    let notice = try #require(
+      Words.notice(verdict, in: Sentence.inEnglish, time: { _ in Bytes(text: "2026-11-22 03:12") }))
     #expect(notice.bytes.count <= 80)
   }
 
@@ -66,18 +75,18 @@ struct WordsTests {
   private func `each outcome at the reader is told apart`(
     outcome: FingerOutcome, word: String, notice: String?
   ) {
-    #expect(outcome.word == word)
-    #expect(Words.notice(.fingerRefused(outcome), time: when).map { text($0) } == notice)
+    #expect(outcome.word == Bytes(text: word))
+    #expect(self.notice(.fingerRefused(outcome)).map { text($0) } == notice)
     #expect(notice?.utf8.count ?? 0 <= 80)
   }
 
   @Test func `the prompt says what may be used`() {
     var door = Options.Door()
-    #expect(text(Words.prompt(door, finger: false)) == "Passcode:")
-    #expect(text(Words.prompt(door, finger: true)) == "Passcode or finger:")
+    #expect(prompt(door, finger: false) == "Passcode:")
+    #expect(prompt(door, finger: true) == "Passcode or finger:")
     door.either = true
-    #expect(text(Words.prompt(door, finger: false)) == "Passcode or password:")
-    #expect(text(Words.prompt(door, finger: true)) == "Passcode, password or finger:")
+    #expect(prompt(door, finger: false) == "Passcode or password:")
+    #expect(prompt(door, finger: true) == "Passcode, password or finger:")
   }
 
   @Test(arguments: [
@@ -85,7 +94,7 @@ struct WordsTests {
     .unavailable(Fault(.noKey)),
   ])
   func `what is another module's to say is not said`(verdict: Verdict) {
-    #expect(Words.notice(verdict, time: when) == nil)
+    #expect(notice(verdict) == nil)
   }
 
   @Test(
@@ -99,12 +108,12 @@ struct WordsTests {
     count: UInt32, time: UInt64, service: String, words: String?
   ) {
     let earlier = FailedAttempts(count: count, time: time, service: Bytes(text: service))
-    #expect(Words.notice(.granted(earlier), time: when).map { text($0) } == words)
+    #expect(notice(.granted(earlier)).map { text($0) } == words)
   }
 
   @Test(arguments: [1, 60_000, 3_600_000, 2_592_000_000] as [UInt64])
   func `a lock notice contains the words that hyprlock looks for`(milliseconds: UInt64) throws {
-    let notice = try #require(Words.notice(.locked(milliseconds: milliseconds, failures: 1), time: when))
+    let notice = try #require(self.notice(.locked(milliseconds: milliseconds, failures: 1)))
     #expect(text(notice).contains("left to unlock"))
   }
 
@@ -117,7 +126,7 @@ struct WordsTests {
       (172_800_001, "3 days"), (2_592_000_000, "30 days"), (UInt64.max, "213503982335 days"),
     ] as [(UInt64, String)])
   func `a remaining time is rounded up`(milliseconds: UInt64, words: String) {
-    let notice = Words.notice(.locked(milliseconds: milliseconds, failures: 1), time: when)
+    let notice = self.notice(.locked(milliseconds: milliseconds, failures: 1))
     #expect(notice.map { text($0) } == "Passcode locked (\(words) left to unlock).")
   }
 

@@ -148,10 +148,10 @@ struct WeaknessTests {
       .variation(.same), .variation(.reversed), .variation(.rotated), .variation(.oneDigitByOne),
       .variation(.contained),
     ]
-    #expect(Set(all.map(\.text.bytes)).count == all.count)
-    #expect(Weakness.date.text == "this is a date")
-    #expect(Weakness.popular(length: 4).text == "this is among the 1,000 most used codes")
-    #expect(Weakness.personal(.phone).text == "this is your phone number, or part of it")
+    #expect(Set(all.map { text($0.sentence.english) }).count == all.count)
+    #expect(text(Weakness.date.sentence.english) == "this is a date")
+    #expect(text(Weakness.popular(length: 4).sentence.english) == "this is among the 1,000 most used codes")
+    #expect(text(Weakness.personal(.phone).sentence.english) == "this is your phone number, or part of it")
   }
 }
 

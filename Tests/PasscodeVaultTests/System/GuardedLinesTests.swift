@@ -11,7 +11,9 @@ import Testing
   private func lines(_ content: String) throws -> [String?] {
     guard let directory = TemporaryDirectory(prefix: "passcode-lines") else { throw Errno(2) }
     try directory.write(Array("list".utf8), Array(content.utf8))
-    guard var lines = try GuardedLines(directory.path + Array("/list".utf8), sodium) else { throw Errno(12) }
+    guard var lines = try GuardedLines.open(directory.path + Array("/list".utf8), sodium) else {
+      throw Errno(12)
+    }
     var found: [String?] = []
     while true {
       switch lines.next() {

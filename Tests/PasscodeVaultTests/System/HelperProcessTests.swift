@@ -50,7 +50,10 @@ struct HelperProcessTests {
   private func started(_ program: String) throws -> HelperProcess {
     let path = try script(program)
     while true {
-      do { return try HelperProcess(path) } catch Errno(26) { usleep(1_000) }
+      do throws(Errno) { return try HelperProcess(path) } catch {
+        guard error == Errno(26) else { throw error }
+        usleep(1_000)
+      }
     }
   }
 

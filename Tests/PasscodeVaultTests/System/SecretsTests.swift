@@ -12,6 +12,12 @@ private struct NoMemory: Error {}
 
   init() throws { sodium = try #require(Sodium()) }
 
+  // Of a variable Swift 6.2 lends no two parts at once; of a parameter it does.
+  private func withSecrets(_ body: (inout Secrets) throws -> Void) throws {
+    guard var secrets = Secrets(sodium) else { throw NoMemory() }
+    try body(&secrets)
+  }
+
   private func digits(_ count: Int) -> Bytes { Bytes(repeating: UInt8(ascii: "7"), count: count) }
 
   private func content(_ line: borrowing TypedLine) -> Bytes {
@@ -36,12 +42,14 @@ private struct NoMemory: Error {}
 
   @Test func theNextOnesFindNothing() throws {
     for _ in 0..<3 {
-      guard var secrets = Secrets(sodium) else { throw NoMemory() }
-      #expect(typed(secrets) == [[], [], [], [], []])
-      #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: Length.credential))
-      #expect(
-        secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true)
-      #expect(content(secrets.unsealed.credential) != Bytes(repeating: 0, count: Length.credential))
+      try withSecrets { secrets in
+        #expect(typed(secrets) == [[], [], [], [], []])
+        #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: Length.credential))
+        #expect(
+          secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true
+        )
+        #expect(content(secrets.unsealed.credential) != Bytes(repeating: 0, count: Length.credential))
+      }
     }
   }
 
@@ -65,64 +73,67 @@ private struct NoMemory: Error {}
 
   /// Each as full as it gets, the others stay as they are.
   @Test func thePartsAreApart() throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(Bytes(text: "123456")) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
-    #expect(secrets.line.take(Bytes(text: "234567")) == true)
-    #expect(secrets.change.old.passcode.take(secrets.line) == .passcode)
-    #expect(secrets.line.take(Bytes(text: "345678")) == true)
-    #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
-    #expect(
-      secrets.unsealed.digest.hash(
-        secrets.passcode, secrets.unsealed.credential, operations: 1, memory: 8_192)
-        == true)
-    for length in [0, 12, 14, 29, 61] {
-      let head = Bytes(repeating: 0x5b, count: length)
-      #expect(secrets.unsealed.credential.fill(head, secrets.unsealed.digest) == false)
+    try withSecrets { secrets in
+      #expect(secrets.line.take(Bytes(text: "123456")) == true)
+      #expect(secrets.passcode.take(secrets.line) == .passcode)
+      #expect(secrets.line.take(Bytes(text: "234567")) == true)
+      #expect(secrets.change.old.passcode.take(secrets.line) == .passcode)
+      #expect(secrets.line.take(Bytes(text: "345678")) == true)
+      #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
+      #expect(
+        secrets.unsealed.digest.hash(
+          secrets.passcode, secrets.unsealed.credential, operations: 1, memory: 8_192)
+          == true)
+      for length in [0, 12, 14, 29, 61] {
+        let head = Bytes(repeating: 0x5b, count: length)
+        #expect(secrets.unsealed.credential.fill(head, secrets.unsealed.digest) == false)
+      }
+      #expect(
+        secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true)
+      #expect(secrets.line.take(digits(512)) == true)
+      #expect(secrets.password.line.take(Bytes(repeating: 0x50, count: 512)) == true)
+      let credential = content(secrets.unsealed.credential)
+      let all = [
+        digits(512), Bytes(text: "123456"), Bytes(text: "234567"), Bytes(text: "345678"),
+        Bytes(repeating: 0x50, count: 512),
+      ]
+      #expect(typed(secrets) == all)
+      #expect(Bytes(credential[16..<29]) == Bytes(repeating: 0x5a, count: 13))
+      #expect(secrets.unsealed.digest.matches(secrets.unsealed.credential) == true)
+      secrets.unsealed.wipe()
+      #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: 61))
+      #expect(typed(secrets) == all)
     }
-    #expect(
-      secrets.unsealed.credential.fill(Bytes(repeating: 0x5a, count: 13), secrets.unsealed.digest) == true)
-    #expect(secrets.line.take(digits(512)) == true)
-    #expect(secrets.password.line.take(Bytes(repeating: 0x50, count: 512)) == true)
-    let credential = content(secrets.unsealed.credential)
-    let all = [
-      digits(512), Bytes(text: "123456"), Bytes(text: "234567"), Bytes(text: "345678"),
-      Bytes(repeating: 0x50, count: 512),
-    ]
-    #expect(typed(secrets) == all)
-    #expect(Bytes(credential[16..<29]) == Bytes(repeating: 0x5a, count: 13))
-    #expect(secrets.unsealed.digest.matches(secrets.unsealed.credential) == true)
-    secrets.unsealed.wipe()
-    #expect(content(secrets.unsealed.credential) == Bytes(repeating: 0, count: 61))
-    #expect(typed(secrets) == all)
   }
 
   @Test(arguments: [0, 4, 511, 512])
   func aLineIsWhole(_ length: Int) throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(digits(length)) == true)
-    #expect(content(secrets.line) == digits(length))
-    unsafe (digits(length) + [0]).withUnsafeBufferPointer { buffer in
-      unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-        #expect(unsafe secrets.password.line.take(text.baseAddress!) == true)
+    try withSecrets { secrets in
+      #expect(secrets.line.take(digits(length)) == true)
+      #expect(content(secrets.line) == digits(length))
+      unsafe (digits(length) + [0]).withUnsafeBufferPointer { buffer in
+        unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+          #expect(unsafe secrets.password.line.take(text.baseAddress!) == true)
+        }
       }
+      #expect(content(secrets.password.line) == digits(length))
     }
-    #expect(content(secrets.password.line) == digits(length))
   }
 
   @Test(arguments: [513, 1_024, 10_000])
   func orThereIsNone(_ length: Int) throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(digits(4)) == true)
-    #expect(secrets.line.take(digits(length)) == false)
-    #expect(content(secrets.line) == [])
-    unsafe (digits(length) + [0]).withUnsafeBufferPointer { buffer in
-      unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-        #expect(unsafe secrets.line.take(text.baseAddress!) == false)
+    try withSecrets { secrets in
+      #expect(secrets.line.take(digits(4)) == true)
+      #expect(secrets.line.take(digits(length)) == false)
+      #expect(content(secrets.line) == [])
+      unsafe (digits(length) + [0]).withUnsafeBufferPointer { buffer in
+        unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+          #expect(unsafe secrets.line.take(text.baseAddress!) == false)
+        }
       }
+      #expect(content(secrets.line) == [])
+      #expect(secrets.passcode.take(secrets.line) == .empty)
     }
-    #expect(content(secrets.line) == [])
-    #expect(secrets.passcode.take(secrets.line) == .empty)
   }
 
   @Test(arguments: [
@@ -130,51 +141,55 @@ private struct NoMemory: Error {}
     ("8264015", .other), ("82640153", .other), ("826a", .other), (" 8264", .other),
   ])
   func aPasscodeIsWhatWasTypedOrNone(_ text: String, _ answer: Answer) throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(Bytes(text: "1593")) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
-    #expect(secrets.line.take(Bytes(text: text)) == true)
-    #expect(secrets.passcode.take(secrets.line) == answer)
-    #expect(content(secrets.passcode) == (answer == .passcode ? Bytes(text: text) : []))
-    #expect(secrets.passcode.copy(secrets.line) == (text.utf8.count <= 6))
-    #expect(content(secrets.passcode) == (text.utf8.count <= 6 ? Bytes(text: text) : []))
+    try withSecrets { secrets in
+      #expect(secrets.line.take(Bytes(text: "1593")) == true)
+      #expect(secrets.passcode.take(secrets.line) == .passcode)
+      #expect(secrets.line.take(Bytes(text: text)) == true)
+      #expect(secrets.passcode.take(secrets.line) == answer)
+      #expect(content(secrets.passcode) == (answer == .passcode ? Bytes(text: text) : []))
+      #expect(secrets.passcode.copy(secrets.line) == (text.utf8.count <= 6))
+      #expect(content(secrets.passcode) == (text.utf8.count <= 6 ? Bytes(text: text) : []))
+    }
   }
 
   @Test func aRepetitionIsTheSamePasscode() throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(Bytes(text: "8264")) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
-    #expect(secrets.passcode.isRepeated(in: secrets.line) == true)
-    for other in ["8265", "826", "82640", "", "\u{0}\u{0}\u{0}\u{0}"] {
-      #expect(secrets.line.take(Bytes(text: other)) == true)
-      #expect(secrets.passcode.isRepeated(in: secrets.line) == false, "\(other)")
+    try withSecrets { secrets in
+      #expect(secrets.line.take(Bytes(text: "8264")) == true)
+      #expect(secrets.passcode.take(secrets.line) == .passcode)
+      #expect(secrets.passcode.isRepeated(in: secrets.line) == true)
+      for other in ["8265", "826", "82640", "", "\u{0}\u{0}\u{0}\u{0}"] {
+        #expect(secrets.line.take(Bytes(text: other)) == true)
+        #expect(secrets.passcode.isRepeated(in: secrets.line) == false, "\(other)")
+      }
     }
   }
 
   @Test func whatIsMadeUpHasItsLength() throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    for length in [4, 6] {
-      #expect(secrets.passcode.makeUp(digits: length, sodium) == true)
-      #expect(secrets.passcode.count == length && secrets.passcode.isSound)
-    }
-    for length in [-1, 7, 512] {
-      #expect(secrets.passcode.makeUp(digits: length, sodium) == false)
-      #expect(secrets.passcode.count == 0)
+    try withSecrets { secrets in
+      for length in [4, 6] {
+        #expect(secrets.passcode.makeUp(digits: length, sodium) == true)
+        #expect(secrets.passcode.count == length && secrets.passcode.isSound)
+      }
+      for length in [-1, 7, 512] {
+        #expect(secrets.passcode.makeUp(digits: length, sodium) == false)
+        #expect(secrets.passcode.count == 0)
+      }
     }
   }
 
   /// The last wrong passcode's digest: a context that doesn't fit is none, not a part of one.
   @Test func aKeyedDigestIsOfAllOrOfNothing() throws {
-    guard var secrets = Secrets(sodium) else { throw NoMemory() }
-    #expect(secrets.line.take(Bytes(text: "826401")) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
-    // With a salt of 16 bytes and a passcode of 6 there is room for 90 more.
-    for (length, digest) in [(0, Length.hash), (90, Length.hash), (91, nil), (10_000, nil)] {
-      let made = secrets.unsealed.digest.keyed(
-        secrets.unsealed.key, digits(length), secrets.unsealed.credential, secrets.passcode)
-      #expect(made?.count == digest)
+    try withSecrets { secrets in
+      #expect(secrets.line.take(Bytes(text: "826401")) == true)
+      #expect(secrets.passcode.take(secrets.line) == .passcode)
+      // With a salt of 16 bytes and a passcode of 6 there is room for 90 more.
+      for (length, digest) in [(0, Length.hash), (90, Length.hash), (91, nil), (10_000, nil)] {
+        let made = secrets.unsealed.digest.keyed(
+          secrets.unsealed.key, digits(length), secrets.unsealed.credential, secrets.passcode)
+        #expect(made?.count == digest)
+      }
+      #expect(content(secrets.line) == Bytes(text: "826401"))
     }
-    #expect(content(secrets.line) == Bytes(text: "826401"))
   }
 
   @Test func aRequestHasRoomForEveryPassword() {

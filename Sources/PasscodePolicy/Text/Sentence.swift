@@ -1,0 +1,115 @@
+/// A sentence for people: its English pattern, and what stands in it. The same sentence can be told in English, for the
+/// log and for JSON, and in a person's language.
+///
+/// A pattern is English as it stands in the sources; a translation is found by it. `%1` to `%9` are the parameters in
+/// their order, and `%d` is the number. Where the number decides about the grammar, there is a plural, too, with the same
+/// parameters. The translation itself is a parameter: nothing here calls the C library.
+///
+///     Sentence ── pattern, plural, number ──▶ Translation ──▶ its parameters checked ──▶ filled in
+///                                                   └ a parameter missing, or foreign ──▶ the English
+///
+/// 1. What goes to the log, to JSON or to another program MUST be English: `english`.
+/// 2. A translation MUST have the same parameters as the English. It is never given to printf, and can't read memory
+///    that isn't its own.                                                              SentenceTests
+/// 3. A command MUST NOT be translated: `Advice` cuts it off before.                          SentenceTests
+/// 4. Without a catalogue, and in the C locale, everything MUST be English.              test_translations.py
+///
+/// `Tests/messages` collects the patterns from the sources: literals where the type is `Sentence`, `Pattern` or `Phrase`.
+public final class Sentence: Sendable, ExpressibleByStringLiteral {
+  /// Ends in NUL, as C wants it; so does the plural, which is only that where no number decides.
+  let pattern: Bytes
+  let plural: Bytes
+  let number: UInt64
+  let parameters: [Bytes]
+
+  @inline(never)
+  public convenience init(stringLiteral pattern: Pattern) {
+    self.init(pattern)
+  }
+
+  /// - Parameter number: for `%d`.
+  @inline(never)
+  public convenience init(
+    _ pattern: Pattern, plural: Pattern = "", _ number: UInt64 = 0, _ parameters: [Bytes] = []
+  ) {
+    self.init(Bytes(text: pattern), plural: Bytes(text: plural), number, parameters)
+  }
+
+  /// Where English never has one of it, and other languages may have as many plurals as they like.
+  public convenience init(counted pattern: Pattern, _ number: UInt64, _ parameters: [Bytes] = []) {
+    self.init(pattern, plural: pattern, number, parameters)
+  }
+
+  /// Where the pattern isn't a literal.
+  @inline(never)
+  public init(_ pattern: Bytes, plural: Bytes, _ number: UInt64, _ parameters: [Bytes]) {
+    (self.pattern, self.plural) = (terminated(pattern), terminated(plural))
+    self.number = number
+    self.parameters = parameters
+  }
+
+  /// The same with another number and other parameters.
+  public func with(_ number: UInt64, _ parameters: [Bytes]) -> Sentence {
+    Sentence(pattern, plural: plural, number, parameters)
+  }
+
+  public var english: Text { text(in: Sentence.inEnglish) }
+
+  /// In the language that the translation is for; in English where there is none, or one that can't be filled in.
+  @inline(never)
+  public func text(in translation: Translation) -> Text {
+    let english = filled((plural.count == 1 || number == 1 ? pattern : plural)[...], number, parameters)
+    // To gettext, the empty string is the catalogue's own head.
+    guard pattern.count > 1, let found = translation(pattern, plural, number) else { return english.text }
+    let translated = filled(found[...], number, parameters)
+    return translated.named == english.named ? translated.text : english.text
+  }
+
+  /// The translation that there is none.
+  public static func inEnglish(_ pattern: Bytes, _ plural: Bytes, _ number: UInt64) -> Bytes? { nil }
+}
+
+@inline(never)
+private func terminated(_ text: Bytes) -> Bytes {
+  var text = text
+  if text.last != 0 { text.append(byte: 0) }
+  return text
+}
+
+/// The English of a sentence, which is what a translation is found by.
+public typealias Pattern = String
+
+/// Looks up a pattern with its plural and the number that decides; both end in NUL, and the plural is only that where there
+/// is none. nil: there is no translation.
+public typealias Translation = (_ pattern: Bytes, _ plural: Bytes, _ number: UInt64) -> Bytes?
+
+/// A pattern with its parameters: `%d` stands for the number, `%1` to `%9` for what is at that place; for one that isn't
+/// there nothing does. NUL is left out.
+///
+/// - Returns: also which parameters it names, a bit each. A `%` before anything else counts as one that no pattern has.
+@inline(never)
+func filled(
+  _ pattern: ArraySlice<UInt8>, _ number: UInt64, _ parameters: [Bytes]
+) -> (text: Text, named: UInt32) {
+  var text = Bytes()
+  var named: UInt32 = 0
+  var isParameter = false
+  for byte in pattern {
+    if isParameter {
+      let index = Int(byte) - Int(UInt8(ascii: "1"))
+      if byte == UInt8(ascii: "d") {
+        named |= 1 << 30
+        text += decimalDigits(number)
+      } else {
+        named |= 1 << UInt32((0..<9).contains(index) ? index : 31)
+        if parameters.indices.contains(index) { text += parameters[index] }
+      }
+      isParameter = false
+    } else if byte == UInt8(ascii: "%") {
+      isParameter = true
+    } else if byte != 0 {
+      text.append(byte: byte)
+    }
+  }
+  return (Text(text), isParameter ? named | 1 << 31 : named)
+}

@@ -1,0 +1,353 @@
+"""What people are told is in their language; the log and JSON are in English. And what each catalogue has."""
+
+import json
+import locale
+import os
+import re
+import shutil
+import subprocess
+import unicodedata
+
+import pytest
+
+import host
+import languages
+import pam
+import strace
+from bed import person
+from languages import LATIN, LOCALE, catalogue, forms, languages as all_languages, setting, told, width
+from messages import TREE, messages, parameters, template
+from scenario import RIGHT, WRONG
+
+LANGUAGES = all_languages()
+MESSAGES = messages()
+# What the module tells, and where.
+NOTICES = [
+    message
+    for message in MESSAGES.values()
+    if {"Sources/PasscodePolicy/Text/Words.swift", "Sources/PasscodePolicy/Options/Options.swift"} & set(message.files)
+]
+WRONG_NOTICE = ("Wrong passcode, %d attempt left.", "Wrong passcode, %d attempts left.")
+FILLED = {"%d": "90", "%1": "2026-11-22 03:12", "%2": "sudo"}
+NUMBERS = [1, 2, 5, 21]
+# Titles of columns, and how wide these are without the blank between them.
+TITLES = {"USER": 16, "UID": 6, "LENGTH": 7, "FAILURES": 9, "STATE": 12}
+
+
+@pytest.fixture(scope="module")
+def installed():
+    with languages.installed():
+        yield
+
+
+def speaks(**environment):
+    """For `authenticate`: a program with this environment that asks for its locale, as almost all do."""
+
+    def prepare():
+        for name in ("LANG", "LANGUAGE", "LC_ALL"):
+            os.environ.pop(name, None)
+        os.environ.update(environment)
+        locale.setlocale(locale.LC_ALL, "")
+
+    return {"prepare": prepare}
+
+
+# MARK: Catalogues
+
+
+def test_the_template_has_every_message_of_the_sources():
+    assert (TREE / "Sources/system/po/libpam-passcode.pot").read_text() == template()
+    assert len(MESSAGES) > 500 and len(NOTICES) > 20
+
+
+def test_there_are_six_languages():
+    assert {"de", "fr", "es", "pt_BR", "ja", "zh_CN"} <= set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_catalogue_is_complete(language):
+    """No message is missing, untranslated, fuzzy or too much."""
+    path = languages.PO / f"{language}.po"
+    done = subprocess.run(
+        ["msgfmt", "--check-format", "--check-domain", "--statistics", "-o", "/dev/null", path], capture_output=True, text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"{len(MESSAGES)} translated messages\.\n", done.stderr), done.stderr
+    table = catalogue(language)._catalog
+    there = {key[0] if isinstance(key, tuple) else key for key in table} - {""}
+    assert there == set(MESSAGES)
+    assert "#~" not in path.read_text()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_translation_differs_in_its_parameters(language):
+    """Else the program would tell that one in English. Nor in its blanks, and nothing in it controls a terminal."""
+    for message in MESSAGES.values():
+        for form, text in forms(language, message).items():
+            assert text and parameters(text) == parameters(message.text), (form, text)
+            assert languages.blanks(text) == languages.blanks(message.text), (form, text)
+            assert all(unicodedata.category(sign)[0] != "C" or sign == "\n" for sign in text), (form, text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_notice_fits_a_locker(language):
+    """A line of 80 columns, which 800 pixels have; but for the one that has a shorter form."""
+    for message in NOTICES:
+        if {"%1", "%2"} <= set(parameters(message.text)):
+            continue
+        for text in forms(language, message).values():
+            for name, value in FILLED.items():
+                text = text.replace(name, value)
+            assert width(text) <= 80, text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_titles_fit_their_columns(language):
+    for title, most in TITLES.items():
+        assert width(told(language, title) if catalogue(language).gettext(title) != title else title) <= most
+
+
+LOOK_UP = f"""
+import ctypes, json, locale, sys
+locale.setlocale(locale.LC_ALL, "")
+libc = ctypes.CDLL("libc.so.6")
+libc.dngettext.restype = ctypes.c_char_p
+print(json.dumps([
+    libc.dngettext(b"{languages.DOMAIN}", one.encode(), many.encode(), ctypes.c_ulong(number)).decode()
+    for one, many in json.load(sys.stdin) for number in {NUMBERS}
+]))
+"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_plural_goes_with_the_number(language, installed):
+    """As the C library finds it, in a process of that language."""
+    counted = [(message.text, message.plural) for message in MESSAGES.values() if message.plural]
+    done = subprocess.run(
+        ["python3", "-c", LOOK_UP], input=json.dumps(counted), capture_output=True, text=True, check=True,
+        env={"PATH": os.environ["PATH"], **setting(language)},
+    )  # fmt: skip
+    expected = [catalogue(language).ngettext(*forms, number) for forms in counted for number in NUMBERS]
+    assert json.loads(done.stdout) == expected and len(expected) > 60
+    assert not {text for pair in counted for text in pair} & set(expected)
+
+
+# MARK: The module
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_login_speaks_the_language_of_its_program(language, alice, installed):
+    outcome = alice.authenticate("alice", WRONG[0], **speaks(**setting(language)))
+    assert outcome.prompts == [told(language, "Passcode:") + " "]
+    assert outcome.texts == [told(language, WRONG_NOTICE[0], 2, WRONG_NOTICE[1])]
+
+
+def test_the_log_is_in_english(alice, installed):
+    german = speaks(**setting("de"))
+    alice.authenticate("alice", WRONG[0], **german)
+    alice.authenticate("alice", RIGHT, **german)
+    alice.configure(lockout="x")
+    alice.authenticate("alice", RIGHT, **german)
+    assert alice.tool("disable", "bob", setting=setting("de")).status != 0
+    lines = [line.message for line in alice.module_log()]
+    assert [re.search(r"passcode \w+", line)[0] for line in lines] == [
+        "passcode wrong", "passcode granted", "passcode unavailable",
+    ]  # fmt: skip
+    assert "needs FAILURES:DELAY,... rising; the last may be reset" in lines[2]
+
+
+def test_a_prompt_of_one_s_own_is_not_translated(alice, installed):
+    alice.configure(prompt="Passcode or finger:")
+    assert alice.authenticate("alice", RIGHT, **speaks(**setting("de"))).prompts == ["Passcode or finger: "]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {}, {"LC_ALL": "C", "LANGUAGE": "de"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "xx_YY.UTF-8", "LANGUAGE": "de"},
+        setting("fi"), setting("../../../run/nowhere"), setting("x" * 5000), setting("%s%n:\xff"),
+    ],
+    ids=["none", "C", "POSIX", "unknown locale", "no catalogue", "path", "long", "signs"],
+)  # fmt: skip
+def test_without_a_catalogue_it_is_english(environment, alice, installed):
+    def prepare():
+        speaks()["prepare"]() if not environment else None
+        os.environ.update({"LC_ALL": "C", **environment})
+        try:
+            locale.setlocale(locale.LC_ALL, "")
+        except locale.Error:
+            pass  # and it stays as it was: C
+
+    outcome = alice.authenticate("alice", WRONG[0], prepare=prepare)
+    assert outcome.prompts == ["Passcode: "] and outcome.texts == ["Wrong passcode, 2 attempts left."]
+    answer = alice.tool("status", "alice", setting=environment or {"LC_ALL": ""})
+    assert "alice: a passcode is set, 4 digits" in answer.output
+
+
+def test_a_charset_without_our_letters_gets_no_others(alice, installed):
+    """gettext converts, and what can't be said it spells in another way."""
+    languages.make_latin()
+    outcome = alice.authenticate("alice", WRONG[0], **speaks(**setting("de", LATIN)))
+    expected = told("de", WRONG_NOTICE[0], 2, WRONG_NOTICE[1])
+    assert [text.encode().decode("unicode_escape") for text in outcome.texts] == [expected]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["%s%s%s%n", "%d %1", "nothing", "%d %", "%d %%", "%1$n %d", "%d" * 3000 + "%2", "", "%d %*d"]
+)
+def test_a_translation_with_other_parameters_is_not_told(pattern, alice, installed):
+    """Whose catalogue it is, doesn't matter: no translation can read what isn't meant for it."""
+    install = languages.made_up(lambda message, form: pattern if message.plural else "Passcode in xx:")
+    languages.install("xx", install)
+    outcome = alice.authenticate("alice", WRONG[0], **speaks(**setting("xx")))
+    assert outcome.texts == ["Wrong passcode, 2 attempts left."]
+    assert outcome.prompts == ["Passcode in xx: "]
+
+
+def test_other_languages_have_more_plurals(bed, installed):
+    """As Russian has: 1 and 21 are the first, 2 the second, 5 the third."""
+    languages.install("xx", languages.made_up(
+        lambda message, form: " ".join(["form", str(form), *parameters(message.text)]), languages.RUSSIAN, 3
+    ))  # fmt: skip
+    bed.configure(lockout="23:1m")
+    bed.enroll("alice", RIGHT)
+    answers = [code for code in WRONG[:2] * 11]
+    forms_told = {}
+    for code in answers:
+        [text] = bed.authenticate("alice", code, **speaks(**setting("xx"))).texts
+        _, form, number = text.split()
+        forms_told[int(number)] = int(form)
+    assert {number: forms_told[number] for number in (1, 2, 5, 21)} == {1: 0, 2: 1, 5: 2, 21: 0}
+
+
+# MARK: Setuid programs
+
+
+@pytest.fixture
+def sudo(machine, installed):
+    machine.enroll("alice", RIGHT)
+    machine.typed |= {*WRONG[:1]}
+    files = {"/etc/pam.d/sudo": "auth required {module}\naccount required pam_permit.so\n", "/etc/sudoers": SUDOERS}
+    kept = {path: open(path, "rb").read() for path in files if os.path.exists(path)}
+    machine.service(stack=files["/etc/pam.d/sudo"])
+    shutil.copyfile(machine.services / "passcode-test", "/etc/pam.d/sudo")
+    with open("/etc/sudoers", "w") as file:
+        file.write(SUDOERS)
+    yield lambda **environment: subprocess.run(
+        ["sudo", "-S", "id"], input=f"{WRONG[0]}\n", capture_output=True, text=True, timeout=60, cwd="/",
+        **{**person("alice"), "env": {"PATH": os.environ["PATH"], **environment}},
+    ).stderr  # fmt: skip
+    for path, content in kept.items():
+        with open(path, "wb") as file:
+            file.write(content)
+
+
+SUDOERS = "Defaults timestamp_timeout=0, !lecture, passwd_tries=1\nalice ALL=(ALL) ALL\nroot ALL=(ALL) ALL\n"
+
+
+def test_sudo_speaks_the_language_of_its_caller(sudo):
+    assert sudo(**setting("fr")).startswith(told("fr", "Passcode:") + " ")
+
+
+@pytest.mark.parametrize("language", ["../../../run/evil", "/run/evil", "./../../../run/evil", "de/../../../../run/evil"])
+def test_a_caller_s_own_catalogue_is_not_a_setuid_program_s(language, sudo):
+    """LANGUAGE with a path, LOCPATH and NLSPATH: nothing of a caller's is opened."""
+    install = languages.made_up(lambda message, form: " ".join(["EVIL", *parameters(message.text)]))
+    languages.install("evil", install, root=languages.pathlib.Path("/run"))
+    text = sudo(**setting(language), LOCPATH="/run/evil", NLSPATH="/run/evil/%N", TEXTDOMAINDIR="/run")
+    assert "EVIL" not in text and text.startswith("Passcode: ")
+
+
+# MARK: The tool
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_tool_speaks_the_language_of_its_caller(language, alice, installed):
+    def run(*arguments, **how):
+        return alice.tool(*arguments, setting=setting(language), **how)
+
+    assert run("enroll", "bob", "--stdin", stdin="8305\n").output.startswith(told(language, "Passcode set for %1.", p1="bob"))
+    assert told(language, "failures since the last success: %1", p1=0) in run("status", "alice").output
+    assert told(language, "%1: no passcode is set", p1="carol") in run("status", "carol").output
+    assert told(language, 'no command "%1": see passcode --help', p1="x") in run("x").errors
+    assert told(language, "end a lock after too many failures") in run("--help").output
+    assert told(language, "not checked with --conf: this is about the installed system") in run("check").output
+    assert told(language, "this is a year") in run("check-weak", stdin="1984\n").output
+    wrong = run("verify", "alice", "--stdin", stdin=WRONG[0] + "\n")
+    assert told(language, WRONG_NOTICE[0], 2, WRONG_NOTICE[1]) in wrong.errors
+    alice.configure(lockout="x")
+    values = told(language, "FAILURES:DELAY,... rising; the last may be reset")
+    assert values in run("status", "alice").errors
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_columns_of_list_stand_below_their_titles(language, alice, installed):
+    heading, row = alice.tool("list", setting=setting(language)).output.splitlines()
+    words = [told(language, title) if catalogue(language).gettext(title) != title else title for title in TITLES]
+    at = [width(heading[: heading.index(word)]) for word in words]
+    assert at == [0, 17, 24, 32, 42]
+    assert [row[place:].split()[0] for place in at] == ["alice", str(languages_uid("alice")), "4", "0", "ok"]
+
+
+def languages_uid(name):
+    return int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize("language", ["de", "ja"])
+def test_the_demo_plays_in_every_language(language, alice, installed):
+    done = alice.tool("try", "--demo", setting=setting(language))
+    assert done.status == 0 and told(language, "All %1 steps worked.", p1=14) in done.output
+
+
+def test_json_is_the_same_in_every_language(alice, installed):
+    for arguments, lines in (
+        (["status", "alice"], ""), (["list"], ""), (["check"], ""), (["check-weak"], "1984\n8305\nx\n"),
+        (["remove", "--batch", "-"], "nobody-of-that-name\n"),
+    ):  # fmt: skip
+        english, german = (
+            alice.tool(*arguments, "--json", stdin=lines, setting=environment)
+            for environment in ({"LC_ALL": "C"}, setting("de"))
+        )
+        strip = re.compile(r"hashing takes \d+")
+        assert strip.sub("", german.output) == strip.sub("", english.output) and german.errors == english.errors
+        assert all(json.loads(line) for line in german.output.splitlines())
+
+
+def test_every_message_that_is_looked_up_is_in_the_template(alice, installed, tmp_path):
+    """A catalogue that marks each message: what has no mark is never looked up, or isn't in the template."""
+    languages.install("xx", languages.made_up(
+        lambda message, form: f"«{' '.join(parameters(message.text))}»"
+    ))  # fmt: skip
+    for arguments in (["--help"], ["enroll", "--help"], ["check"], ["status", "alice"], ["status", "carol"], ["x"]):
+        answer = alice.tool(*arguments, setting=setting("xx"))
+        for line in (answer.output + answer.errors).splitlines():
+            bare = re.sub(r"«.*»", "", line)
+            assert "«" in line or not line.strip() or re.fullmatch(r"[\W]*[a-z-]*", bare) or "»" in line, line
+
+
+# MARK: What it costs
+
+
+def lookups(bed, **environment):
+    """System calls of a login with a notice: the first of a process."""
+    trace = bed.folder / "trace"
+    host.results(bed, WRONG[0], before=strace.record(trace), env={"PATH": "/usr/bin:/bin", **environment})
+    bed.tool("unlock", "alice")
+    [calls] = strace.between_marks(strace.calls(trace))
+    return calls
+
+
+def test_a_translated_login_makes_few_more_system_calls(alice, installed, capsys):
+    """None in the locale C. In others the catalogue is found, mapped and its charset looked up once a process."""
+    english = lookups(alice)
+    assert [call.line for call in english if "/usr/share/locale" in call.line] == []
+    counts = {
+        name: len(lookups(alice, **environment)) - len(english)
+        for name, environment in (
+            ("C", {"LC_ALL": "C", "LANGUAGE": "de"}), ("de_DE.UTF-8", setting()), ("ja", setting("ja")),
+        )
+    }  # fmt: skip
+    with capsys.disabled():
+        print(f"\n  system calls more than in English: {counts} (at most 12, and none in C)")
+    assert counts["C"] == 0 and counts["de_DE.UTF-8"] <= 12 and counts["ja"] <= 12
