@@ -32,12 +32,19 @@ enum Failure: Error {
   /// An option that only root may use.
   case onlyRootUses(Command.Option)
   case selfServiceClosed
+  /// Of a fleet: what was asked with a code that isn't one, a wrong one, or where none is valid.
+  case notCode, wrongCode
+  case noCode(Bytes)
+  /// A fleet's passcode: an administrator's command there.
+  case onlyOnServer(Text, Bytes)
   case forbidden
   case cancelled
   /// `try` was ended by a signal.
   case trialEnded
   case loginEnded
   case noModule
+  /// passcode-verifier isn't installed.
+  case noVerifier
   case noTemporaryDirectory
   case noLibrary
   case noRandomPasscode
@@ -72,19 +79,20 @@ enum Failure: Error {
 
   var status: ExitStatus {
     switch self {
-    case .wrongPassword: .wrong
+    case .wrongPassword, .wrongCode: .wrong
     case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
       .operands,
       .confPath, .lengthValue, .expiresValue, .pcrsValue:
       .usage
-    case .notEnrolled, .noDeletedAccount: .notEnrolled
+    case .notEnrolled, .noDeletedAccount, .noCode: .notEnrolled
     case .disabled, .onlyStatus: .locked
-    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
+    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .notCode,
+      .longPassword,
       .passwordIsDigits, .wrongRecoveryLine:
       .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .onlyOnServer, .forbidden:
       .notPermitted
-    case .fault, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
+    case .fault, .held, .noAccount, .stillThere, .noModule, .noVerifier, .noTemporaryDirectory, .noLibrary,
       .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:

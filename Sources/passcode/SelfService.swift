@@ -31,9 +31,29 @@ final class SelfService {
 
   func enroll() throws(Failure) -> ExitStatus {
     try session.checkOptions(configuration.access)
-    _ = try openStatus(needsPassword: true)
+    _ = try openStatus(needsPassword: !isFleets)
     var secrets = try newSecrets()
-    return try enroll(&secrets)
+    return isFleets ? try enrollByCode(&secrets) : try enroll(&secrets)
+  }
+
+  /// A fleet's servers keep the passcode: no password of this machine proves anything there.
+  private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
+
+  private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
+    defer { secrets.line.wipe() }
+    guard try session.asker.askLine(.oneTimeCode, &secrets.line), secrets.passcode.takeCode(secrets.line)
+    else { throw .notCode }
+    let new = try PasscodeChoice(session, vault(), account)
+    try new.choose(&secrets.line, &secrets.change)
+    let reply = try reporting { () throws(Fault) in
+      try Helper.enroll(account.uid, secrets.change.new, byCode: secrets.passcode)
+    }
+    if let verdict = reply.verdict, reply.kind != .unavailable {
+      if case .wrong = verdict { throw .wrongCode }
+      return tell(verdict)
+    }
+    try done(reply)
+    return try new.announce(secrets.change.new)
   }
 
   // With the secrets of its caller, as below: see `Direct`.
@@ -67,6 +87,7 @@ final class SelfService {
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
+    if isFleets { throw .onlyOnServer("remove", account.name) }
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
@@ -86,6 +107,7 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
+    if isFleets { throw .onlyOnServer("unlock", account.name) }
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -149,6 +171,7 @@ final class SelfService {
     switch reply.kind {
     case .wrongPassword: return .wrongPassword
     case .closed: return .selfServiceClosed
+    case .noCode: return .noCode(account.name)
     case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled

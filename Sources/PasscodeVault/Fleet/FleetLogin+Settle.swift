@@ -3,7 +3,7 @@ internal import PasscodeSystem
 
 extension FleetLogin where Etcd: EtcdStore {
   /// How often settling is tried again because the workstation's count has changed meanwhile.
-  private static var mostRounds: Int { 64 }
+  static var mostRounds: Int { 64 }
 
   /// What the record says before a settling, or after one that wasn't acknowledged.
   private enum Found {
@@ -73,7 +73,7 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 
   /// Only from the window in which it was counted: another one has counted nothing of it.
-  private func takeBackCount(
+  func takeBackCount(
     _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ state: FleetState
   ) {
     guard let count = state.station, let entry = state.stationEntry, count.window == charge.window else {

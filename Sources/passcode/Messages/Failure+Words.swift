@@ -40,11 +40,19 @@ extension Failure {
     case .onlyRootUses(let option): "only root can use --\(option.entry.text)"
     case .selfServiceClosed:
       "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
+    case .notCode: "a one-time code is 8 letters, never I or O; nothing was counted"
+    case .wrongCode: "wrong one-time code, which counts as a wrong passcode; no passcode was set"
+    case .noCode(let name):
+      "no one-time code is valid for \(printable(name)): it was used or withdrawn, or has expired; ask an administrator for a new one"
+    case .onlyOnServer(let command, let name):
+      "a fleet's servers keep this passcode: an administrator can do that there, with passcode verifier \(command) \(printable(name))"
     case .forbidden: "not permitted"
     case .cancelled: "cancelled; nothing was changed"
     case .trialEnded: "ended by a signal; the temporary store has been deleted"
     case .loginEnded: "the login was ended by a signal"
     case .noModule: "pam_passcode.so is neither beside this program nor installed"
+    case .noVerifier:
+      "passcode-verifier is not installed. On a fleet's server, run: apt install passcode-verifier"
     case .noTemporaryDirectory: "no directory could be created in /tmp"
     case .noLibrary: "libsodium could not be initialised"
     case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"
