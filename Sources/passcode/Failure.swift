@@ -32,11 +32,13 @@ enum Failure: Error {
   /// An option that only root may use.
   case onlyRootUses(Command.Option)
   case selfServiceClosed
-  /// Of a fleet: what was asked with a code that isn't one, a wrong one, or where none is valid.
+  /// A fleet's servers keep the passcode; and which command would do it there.
+  case fleets(Text, Bytes)
+  /// The same, and none of them has answered.
+  case fleetSilent(Bytes, Fault)
+  /// What was typed there is no one-time code, or a wrong one; or none is valid.
   case notCode, wrongCode
   case noCode(Bytes)
-  /// A fleet's passcode: an administrator's command there.
-  case onlyOnServer(Text, Bytes)
   case forbidden
   case cancelled
   /// `try` was ended by a signal.
@@ -90,9 +92,11 @@ enum Failure: Error {
       .longPassword,
       .passwordIsDigits, .wrongRecoveryLine:
       .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .onlyOnServer, .forbidden:
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .fleets,
+      .forbidden:
       .notPermitted
-    case .fault, .held, .noAccount, .stillThere, .noModule, .noVerifier, .noTemporaryDirectory, .noLibrary,
+    case .fault, .fleetSilent, .held, .noAccount, .stillThere, .noModule, .noVerifier, .noTemporaryDirectory,
+      .noLibrary,
       .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:

@@ -36,9 +36,7 @@ final class SelfService {
     return isFleets ? try enrollByCode(&secrets) : try enroll(&secrets)
   }
 
-  /// A fleet's servers keep the passcode: no password of this machine proves anything there.
-  private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
-
+  /// In a fleet a password of this machine proves nothing.
   private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     defer { secrets.line.wipe() }
     guard try session.asker.askLine(.oneTimeCode, &secrets.line), secrets.passcode.takeCode(secrets.line)
@@ -87,7 +85,7 @@ final class SelfService {
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
-    if isFleets { throw .onlyOnServer("remove", account.name) }
+    try checkPlace("remove")
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
@@ -107,7 +105,7 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
-    if isFleets { throw .onlyOnServer("unlock", account.name) }
+    try checkPlace("unlock")
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -132,8 +130,20 @@ final class SelfService {
 
   func status() throws(Failure) -> Status {
     let reply = try reporting { () throws(Fault) in try Helper.status(of: account.uid) }
-    if let report = HelperStatus(reply) { return Status(account, report) }
+    if let report = HelperStatus(reply) {
+      var status = Status(account, report)
+      status.isFleets = isFleets
+      return status
+    }
+    if isFleets, let fault = reply.fault { throw .fleetSilent(account.name, fault) }
     throw failure(reply)
+  }
+
+  private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
+
+  /// A password of this machine is no proof for a fleet, whose servers do this as root only.
+  private func checkPlace(_ command: Text) throws(Failure) {
+    if isFleets { throw .fleets(command, account.name) }
   }
 
   /// The status, if there is any sense in asking for a secret.

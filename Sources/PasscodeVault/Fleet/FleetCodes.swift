@@ -195,7 +195,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)), .delete(FleetKeys.last(account)),
         .delete(FleetKeys.flight(workstation, proof.charge.id)),
       ])
-    takeBackCount(&transaction, proof.charge, state)
+    takeBackCount(&transaction, proof.charge, StationMark(state))
     return transaction
   }
 }

@@ -44,8 +44,10 @@ extension Failure {
     case .wrongCode: "wrong one-time code, which counts as a wrong passcode; no passcode was set"
     case .noCode(let name):
       "no one-time code is valid for \(printable(name)): it was used or withdrawn, or has expired; ask an administrator for a new one"
-    case .onlyOnServer(let command, let name):
-      "a fleet's servers keep this passcode: an administrator can do that there, with passcode verifier \(command) \(printable(name))"
+    case .fleets(let command, let name):
+      "the servers of a fleet keep the passcode of \(printable(name)); on one of them, run as root: \(serverCommand(command, name))"
+    case .fleetSilent(let name, let fault):
+      "the servers of a fleet keep the passcode of \(printable(name)), and none of them has answered: \(fault.words)"
     case .forbidden: "not permitted"
     case .cancelled: "cancelled; nothing was changed"
     case .trialEnded: "ended by a signal; the temporary store has been deleted"
@@ -78,6 +80,11 @@ extension Failure {
       "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
+}
+
+/// What an administrator types on a fleet's server.
+func serverCommand(_ command: Text, _ name: Bytes) -> Text {
+  "passcode verifier \(command) \(printable(name))"
 }
 
 extension Holder {

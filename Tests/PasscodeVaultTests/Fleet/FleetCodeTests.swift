@@ -44,7 +44,7 @@ struct FleetCodeTests {
     #expect(try bed.look() == .notEnrolled, "it opens no login")
     #expect(try enroll(code, bed) == .done)
     #expect(try bed.attempt(fresh).isGranted)
-    #expect(try enroll(code, bed, new: "4826") == .noCode)
+    #expect(try enroll(code, bed, new: "8305") == .noCode)
     #expect(!isCode(bed) && bed.station() == 0, "neither code nor charge is left")
     #expect(try bed.record()?.record.isAdministrators == true)
   }
@@ -120,7 +120,7 @@ struct FleetCodeTests {
     #expect(try enroll(code, bed) == .noCode)
     let ends: [(FleetBed) throws -> Void] = [
       { _ = try $0.fleet().withdraw(FleetBed.alice) },
-      { try $0.enroll("4826") },
+      { try $0.enroll("8305") },
       { _ = try $0.fleet().remove(FleetBed.alice) },
       { try self.invite($0, code: "BBBBCCCC") },
     ]
@@ -140,11 +140,11 @@ struct FleetCodeTests {
     bed.etcd.before = { transaction in
       guard FleetBed.isCharge(transaction), other == nil else { return }
       other = .noCode
-      other = try? self.enroll(self.code, bed, new: "4826", at: "ws2")
+      other = try? self.enroll(self.code, bed, new: "8305", at: "ws2")
     }
     #expect(try enroll(code, bed) == .noCode)
     #expect(other == .done)
-    #expect(try bed.attempt("4826").isGranted)
+    #expect(try bed.attempt("8305").isGranted)
   }
 
   @Test func `what happens between the charge and the end stops it, and the charge stays`() throws {
@@ -178,7 +178,7 @@ struct FleetCodeTests {
     bed.etcd.mishap = { _ in nil }
     try invite(bed)
     bed.etcd.mishap = { FleetBed.isCharge($0) ? .cut : nil }
-    #expect(throws: EnrolmentError.self) { try enroll(code, bed, new: "4826") }
+    #expect(throws: EnrolmentError.self) { try enroll(code, bed, new: "8305") }
     bed.etcd.mishap = { _ in nil }
     #expect(try isCode(bed) && bed.attempt(fresh).isGranted)
   }
