@@ -59,7 +59,7 @@ STATE, KEY = "var/lib/passcode-verifier", "etc/passcode/fleet.key"
 WANTS = "etc/systemd/system"
 ENABLED = {f"{WANTS}/sockets.target.wants/passcode-verifier.socket",
            f"{WANTS}/timers.target.wants/passcode-verifier-seen.timer"}  # fmt: skip
-# What `passcode-verifier init` and README.Debian make: {name: (mode, text)}.
+# What `passcode verifier init` and README.Debian make: {name: (mode, text)}.
 FILES = {
     "verifier.conf": ("644", "fleet=ward-7\n"),
     "workstations": ("644", "CN=ws1\n"),
@@ -88,7 +88,7 @@ def of(machine, path):
 
 
 def make_fleet(machine):
-    machine.run("passcode-verifier", "init")
+    machine.run("passcode", "verifier", "init")
     for name, (mode, text) in FILES.items():
         machine.run("install", "-m", mode, "-g", "_passcode", "/dev/stdin", f"/etc/passcode/{name}", input=text)
 
@@ -117,7 +117,7 @@ def test_a_fleet_s_files_outlast_a_removal(server, fleet_debs):
     assert of(machine, KEY) == "440 root:_passcode"
     machine.run("touch", f"/{STATE}/seen")
     kept = machine.snapshot("etc/passcode", STATE)
-    machine.configure(verifier=1000)
+    machine.configure(verifier="/run/passcode-fleet/verifier.sock")
     said = machine.run("apt-get", "remove", "-y", "passcode-verifier", "passcode-fleet")
     assert 'passcode-fleet: /etc/security/passcode.conf still has "verifier=".' in said
     assert machine.snapshot("etc/passcode", STATE) == kept
