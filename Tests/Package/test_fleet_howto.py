@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from debian_machine import PASSWORD, RIGHT, WRONG
+from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
 from fleet_machines import ADDRESSES, Host, Network, offline
 from howto import Person, matches, steps
 
@@ -32,7 +32,7 @@ class Ward:
         for name in (*SERVERS, "ws1"):
             self.add(name)
         self.hosts["ws1"].machine.people()
-        self.alice = None
+        self.alice, self.code = None, RIGHT
 
     def add(self, name):
         self.hosts[name] = Host(self.release, self.network, name, self.debs)
@@ -91,7 +91,7 @@ class Ward:
         return result
 
     def opens(self):
-        text, status = self.sudo(RIGHT)
+        text, status = self.sudo(self.code)
         assert status == 0 and text.split()[-1] == "0", text
 
     def end(self):
@@ -132,6 +132,19 @@ def test_wrong_ones_count_on_the_servers(ward):
     assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
     ward.opens()
     assert "wrong passcodes in a row: 0" in ward.server("passcode verifier status alice", "server3")
+
+
+def test_a_one_time_code(ward):
+    """For a passcode that was forgotten: she sets another one on the workstation."""
+    ward.follow("3.2")
+    code = re.search(r"\b[A-HJ-NP-Z]{8}\b", ward.people["server1"].printed)[0]
+    answers = ("One-time code", code), ("New passcode", OTHER), ("Repeat", OTHER)
+    text, status = ward.alice.run("passcode enroll", *answers)
+    assert status == 0, text
+    assert ward.sudo(RIGHT, PASSWORD)[1] == 0
+    assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
+    ward.code = OTHER
+    ward.opens()
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -193,7 +206,7 @@ def test_a_snapshot_that_was_restored(ward):
 
 def refused(ward):
     """The right passcode, everywhere; the password works."""
-    text, status = ward.sudo(RIGHT, PASSWORD)
+    text, status = ward.sudo(ward.code, PASSWORD)
     assert "Sorry, try again" in text or re.search("locked|unavailable", text), text
     assert status == 0
 

@@ -71,7 +71,7 @@ class Person:
     def __init__(self, machine, own=(), answers=()):
         """`own`: {what the page has as an example: this machine's}; `answers`: {prompt: what is typed}."""
         self.machine, self.own, self.answers = machine, dict(own), {"[Y/n]": "y", **dict(answers)}
-        self.names = {}
+        self.names, self.printed = {}, ""
         self.shell = machine.terminal("bash", "--norc", "--noprofile", user="root")
         self.shell.send("unset DEBIAN_FRONTEND; stty -echo -onlcr columns 120; PS1= PS2=; echo '<'ready'>'\n")
         self.shell.expect_exact("<ready>")
@@ -87,7 +87,7 @@ class Person:
         for part in step.parts:
             if isinstance(part, str):
                 repeats = repeats or REPEAT in part
-                for others in re.findall(r"Do ([\d., and]+\d)(?: there| again)", part):
+                for others in re.findall(r"Do ([\d., and]+\d) there", part):
                     self.follow(page, *re.findall(r"\d\.\d", others))
                 continue
             commands, printed = part
@@ -129,6 +129,7 @@ class Person:
             prompt = self.shell.after.strip()
             time.sleep(0.3)  # until the echo is off
             self.shell.send(self.answers[prompt] + "\n")
-        return text + self.shell.before, int(self.shell.match[1])
+        self.printed = text + self.shell.before
+        return self.printed, int(self.shell.match[1])
 
 
