@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from bed import TOOL
-from fleet import FOLDER, GRANTED, WRONG
+from fleet import FOLDER, GRANTED, VERIFIER, WRONG, refusing_weak
 from scenario import RIGHT
 from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, POLICY, SOME_FAILED, UNUSABLE, USAGE, one_line
 
@@ -64,7 +64,8 @@ def test_a_batch_is_as_the_tool_s(fleet):
     """Names without an account here; a bad line is named by its number; results, JSON and statuses."""
     server = fleet.servers[0]
     text = "nurse1:8305\nnurse1:8305\nnurse2:1234\nnurse2\n# x\n\n8305:nurse3\nnurse3:830517\r\nnurse4:830517\nroot:8305\n"
-    done = server.run("enroll", "--batch", "-", input=text, check=SOME_FAILED)
+    with refusing_weak():
+        done = server.run("enroll", "--batch", "-", input=text, check=SOME_FAILED)
     assert done.stdout.splitlines() == ["line 1: nurse1: passcode enrolled", "line 9: nurse4: passcode enrolled"]
     failed = done.stderr.splitlines()
     assert [re.match(r"passcode verifier: line (\d+): ", line)[1] for line in failed[:-1]] == ["2", "3", "4", "7", "8", "10"]
@@ -149,6 +150,19 @@ def test_what_is_refused_says_what_to_do(fleet, status, words, said):
 def test_a_cancelled_or_weak_choice_changes_nothing(fleet):
     server = fleet.servers[0]
     server.run("enroll", "--stdin", "alice", input="", check=CANCELLED)
-    assert "too easy to guess" in server.run("enroll", "--stdin", "alice", input="1234\n", check=POLICY).stderr
+    with refusing_weak():
+        assert "too easy to guess" in server.run("enroll", "--stdin", "alice", input="1234\n", check=POLICY).stderr
     assert server.verify(RIGHT).kind == GRANTED
     assert server.run("enroll", "--stdin", "alice", input="8305\n", check=DONE).stdout == "Passcode set for alice.\n"
+
+
+def test_help_names_every_command_and_option_and_so_does_the_completion():
+    """Everybody may read it."""
+    text = subprocess.run([VERIFIER, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+)(?: USER)? {2,}\S", text, re.MULTILINE)
+    options = set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
+    completion = (pathlib.Path(__file__).parents[2] / "Sources/system/completions/passcode").read_text()
+    part = completion.split("    verifier)\n")[1].split(";;")[0]
+    assert set(re.findall(r"--[\w-]+", part)) == options
+    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 11
+    assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")

@@ -1,6 +1,7 @@
 """A fleet: three members of Debian's own etcd, and three servers with passcode-verifier, in a private network namespace.
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ import threading
 
 from bed import BUILD, TOOL
 from helper import Reply
-from machine import ACCOUNT
+from machine import ACCOUNT, CONFIGURATION
 from process import wait_for
 
 TREE = pathlib.Path(__file__).parents[2]
@@ -50,6 +51,16 @@ def fetch():
         subprocess.run(["dpkg-deb", "--extract", package, unfinished / "root"], check=True)
     (unfinished / "root").rename(UNPACKED)
     shutil.rmtree(unfinished)
+
+
+@contextlib.contextmanager
+def refusing_weak():
+    """The servers refuse weak choices, as without the tests' own configuration."""
+    before = CONFIGURATION.read_text()
+    lines = [line for line in before.splitlines() if not line.startswith("weak=")]
+    CONFIGURATION.write_text("\n".join([*lines, "weak=refuse", ""]))
+    yield
+    CONFIGURATION.write_text(before)
 
 
 class Holder:
