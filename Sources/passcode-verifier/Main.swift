@@ -15,29 +15,51 @@ internal import PasscodeVault
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
-//  5  It ends: 30 s for a request, 140 s for the rest.
+//  5  It ends: 30 s for a request, 140 s for the rest. At most 64 of a server wait so for the attempt after a look.
 //  6  It never runs as root while it answers.                                                       test_verifier.py
 
 @main
 struct Main {
   static func main() {
-    let arguments: Arguments.Parsed
-    do throws(Arguments.Unknown) {
-      arguments = try Arguments.parse([Arguments.Option("stdin")])
+    exitProcess(run())
+  }
+
+  private static func run() -> Int32 {
+    do throws(Failure) {
+      let parsed: Arguments.Parsed
+      do throws(Arguments.Unknown) {
+        parsed = try Arguments.parse(Order.Option.allCases.map { $0.entry })
+      } catch {
+        throw .unknownOption(error.text)
+      }
+      return try run(parsed)
     } catch {
-      Stream.error.write(Words.usage)
-      exitProcess(2)
+      complain(error.text)
+      return error.status
     }
-    let words = arguments.operands
-    guard let command = words.first else { exitProcess(serve()) }
-    if command.spells("relay") { exitProcess(Relay.run()) }
-    let readsInput = arguments.options.contains { $0.index == 0 }
-    exitProcess(Administration.run(command, words.dropFirst().first ?? [], words.count, readsInput))
+  }
+
+  private static func run(_ parsed: Arguments.Parsed) throws(Failure) -> Int32 {
+    let given = parsed.options.map { Order.Option.allCases[$0.index] }
+    if given.contains(.version) {
+      Stream.output.write(Text("passcode-verifier \(Bytes(ProgramVersion().text))\n").bytes)
+      return 0
+    }
+    if given.contains(.help) {
+      Stream.output.write(Words.usage)
+      return 0
+    }
+    guard let word = parsed.operands.first else { return serve() }
+    if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
+    guard let command = Command.allCases.first(where: { word == $0.name.bytes }) else {
+      throw .unknownCommand(word)
+    }
+    return try Administration.run(Order(command, parsed.operands.dropFirst(), parsed.options))
   }
 
   private static func serve() -> Int32 {
     guard HelperService.isConnected() else {
-      Stream.error.write(Words.usage)
+      complain(Words.notByHand)
       return 2
     }
     do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }
@@ -47,9 +69,22 @@ struct Main {
       SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
       return 1
     }
-    let reply = Service(workstation: head, peer: peer, sodium).answer(request)
-    HelperService.reply(FleetReply.encoded(reply))
+    serve(request, Service(workstation: head, peer: peer, sodium), sodium)
     HelperService.endReplies()
     return 0
+  }
+
+  /// One request; or a look, and the attempt that follows it within 30 s.
+  private static func serve(_ request: consuming Request, _ service: Service, _ sodium: Sodium) {
+    let account = request.account
+    var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
+    let reply = service.answer(request)
+    let waits = reply.kind == .openWithoutWaiting && turn.isTaken
+    HelperService.reply(FleetReply.encoded(waits ? HelperReply(.open) : reply))
+    guard waits else { return }
+    HelperService.limitTime(seconds: 30)
+    guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }
+    turn.end()
+    HelperService.reply(FleetReply.encoded(service.answer(attempt)))
   }
 }

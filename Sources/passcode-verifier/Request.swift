@@ -23,13 +23,21 @@ struct Request: ~Copyable {
   var secrets: Secrets
 
   /// nil: there is any doubt about it.
-  static func read(_ sodium: Sodium) -> Request? {
+  ///
+  /// - Parameter looked: the account of a look before. Only an attempt on that may follow.
+  static func read(_ sodium: Sodium, after looked: Bytes? = nil) -> Request? {
     guard let start = HelperService.receive(2), start[0] == FleetRequest.version, start[1] > 0,
-      let account = HelperService.receive(Int(start[1])), Record.canKeep(name: account),
-      let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
-      FleetRequest.allows(head), let service = HelperService.receive(head.serviceLength),
+      let account = HelperService.receive(Int(start[1])), Record.canKeep(name: account)
+    else { return nil }
+    if let looked {
+      guard account == looked else { return nil }
+      HelperService.reply([FleetReply.atWork])
+    }
+    guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
+      FleetRequest.allows(head), looked == nil || head.operation.isAttempt,
+      let service = HelperService.receive(head.serviceLength),
       Record.serviceName(service) == service, var secrets = Secrets(sodium),
-      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
+      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound(in: head),
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound
     else { return nil }
     return Request(account: account, head: head, service: service, secrets: secrets)

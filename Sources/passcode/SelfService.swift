@@ -31,9 +31,27 @@ final class SelfService {
 
   func enroll() throws(Failure) -> ExitStatus {
     try session.checkOptions(configuration.access)
-    _ = try openStatus(needsPassword: true)
+    _ = try openStatus(needsPassword: !isFleets)
     var secrets = try newSecrets()
-    return try enroll(&secrets)
+    return isFleets ? try enrollByCode(&secrets) : try enroll(&secrets)
+  }
+
+  /// In a fleet a password of this machine proves nothing.
+  private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
+    defer { secrets.line.wipe() }
+    guard try session.asker.askLine(.oneTimeCode, &secrets.line), secrets.passcode.takeCode(secrets.line)
+    else { throw .notCode }
+    let new = try PasscodeChoice(session, vault(), account)
+    try new.choose(&secrets.line, &secrets.change)
+    let reply = try reporting { () throws(Fault) in
+      try Helper.enroll(account.uid, secrets.change.new, byCode: secrets.passcode)
+    }
+    if let verdict = reply.verdict, reply.kind != .unavailable {
+      if case .wrong = verdict { throw .wrongCode }
+      return tell(verdict)
+    }
+    try done(reply)
+    return try new.announce(secrets.change.new)
   }
 
   // With the secrets of its caller, as below: see `Direct`.
@@ -67,6 +85,7 @@ final class SelfService {
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
+    try checkPlace("remove")
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
@@ -86,6 +105,7 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
+    try checkPlace("unlock")
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -110,8 +130,20 @@ final class SelfService {
 
   func status() throws(Failure) -> Status {
     let reply = try reporting { () throws(Fault) in try Helper.status(of: account.uid) }
-    if let report = HelperStatus(reply) { return Status(account, report) }
+    if let report = HelperStatus(reply) {
+      var status = Status(account, report)
+      status.isFleets = isFleets
+      return status
+    }
+    if isFleets, let fault = reply.fault { throw .fleetSilent(account.name, fault) }
     throw failure(reply)
+  }
+
+  private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
+
+  /// A password of this machine is no proof for a fleet, whose servers do this as root only.
+  private func checkPlace(_ command: Text) throws(Failure) {
+    if isFleets { throw .fleets(command, account.name) }
   }
 
   /// The status, if there is any sense in asking for a secret.
@@ -149,6 +181,7 @@ final class SelfService {
     switch reply.kind {
     case .wrongPassword: return .wrongPassword
     case .closed: return .selfServiceClosed
+    case .noCode: return .noCode(account.name)
     case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled

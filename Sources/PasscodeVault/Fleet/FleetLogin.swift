@@ -74,7 +74,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  private enum Readiness {
+  enum Readiness {
     case ready(FleetRecord)
     case refused(Verdict)
     /// Another attempt is under way, of the account, or of the workstation when it has no more to spare.
@@ -90,6 +90,12 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     if isSecondFactor, !record.record.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
     }
+    return try room(record, state)
+  }
+
+  /// Whether the account and the workstation may begin an attempt just now, as far as delays and other attempts go.
+  func room(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> Readiness {
+    let failures = record.record.ledger.failures
     // A wrong attempt that is under way has its delay here already; a right one takes it back when it settles.
     if let wait = state.wait {
       if state.busy != nil { return .busy }
@@ -121,15 +127,31 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       try vault.reserveMemory(for: credential.cost)
-      guard let charge = try charge(record, state) else { return nil }
+      guard let charge = try chargeInSlot(record, state) else { return nil }
       let verdict = try verify(passcode, credential, charge, &unsealed)
       if case .wrong = verdict { release(charge, digest) }
       return withExtendedLifetime(slot) { verdict }
     }
   }
 
+  /// Charges what is still as it was read. Others of the workstation change its count all the time: that alone is no reason
+  /// to give the slot back, and to wait for another one.
+  ///
+  /// - Returns: nil if anything else has changed: then it starts again.
+  private func chargeInSlot(_ record: FleetRecord, _ read: FleetState) throws(Fault) -> FleetCharge? {
+    var state = read
+    for _ in 0..<Self.mostRounds {
+      if let charge = try charge(record, state) { return charge }
+      state = try fleet.read(account, workstation)
+      guard state.revision == read.revision, state.last?.modified == read.last?.modified,
+        case .ready = try readiness(state)
+      else { return nil }
+    }
+    return nil
+  }
+
   /// The same as for this server's own logins.
-  private func takeSlot() throws(Fault) -> HashingSlots.Held {
+  func takeSlot() throws(Fault) -> HashingSlots.Held {
     let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
     return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
   }
@@ -158,8 +180,9 @@ struct FleetCharge {
   let revision: UInt64
   /// As it was before.
   let before: Record
-  /// In which the workstation's count includes it.
-  let window: Bytes
+  /// The workstation's count that includes it, as it was charged, and the lease of that.
+  let count: StationCount
+  let countLease: UInt64
 
   var earlier: FailedAttempts {
     FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
@@ -173,7 +196,9 @@ extension FleetLogin where Etcd: EtcdStore {
   ///
   /// - Returns: nil if what was read is no longer so: nothing was recorded.
   /// - Throws: a fault if it isn't known whether it was recorded.
-  private func charge(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> FleetCharge? {
+  func charge(
+    _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
+  ) throws(Fault) -> FleetCharge? {
     let id = randomBytes(Record.attemptIDLength, vault.sodium)
     var charged = record
     let failures = record.record.ledger.charged(at: .never).failures
@@ -189,7 +214,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
         .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
         .unchanged(FleetKeys.epoch, revision: state.epochRevision),
-      ],
+      ] + more,
       [
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
         .put(FleetKeys.busy(account), value: id, lease: busy),
@@ -209,7 +234,8 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     return FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, window: count.count.window)
+      id: id, record: charged, revision: revision, before: record.record, count: count.count,
+      countLease: count.lease)
   }
 
   /// The revision of a charge that wasn't acknowledged; nil: it was refused.
