@@ -43,7 +43,7 @@ struct Main {
     do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }
     guard let sodium = Sodium() else { return 1 }
     let peer = VerifierService.peer()
-    guard let head = RelayHead.receive(), let request = Request.read(sodium) else {
+    guard let head = FleetRequest.readName(HelperService.receive), let request = Request.read(sodium) else {
       SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
       return 1
     }

@@ -22,7 +22,7 @@
 //     then        1 byte    4: the end. A reply that was cut has none, since no text has a control character
 //
 // - A workstation MUST give up when nothing has come for 5 s, and after 130 s.
-// - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzEtcd
+// - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzFleet
 
 public enum FleetRequest {
   public static let version: UInt8 = 2
