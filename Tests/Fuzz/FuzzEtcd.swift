@@ -17,8 +17,10 @@ public func fuzzEtcd(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     if case .whole = HTTPResponse.read(input + [0]) { preconditionFailure("whole, and longer") }
   }
   fuzzAnswer(input)
-  if let decoded = bytes(base64: input[...]) { precondition(base64(decoded) == input) }
-  precondition(bytes(base64: base64(input)[...]) == input)
+  // More of it shows nothing else, and takes most of the time.
+  let few = Bytes(input.prefix(64))
+  if let decoded = bytes(base64: few[...]) { precondition(base64(decoded) == few) }
+  precondition(bytes(base64: base64(few)[...]) == few)
   return 0
 }
 

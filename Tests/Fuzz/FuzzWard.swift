@@ -25,14 +25,15 @@ public func fuzzWard(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
       cluster: seen.origin.cluster, revision: seen.origin.revision &- 1, term: seen.origin.term)
     precondition(past.revision > seen.origin.revision || seen.next(past) == nil, "the past was taken")
   }
-  if let account = FleetKeys.account(input) { precondition(FleetKeys.record(account) == input) }
+  let key = Bytes(input.prefix(80))
+  if let account = FleetKeys.account(key) { precondition(FleetKeys.record(account) == key) }
   if let epoch = FleetKeys.epoch(in: input) { precondition(Text("\(epoch)").bytes == input) }
   if let options = try? FleetOptions(file: input[...], path: []) {
     precondition((1...64).contains(options.name.count) && options.lockout.endsWithTime && options.port > 0)
     precondition(
       (try? FleetOptions(file: (input + [10] + input)[...], path: [])) == nil, "each of them twice")
   }
-  fuzzValues(input)
+  fuzzValues(Bytes(input.prefix(40)))
   return 0
 }
 
