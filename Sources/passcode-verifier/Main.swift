@@ -31,6 +31,7 @@ struct Main {
     let words = arguments.operands
     guard let command = words.first else { exitProcess(serve()) }
     if command.spells("relay") { exitProcess(Relay.run()) }
+    if command.spells("check") { exitProcess(ServerCheck.run(words.dropFirst().first ?? [])) }
     let readsInput = arguments.options.contains { $0.index == 0 }
     exitProcess(Administration.run(command, words.dropFirst().first ?? [], words.count, readsInput))
   }

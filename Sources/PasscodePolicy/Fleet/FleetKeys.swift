@@ -5,6 +5,7 @@
 ///     /passcode/1/u/<account>/busy         an attempt is under way: its id. Has a lease
 ///     /passcode/1/u/<account>/last         the digest of the last wrong passcode. Has a lease
 ///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
+///     /passcode/1/v/<host name>            what a server notes of itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
 ///
@@ -18,6 +19,15 @@ public enum FleetKeys {
   public static func wait(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/wait") }
   public static func busy(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/busy") }
   public static func last(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/last") }
+
+  public static let servers = Bytes(text: "/passcode/1/v/")
+  public static func server(_ host: Bytes) -> Bytes { servers + hexadecimal(host) }
+
+  /// The host name of the server whose note a key is; nil: it is no server's.
+  public static func server(in key: Bytes) -> Bytes? {
+    guard key.starts(with: servers) else { return nil }
+    return bytes(hexadecimal: key[servers.count...])
+  }
 
   public static func station(_ workstation: Bytes) -> Bytes {
     Bytes(text: "/passcode/1/s/") + hexadecimal(workstation)
