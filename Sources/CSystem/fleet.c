@@ -31,9 +31,11 @@ int cs_connect_path(const uint8_t *path) {
     return -1;
   }
   memcpy(address.sun_path, path, length + 1);
-  int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (file < 0) return -1;
-  if (connect(file, (struct sockaddr *)&address, sizeof address) != 0) {
+  /* In a crowd those who listen there need a moment. */
+  struct timeval limit = {.tv_sec = 4};
+  if (setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 || connect(file, (struct sockaddr *)&address, sizeof address) != 0) {
     int error = errno;
     close(file);
     errno = error;
@@ -55,8 +57,15 @@ uid_t cs_peer_user(int connection) {
 int cs_relay(int other) {
   struct pollfd ends[2] = {{.fd = 0, .events = POLLIN}, {.fd = other, .events = POLLIN}};
   uint8_t part[4096];
-  for (;;) {
-    if (poll(ends, 2, -1) < 0) return errno;
+  for (int signs = 0, heard = 0;;) {
+    int ready = poll(ends, 2, heard ? -1 : 1000);
+    if (ready < 0) return errno;
+    if (ready == 0) {
+      /* The program there has not begun yet: the machine has much to do. */
+      if (++signs > 20 || send(1, "", 1, MSG_NOSIGNAL) != 1) return ETIMEDOUT;
+      continue;
+    }
+    if (ends[1].revents != 0) heard = 1;
     if (ends[1].revents != 0) {
       ssize_t got = read(other, part, sizeof part);
       if (got <= 0) return got == 0 ? 0 : errno;

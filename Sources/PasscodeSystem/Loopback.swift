@@ -86,7 +86,8 @@ public enum VerifierService {
     return user == .max ? nil : user
   }
 
-  /// The relay's work: sends a head to the socket, then copies both ways until it ends.
+  /// The relay's work: sends a head to the socket, then copies both ways until it ends. Until something comes from there,
+  /// it sends a sign each second, for 20 s.
   ///
   /// - Parameter seconds: the kernel ends this process after so many.
   public static func relay(to path: [UInt8], head: [UInt8], seconds: UInt32) throws(Errno) {

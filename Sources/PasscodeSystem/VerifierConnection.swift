@@ -9,7 +9,7 @@ public struct VerifierConnection: ~Copyable {
   /// The corresponding C functions are `connect` and `getsockopt` (SO_PEERCRED).
   ///
   /// - Parameter listeners: who may listen there.
-  /// - Throws: EPERM where somebody else listens, EAGAIN where too many wait to be accepted.
+  /// - Throws: EPERM where somebody else listens, EAGAIN where too many have waited for 4 s to be accepted.
   public static func open(_ path: [UInt8], listeners: [UInt32]) throws(Errno) -> VerifierConnection {
     let connection = VerifierConnection(try retrying { unsafe cs_connect_path(path + [0]) })
     guard listeners.contains(cs_peer_user(connection.socket.raw)) else { throw Errno(EPERM) }
@@ -32,14 +32,33 @@ public struct VerifierConnection: ~Copyable {
       socket.raw, passcode.start, passcode.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
-  /// Everything up to the end of the stream, or `limit` + 1 bytes of it. The corresponding C functions are `poll` and
-  /// `recv`.
+  /// Whether it is open, and nothing has come that nobody asked for.
+  public var isQuiet: Bool { !hasInput(within: 0) }
+
+  /// Waits for something to read, or for the end of the stream. The corresponding C function is `poll`.
+  public func hasInput(within milliseconds: UInt64) -> Bool {
+    var state = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&state, 1, Int32(clamping: milliseconds)) > 0
+  }
+
+  /// Takes one byte; nil: there is none now.
+  public func byte() -> UInt8? {
+    var byte: UInt8 = 0
+    let got = try? retrying { unsafe recv(socket.raw, &byte, 1, Int32(MSG_DONTWAIT)) }
+    return got == 1 ? byte : nil
+  }
+
+  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or until it is whole. The corresponding C
+  /// functions are `poll` and `recv`.
   ///
   /// - Parameters:
+  ///   - isWhole: whether nothing can follow these bytes, though the stream may stay open.
   ///   - silence: milliseconds after which nothing more is waited for.
   ///   - altogether: milliseconds for all of it.
   /// - Throws: ETIMEDOUT, or the connection's error.
-  public func reply(limit: Int, silence: UInt64, altogether: UInt64) throws(Errno) -> [UInt8] {
+  public func reply(
+    limit: Int, silence: UInt64, altogether: UInt64, isWhole: ([UInt8]) -> Bool
+  ) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 1_024)
     guard let started = SystemClock.bootMilliseconds() else { throw Errno(ETIMEDOUT) }
@@ -48,11 +67,11 @@ public struct VerifierConnection: ~Copyable {
       guard let now = SystemClock.bootMilliseconds(), SystemClock.elapsed(from: last, to: now) < silence,
         SystemClock.elapsed(from: started, to: now) < altogether
       else { throw Errno(ETIMEDOUT) }
-      var state = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
-      if unsafe poll(&state, 1, 250) <= 0 { continue }
+      if !hasInput(within: 250) { continue }
       let got = try retrying { unsafe recv(socket.raw, &part, part.count, Int32(MSG_DONTWAIT)) }
       if got <= 0 { break }
       bytes += part.prefix(min(got, limit + 1 - bytes.count))
+      if isWhole(bytes) { break }
       last = now
     }
     return bytes

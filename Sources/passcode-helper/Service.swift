@@ -10,6 +10,8 @@ struct Service: ~Copyable {
   private var looked: UInt32?
   /// From the reply to a look to the end of the process.
   private var slot: CallerSlot?
+  /// The same; for an account of a fleet, if it waits for the attempt.
+  private var fleet: HelperProcess?
 
   /// - Parameter caller: whose process this was when it started.
   init(_ caller: ProcessIdentity, _ sodium: Sodium) {
@@ -90,7 +92,7 @@ struct Service: ~Copyable {
     }
   }
 
-  private func act(
+  private mutating func act(
     _ account: Account, _ configuration: Configuration, _ request: inout ReceivedRequest
   ) throws(Fault) -> HelperReply {
     var rules = LoginRules()
@@ -105,11 +107,13 @@ struct Service: ~Copyable {
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
     let handler = RequestHandler(vault, permit, service: request.service)
     let operation = request.head.operation
-    if !operation.row.isForDisabled, try vault.status(account).state == .disabled {
+    let isFleets = configuration.options.policy.asksVerifier(account.uid)
+    // What this machine's own store has for an account of a fleet means nothing.
+    if !isFleets, !operation.row.isForDisabled, try vault.status(account).state == .disabled {
       return HelperReply(.disabled)
     }
-    let isFleets = configuration.options.policy.asksVerifier(account.uid)
-    let reply = isFleets ? try Helper.passOn(request) : try handler.reply(to: operation, &request.secrets)
+    let reply =
+      isFleets ? try Helper.passOn(request, &fleet) : try handler.reply(to: operation, &request.secrets)
     if let word = operation.word(reply) { log(event(word, account)) }
     return reply
   }

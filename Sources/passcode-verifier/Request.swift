@@ -10,9 +10,16 @@ struct Request: ~Copyable {
   var secrets: Secrets
 
   /// nil: there is any doubt about it.
-  static func read(_ sodium: Sodium) -> Request? {
-    guard let account = FleetRequest.readAccount(HelperService.receive),
-      let (head, service) = FleetRequest.readHead(HelperService.receive), var secrets = Secrets(sodium),
+  ///
+  /// - Parameter looked: the account of a look before. Only an attempt on that may follow.
+  static func read(_ sodium: Sodium, after looked: Bytes? = nil) -> Request? {
+    guard let account = FleetRequest.readAccount(HelperService.receive) else { return nil }
+    if let looked {
+      guard account == looked else { return nil }
+      HelperService.reply([FleetReply.atWork])
+    }
+    guard let (head, service) = FleetRequest.readHead(HelperService.receive),
+      looked == nil || head.operation.isAttempt, var secrets = Secrets(sodium),
       secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound
     else { return nil }

@@ -48,6 +48,11 @@ struct Service {
     let signs = Signs()
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
+    let operation = request.head.operation
+    let turn =
+      operation.isAttempt || operation == .change
+      ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
+    defer { withExtendedLifetime(turn) {} }
     let fleet = try FleetServer.open(vault) { signs.give() }
     let reply = try reply(&request, fleet)
     if let event = event(request.head.operation, reply) {

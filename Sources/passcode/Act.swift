@@ -6,6 +6,17 @@ internal import PasscodeVault
 enum Act {
   case enrolled, changed, removed, unlocked, disabled, enabled, renamed
 
+  /// What does it on a fleet's server.
+  var command: Text {
+    switch self {
+    case .enrolled, .changed, .renamed: "enroll"
+    case .removed: "remove"
+    case .unlocked: "unlock"
+    case .disabled: "disable"
+    case .enabled: "enable"
+    }
+  }
+
   /// As the log has it.
   var event: Text {
     switch self {

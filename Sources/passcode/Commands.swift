@@ -4,19 +4,27 @@ internal import PasscodeVault
 
 // What the table of commands runs where the store is reached directly; `Direct` has those about one account.
 
-func runEnroll(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).enroll() }
-func runChange(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).change() }
+func runEnroll(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "enroll").enroll() }
+func runChange(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "enroll").change() }
 func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
   if let deleted = try DeletedAccount(session) { return try deleted.remove() }
-  return try Direct(session).remove()
+  return try Direct(session, "remove").remove()
 }
-func runUnlock(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).unlock() }
-func runDisable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).disable(true) }
-func runEnable(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).disable(false) }
-func runStatus(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session).status() }
+func runUnlock(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "unlock").unlock() }
+func runDisable(_ session: Session) throws(Failure) -> ExitStatus {
+  try Direct(session, "disable").disable(true)
+}
+func runEnable(_ session: Session) throws(Failure) -> ExitStatus {
+  try Direct(session, "enable").disable(false)
+}
+func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
+  if let fleet = try FleetAccount(session) { return try fleet.showStatus() }
+  return try Direct(session, "status").status()
+}
 
 /// Of anybody's passcode: whether it may be tried is the attempt's question.
 func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
+  if let fleet = try FleetAccount(session) { return try fleet.verify() }
   let vault = try session.vault()
   var secrets = try newSecrets()
   let verdict = try verify(.passcode, try session.account(), session, vault, &secrets).verdict

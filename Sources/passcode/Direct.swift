@@ -9,10 +9,15 @@ final class Direct {
   let vault: Vault
   let account: Account
 
-  init(_ session: Session) throws(Failure) {
+  /// - Parameter command: what does the same on a fleet's server.
+  /// - Throws: also if a fleet's servers keep the passcode: then the store of this machine is never asked or changed.
+  init(_ session: Session, _ command: Text) throws(Failure) {
     self.session = session
     vault = try session.vault()
     account = try session.account()
+    guard !vault.configuration.options.policy.asksVerifier(account.uid) else {
+      throw .fleets(command, account.name)
+    }
     guard vault.configuration.access == .root || account.uid == session.process.real else {
       throw .otherPerson
     }

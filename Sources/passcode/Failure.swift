@@ -32,6 +32,10 @@ enum Failure: Error {
   /// An option that only root may use.
   case onlyRootUses(Command.Option)
   case selfServiceClosed
+  /// A fleet's servers keep the passcode; and which command would do it there.
+  case fleets(Text, Bytes)
+  /// The same, and none of them has answered.
+  case fleetSilent(Bytes, Fault)
   case forbidden
   case cancelled
   /// `try` was ended by a signal.
@@ -82,9 +86,10 @@ enum Failure: Error {
     case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
       .passwordIsDigits, .wrongRecoveryLine:
       .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .forbidden:
+    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .fleets,
+      .forbidden:
       .notPermitted
-    case .fault, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
+    case .fault, .fleetSilent, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
       .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:

@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   let (status, configuration, isClosed) = try ownStatus(session)
-  let finger = FingerReport(status, session.stackReport())
+  let finger = status.isFleets ? nil : FingerReport(status, session.stackReport())
   let choices = MenuChoice.list(status, isClosed: isClosed) + MenuChoice.list(finger)
   Stream.output.write(status.words(configuration.options.policy.store))
   Stream.output.write(wrapped(status.setting(finger).text))
@@ -45,6 +45,10 @@ struct MenuChoice {
   /// - Parameter isClosed: the password is no proof (`self_enroll=no`): what needs it is root's.
   static func list(_ status: Status, isClosed: Bool) -> [MenuChoice] {
     guard status.state != .disabled else { return [] }
+    if status.isFleets {
+      guard status.isEnrolled, status.state == .ok else { return [] }
+      return [ours("change", .change), ours("verify", .test)]
+    }
     guard status.isEnrolled else { return isClosed ? [] : [ours("enroll", .enroll)] }
     let off = ours("remove", .remove)
     switch status.state {
@@ -105,6 +109,9 @@ private func ownStatus(_ session: Session) throws(Failure) -> (Status, Configura
     return (try own.status(), own.configuration, own.configuration.options.policy.selfEnroll == .no)
   }
   let vault = try session.vault()
+  if let fleet = try FleetAccount(session) {
+    return (try fleet.status(), vault.configuration, true)
+  }
   let account = try session.account()
   let status = try reporting { () throws(Fault) in try vault.status(account) }
   return (status, vault.configuration, false)

@@ -31,6 +31,7 @@ final class SelfService {
 
   func enroll() throws(Failure) -> ExitStatus {
     try session.checkOptions(configuration.access)
+    try checkPlace("enroll")
     _ = try openStatus(needsPassword: true)
     var secrets = try newSecrets()
     return try enroll(&secrets)
@@ -67,6 +68,7 @@ final class SelfService {
   /// By the passcode or by the password: what isn't 4 or 6 digits is a password, and so is everything once
   /// the passcode is locked.
   func remove() throws(Failure) -> ExitStatus {
+    try checkPlace("remove")
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
@@ -86,6 +88,7 @@ final class SelfService {
   }
 
   func unlock() throws(Failure) -> ExitStatus {
+    try checkPlace("unlock")
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
@@ -110,8 +113,20 @@ final class SelfService {
 
   func status() throws(Failure) -> Status {
     let reply = try reporting { () throws(Fault) in try Helper.status(of: account.uid) }
-    if let report = HelperStatus(reply) { return Status(account, report) }
+    if let report = HelperStatus(reply) {
+      var status = Status(account, report)
+      status.isFleets = isFleets
+      return status
+    }
+    if isFleets, let fault = reply.fault { throw .fleetSilent(account.name, fault) }
     throw failure(reply)
+  }
+
+  private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
+
+  /// A password of this machine is no proof for a fleet, whose servers do this as root only.
+  private func checkPlace(_ command: Text) throws(Failure) {
+    if isFleets { throw .fleets(command, account.name) }
   }
 
   /// The status, if there is any sense in asking for a secret.

@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// Prints one account's status; the exit status says whether there is a passcode.
 func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {
   let stacks = session.stackReport()
-  let finger = FingerReport(status, stacks)
+  let finger = status.isFleets ? nil : FingerReport(status, stacks)
   let text = session.wantsJSON ? status.json(finger) : status.words(store, finger) + (stacks?.notes ?? "")
   guard Stream.output.write(text) else { throw .unwritable }
   if status.state == .corrupt { return .unusable }

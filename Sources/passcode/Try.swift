@@ -61,7 +61,7 @@ struct TryBed {
     session.configurationPath = Text("\(directory)/passcode.conf").bytes
     session.isTrial = true
     self.directory = directory
-    direct = try Direct(session)
+    direct = try Direct(session, "enroll")
     let vault = vault
     try reporting { () throws(Fault) in _ = try vault.createKey() }
   }

@@ -13,6 +13,11 @@ public func fuzzValues(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   }
   if let milliseconds = Calibration.milliseconds(input[...]) { precondition(10...10_000 ~= milliseconds) }
   if let seconds = duration(input[...]) { precondition(seconds <= 365 * 86_400) }
+  if let ranges = UserRanges(input[...]) {
+    precondition(!ranges.contain(0) && !ranges.contain(.max), "a range with root in it")
+    let first = input[...].parts(between: UInt8(ascii: ","))[0].prefix { $0 != UInt8(ascii: "-") }
+    precondition(decimal(first).map { ranges.contain(UInt32($0)) } == true, "a range without its first uid")
+  }
   if let schedule = Schedule(input[...]) {
     precondition(!schedule.steps.isEmpty)
     // Never fewer failures than before opens it again.

@@ -2,26 +2,15 @@
 
 import random
 
-import host
-from fleet import at_once
+import pytest
 from scenario import RIGHT
-from ward import PLACE, SOCKETS
+from ward import crowds
 
 
-def crowds(machine, halves, **how):
-    """A crowd of logins at each workstation, both at the same time: each has its own socket in a mount namespace."""
-    jobs = []
-    for name, logins in zip(("ws1", "ws2"), halves, strict=True):
-        script = f'mount --bind {SOCKETS / name} {PLACE} && exec "$@"'
-        before = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
-        jobs.append(lambda logins=logins, before=before: host.crowd(machine, logins, before=before, **how))
-    return at_once(jobs, 2)
-
-
-def test_prompts_at_two_workstations_have_one_budget(machine, ward):
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.on_request)])
+def test_prompts_at_two_workstations_have_one_budget(machine, ward, count):
     """At each of them all are open before the first is answered; those that the other one has locked by then are refused
     unasked. The right one comes last, and is refused."""
-    count = 40
     guesses = [f"{number:04}" for number in random.sample(range(1000, 10000), count - 1)]
     halves = [[("alice", code, 0) for code in guesses[half::2]] for half in (0, 1)]
     halves[1].append(("alice", RIGHT, 1))

@@ -1,16 +1,18 @@
 """A workstation of a fleet: passcode-fleet asks a verifier through Debian's stunnel, for the module and for the helper."""
 
+import pathlib
 import socket
 import time
 
 import fleet as fleets
-from bed import uid
+import pexpect
+from bed import MODULE, become, uid
 from fleet import VERIFY
 from liar import alice_gets
 from machine import ALICE
 from process import wait_for
-from scenario import RIGHT, WRONG, asked_once, refused_unasked
-from ward import at
+from scenario import PASSWORD, RIGHT, WRONG, asked_once, refused_unasked
+from ward import SOCKET, at
 
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
 
@@ -35,23 +37,82 @@ def test_enrolled_on_a_server_the_passcode_works_on_every_workstation(machine, w
     assert machine.authenticate("carol", RIGHT).result == "USER_UNKNOWN"
     machine.enroll("root", "8264")
     assert machine.authenticate("root", "8264").result == "SUCCESS"
-    machine.configure(verifier=uid("alice") + 1)
+    machine.configure(verifier=SOCKET, verifier_uids=f"{uid('alice') + 1}-")
     assert machine.authenticate("alice", RIGHT).result == "USER_UNKNOWN", "not the fleet's any more, and not enrolled here"
 
 
-def test_servers_in_turn_and_none_at_all(machine, ward):
+STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
+
+
+def within_five_seconds(login):
+    started = time.monotonic()
+    outcome = login()
+    assert time.monotonic() - started < 5
+    return outcome
+
+
+def test_servers_in_turn_and_none_at_all(with_passwords, ward):
+    """By a program of root's, by one without root (as a locker), and by sudo and su; the password works in any case."""
+    machine = with_passwords
+    programs = Programs()
     ward.stop("server0")
     ward.fleet.members[0].kill()
     wait_for(lambda: ward.fleet.leader() is not None, 30)
-    assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
-    assert machine.authenticate("alice", RIGHT, **ALICE).result == "SUCCESS"
+    for how in ({}, ALICE):
+        assert within_five_seconds(lambda how=how: machine.authenticate("alice", RIGHT, **how)).result == "SUCCESS"
+    for program in programs.all:
+        assert within_five_seconds(lambda program=program: program(RIGHT)) == ["Passcode: "]
     for number in (1, 2):
         ward.stop(f"server{number}")
-    started = time.monotonic()
-    assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
-    assert time.monotonic() - started < 6
-    ward.stop("ws1")
-    assert refused_unasked(machine.authenticate("alice", RIGHT, **ALICE), UNAVAILABLE)
+    for how in ({}, ALICE):
+        assert refused_unasked(within_five_seconds(lambda how=how: machine.authenticate("alice", RIGHT, **how)), UNAVAILABLE)
+    machine.service(stack=STACK)
+    for stopped in (None, "ws1"):
+        if stopped:
+            ward.stop(stopped)
+        for how in ({}, ALICE):
+            outcome = within_five_seconds(lambda how=how: machine.authenticate("alice", PASSWORD, **how))
+            assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Password: "])
+        for program in programs.all:
+            [prompt] = within_five_seconds(lambda program=program: program(PASSWORD))
+            assert prompt in ("Password: ", "[sudo] password for alice: ")
+    programs.end()
+
+
+class Programs:
+    """sudo and su, with the module before pam_unix; in the tests' own /etc."""
+
+    def __init__(self):
+        self.kept = {}
+        stack = STACK.format(module=MODULE) + "\naccount required pam_permit.so\nsession required pam_permit.so\n"
+        sudoers = "Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\n"
+        for path, text in (("pam.d/sudo", stack), ("pam.d/su", stack), ("sudoers", sudoers)):
+            path = pathlib.Path("/etc") / path
+            self.kept[path] = path.read_bytes() if path.exists() else None
+            path.write_text(text)
+        self.all = [self.sudo, self.su]
+
+    def end(self):
+        for path, content in self.kept.items():
+            path.unlink() if content is None else path.write_bytes(content)
+
+    def sudo(self, answer):
+        return self._asked("sudo", "id", answer=answer)
+
+    def su(self, answer):
+        """Her own account: one may try one's own passcode only."""
+        return self._asked("su", "alice", "-c", "id", answer=answer)
+
+    def _asked(self, *command, answer):
+        """The prompts of a program that alice starts, until it has printed who she is then."""
+        child = pexpect.spawn(command[0], list(command[1:]), preexec_fn=become("alice"), encoding="utf-8", timeout=30, cwd="/")
+        prompts = []
+        while child.expect([r"([^\r\n]*: )$", r"uid="]) == 0:
+            prompts.append(child.match.group(1))
+            assert child.waitnoecho(timeout=5)
+            child.send(answer + "\r")
+        child.expect(pexpect.EOF)
+        return prompts
 
 
 def test_a_workstation_that_isn_t_on_the_list_gets_nothing(machine, ward):

@@ -13,7 +13,7 @@ from fleet import VERIFY
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
-from ward import PLACE, PROGRAM, install_fleet, leave, make_folder
+from ward import PLACE, PROGRAM, SOCKET, install_fleet, leave, make_folder
 
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
 
@@ -23,7 +23,7 @@ def folder(workstation):
     """Where the socket has to be; with nothing in it."""
     leave()
     make_folder(PLACE)
-    workstation.configure(verifier=1000)
+    workstation.configure(verifier=SOCKET)
     yield PLACE
     leave()
 
@@ -60,6 +60,31 @@ def test_a_request_is_sent_once_and_says_no_more_than_it_must(machine, folder):
         bits = len(service) << 2
         assert look == head + struct.pack("<BBIBBH", 1, 1, fleets.NOBODY, bits, 0, 0) + service
         assert verify == head + struct.pack("<BBIBBH", 1, VERIFY, fleets.NOBODY, bits, 4, 0) + service + RIGHT.encode()
+
+
+HEAD = b"\2\5alice"
+
+
+def test_the_connection_of_a_look_serves_the_attempt(machine, folder):
+    """No part of the code is sent before the verifier has shown that it is still there."""
+    for how in ({}, ALICE):
+        with Liar(folder / "verifier.sock", reply(16), then=(b"\0", b"\0\0" + reply(1))) as liar:
+            assert machine.authenticate("alice", RIGHT, **how).result == "SUCCESS"
+            look, name, rest = liar.heard
+            assert look.startswith(HEAD) and name == HEAD and rest.endswith(RIGHT.encode())
+        (folder / "verifier.sock").unlink()
+
+
+@pytest.mark.parametrize("then", [None, (), (b"\1", b"")], ids=["before", "after the name", "no sign"])
+def test_a_connection_that_was_lost_meanwhile_is_opened_again(machine, folder, then):
+    """Before anything of the code was sent; and nothing is asked a third time."""
+    with Liar(folder / "verifier.sock", reply(16), then=then) as liar:
+        started = time.monotonic()
+        outcome = machine.authenticate("alice", RIGHT)
+        assert (outcome.result, outcome.prompts) == (UNAVAILABLE, [PROMPT]), "open to an attempt is no verdict"
+        assert time.monotonic() - started < 5
+        assert sum(RIGHT.encode() in part for part in liar.heard) == 1
+        assert liar.heard[-1].startswith(HEAD) or liar.heard[-2].startswith(HEAD)
 
 
 def test_silence_ends_after_five_seconds(machine, folder):
@@ -138,7 +163,7 @@ def test_without_root_the_program_asks_nothing(machine, folder):
 
 
 def test_the_program_asks_only_about_the_fleet_s_accounts(machine, folder):
-    machine.configure(verifier=uid("alice"))
+    machine.configure(verifier=SOCKET, verifier_uids=f"{uid('alice')}-")
     with Liar(folder / "verifier.sock", reply(1)) as liar:
         for account in (0, uid("alice") - 1, uid("nobody"), fleets.NOBODY):
             assert ask_program(asked(VERIFY, account, RIGHT))[0][1] == fleets.UNAVAILABLE

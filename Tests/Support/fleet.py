@@ -26,7 +26,7 @@ NOBODY = 0xFFFFFFFF
 GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FORBIDDEN, UNAVAILABLE = (
     1, 2, 3, 5, 6, 7, 8, 9, 11,
 )  # fmt: skip
-OPEN, STATUS_REPLY, DONE, REFUSED = 22, 17, 18, 21
+OPEN, STATUS_REPLY, DONE, REFUSED = 16, 17, 18, 21
 WARD = ["CN=ws1", "CN=ws2"]
 
 
@@ -130,6 +130,7 @@ class Server:
         """The answer as it came."""
         process, ours = self.start(data)
         with ours:
+            ours.shutdown(socket.SHUT_WR)  # after a look there is no attempt to wait for
             ours.settimeout(seconds)
             try:
                 answer = b"".join(iter(lambda: ours.recv(4096), b""))

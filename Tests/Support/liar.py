@@ -13,8 +13,9 @@ from cost import in_child
 class Liar:
     """A verifier's socket with somebody else behind it; counts who comes, and keeps what they say."""
 
-    def __init__(self, path, answer, hold=0, listener=0):
-        self.answer, self.hold, self.heard = answer, hold, []
+    def __init__(self, path, answer, hold=0, listener=0, then=None):
+        """`then`: what it says on the first connection when an attempt comes there: to the name, and to the rest."""
+        self.answer, self.hold, self.heard, self.then = answer, hold, [], then
         self.door = socket.socket(socket.AF_UNIX)
         self.door.bind(str(path))
         os.chmod(path, 0o666)
@@ -33,9 +34,19 @@ class Liar:
                 self.heard.append(self._all(connection))
                 try:
                     connection.sendall(self.answer)
+                    if self.then is not None:
+                        self._go_on(connection)
                 except BrokenPipeError:
                     pass
                 time.sleep(self.hold)
+
+    def _go_on(self, connection):
+        then, self.then = self.then, None
+        self.heard.append(connection.recv(4096))
+        if self.heard[-1] and then:
+            connection.sendall(then[0])
+            self.heard.append(self._all(connection))
+            connection.sendall(then[1])
 
     def _all(self, connection):
         """A request comes in parts, and has no end of stream."""

@@ -7,14 +7,16 @@ import socket
 import subprocess
 import threading
 
+import host
 from bed import BUILD
-from fleet import FOLDER, UNPACKED, VERIFIER
+from fleet import FOLDER, UNPACKED, VERIFIER, at_once
 from machine import ACCOUNT
 from process import wait_for
 
 # Each workstation's socket is in a folder of its own; the one that this machine is has it where passcode-fleet looks.
 SOCKETS = FOLDER.with_name("passcode-ward")
 PLACE = FOLDER.with_name("passcode-fleet")
+SOCKET = PLACE / "verifier.sock"
 PROGRAM = pathlib.Path("/usr/libexec/passcode-fleet")
 FIRST_PORT = 7470
 LIBRARIES = {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")}
@@ -40,7 +42,7 @@ def at(machine, workstation):
     leave()
     PLACE.mkdir(exist_ok=True)
     subprocess.run(["mount", "--bind", SOCKETS / workstation, PLACE], check=True)
-    machine.configure(verifier=1000)
+    machine.configure(verifier=SOCKET)
 
 
 def leave():
@@ -165,3 +167,11 @@ class Ward:
         shutil.rmtree(SOCKETS, ignore_errors=True)
 
 
+def crowds(machine, halves, **how):
+    """A crowd of logins at each workstation, both at the same time: each has its own socket in a mount namespace."""
+    jobs = []
+    for name, logins in zip(("ws1", "ws2"), halves, strict=True):
+        script = f'mount --bind {SOCKETS / name} {PLACE} && exec "$@"'
+        before = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+        jobs.append(lambda logins=logins, before=before: host.crowd(machine, logins, before=before, **how))
+    return at_once(jobs, 2)

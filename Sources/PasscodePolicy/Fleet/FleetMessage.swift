@@ -17,9 +17,13 @@
 //
 // A reply:
 //
-//     zeros       one each second or so: the verifier is at work
+//     zeros       one each second or so: the verifier is at work. Until it has begun, the relay sends them, for 20 s
 //     then        a HelperReply
 //     then        1 byte    4: the end. A reply that was cut has none, since no text has a control character
+//
+// After an `open` reply the verifier waits 30 s for the attempt on the same account: a whole request again. Once it has the
+// name, it answers with a zero. Before that a workstation sends nothing more; without it, it connects again, and no part of
+// a code was sent. After `openWithoutWaiting`, and after any other reply, the stream ends.
 //
 // - A workstation MUST give up when nothing has come for 5 s, and after 130 s.
 // - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzFleet
@@ -63,6 +67,9 @@ public enum FleetReply {
   public static let longest = HelperReply.longest + 1 + 1_024
 
   public static func encoded(_ reply: HelperReply) -> Bytes { reply.bytes + [end] }
+
+  /// Whether these bytes are a reply after which the stream stays open, for an attempt.
+  public static func isOpen(_ bytes: Bytes) -> Bool { decoded(bytes)?.kind == .open }
 
   /// The reply in all that came; nil if there is any doubt.
   public static func decoded(_ bytes: Bytes) -> HelperReply? {

@@ -36,7 +36,12 @@ public struct OptionRow: Sendable {
       policy("max_parallel", "auto", "auto, or 1 to 64") { $0.policy.setMaxParallel($1) },
       policy("self_enroll", "password", "password or no") { $0.policy.setSelfEnroll($1) },
       flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
-      policy("verifier", "none", "a uid, or none") { $0.policy.setVerifier($1) },
+      policy("verifier", "none", "an absolute path of at most 107 bytes, or none") {
+        $0.policy.setVerifier($1)
+      },
+      policy("verifier_uids", "1000-", "1 to 16 ranges of uids, such as 1000-59999,70000; never 0") {
+        $0.policy.setVerifierUIDs($1)
+      },
       door("remote", "deny", "deny or allow") { $0.door.setRemote($1) },
       door("first_login", "allow", "allow or deny") { $0.door.setFirstLogin($1) },
       door("fail_delay", "2s", "0 to 60 seconds") { $0.door.setFailDelay($1) },
@@ -105,12 +110,16 @@ extension Options.Policy {
   }
 
   fileprivate mutating func setVerifier(_ value: ArraySlice<UInt8>) -> Bool {
-    guard
-      let uid = value.spells("none") ? Options.Policy.noVerifier : number(value, in: 1...UInt64(UInt32.max))
-    else {
-      return false
+    if value.spells("none") {
+      verifier = []
+      return true
     }
-    verifier = uid
+    return value.count <= Options.Policy.longestSocketPath && setPath(&verifier, value)
+  }
+
+  fileprivate mutating func setVerifierUIDs(_ value: ArraySlice<UInt8>) -> Bool {
+    guard let ranges = UserRanges(value) else { return false }
+    verifierUIDs = ranges
     return true
   }
 

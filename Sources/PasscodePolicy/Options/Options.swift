@@ -23,13 +23,16 @@ public struct Options: Equatable, Sendable {
     /// Passcodes serve as a second factor beside the password: so no password proves the right to set, remove or
     /// unlock one (`selfEnroll` is then `no`).
     public var secondFactor = false
-    /// The first uid whose passcode is kept by a fleet's verifier; above all of them: there is no verifier.
-    public var verifier = noVerifier
-    public static let noVerifier = UInt64.max
+    /// The socket that leads to a fleet's verifier; empty: there is none.
+    public var verifier = Bytes()
+    /// Bytes of a path that a socket's address has room for.
+    public static let longestSocketPath = 107
+    /// Whose passcodes the verifier keeps; `asksVerifier` decides.
+    public var verifierUIDs = UserRanges.people
 
-    /// Whether that is so for an account. Never for root, nor for `nobody`.
+    /// Whether an account's passcode is kept by a fleet's verifier. Never root's, nor that of `nobody`.
     public func asksVerifier(_ uid: UInt32) -> Bool {
-      uid >= verifier && uid != 0 && uid != 65_534
+      !verifier.isEmpty && uid != 0 && uid != 65_534 && verifierUIDs.contain(uid)
     }
   }
 

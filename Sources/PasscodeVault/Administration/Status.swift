@@ -33,6 +33,8 @@ public struct Status: Equatable, Sendable {
   public let expiresAt: UInt64?
   /// Too many touches in a row didn't match; only `Vault.status` asks for it.
   public var isFingerOff = false
+  /// A fleet's servers keep the passcode, and have said this.
+  public var isFleets = false
 }
 
 /// The machine key for as many records as are asked about; where there is none, lengths aren't told.

@@ -2,8 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 
 extension FleetLogin where Etcd: EtcdStore {
-  /// How often settling is tried again because the workstation's count has changed meanwhile.
-  private static var mostRounds: Int { 64 }
+  /// How often charging or settling is tried again because the workstation's count has changed meanwhile.
+  static var mostRounds: Int { 64 }
 
   /// What the record says before a settling, or after one that wasn't acknowledged.
   private enum Found {
@@ -30,6 +30,11 @@ extension FleetLogin where Etcd: EtcdStore {
 
   private func trySettling(_ charge: FleetCharge) -> (isSettled: Bool, refusal: Verdict?) {
     var lost = 0
+    // Mostly all is as the charge left it: then nothing has to be read.
+    let first = try? fleet.commit(
+      settling(charge, StationMark(count: charge.count, revision: charge.revision, lease: charge.countLease)))
+    if let first, first.succeeded { return (true, nil) }
+    if first == nil { lost += 1 }
     for _ in 0..<Self.mostRounds where lost < 2 {
       guard let state = try? fleet.read(account, workstation) else { break }
       switch found(state, charge) {
@@ -38,7 +43,7 @@ extension FleetLogin where Etcd: EtcdStore {
       case .chargedSince: return (false, nil)
       case .charged: break
       }
-      let outcome = try? fleet.commit(settling(charge, state))
+      let outcome = try? fleet.commit(settling(charge, StationMark(state)))
       if let outcome, outcome.succeeded { return (true, nil) }
       if outcome == nil { lost += 1 }
     }
@@ -55,7 +60,7 @@ extension FleetLogin where Etcd: EtcdStore {
     return now.ledger == .clear ? .settled : .chargedSince
   }
 
-  private func settling(_ charge: FleetCharge, _ state: FleetState) -> EtcdTransaction {
+  private func settling(_ charge: FleetCharge, _ station: StationMark?) -> EtcdTransaction {
     var settled = charge.record
     settled.record.ledger = .clear
     settled.record.times.failure = charge.before.times.failure
@@ -68,24 +73,42 @@ extension FleetLogin where Etcd: EtcdStore {
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)),
         .delete(FleetKeys.flight(workstation, charge.id)),
       ])
-    takeBackCount(&transaction, charge, state)
+    takeBackCount(&transaction, charge, station)
     return transaction
   }
 
   /// Only from the window in which it was counted: another one has counted nothing of it.
   private func takeBackCount(
-    _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ state: FleetState
+    _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ station: StationMark?
   ) {
-    guard let count = state.station, let entry = state.stationEntry, count.window == charge.window else {
-      return
-    }
+    guard let station, station.count.window == charge.count.window else { return }
+    let count = station.count
     let key = FleetKeys.station(workstation)
-    transaction.conditions.append(.unchanged(key, revision: entry.modified))
+    transaction.conditions.append(.unchanged(key, revision: station.revision))
     if count.failures == 1 {
       transaction.actions.append(.delete(key))
     } else {
       let less = StationCount(failures: count.failures - 1, window: count.window)
-      transaction.actions.append(.put(key, value: less.encoded, lease: entry.lease))
+      transaction.actions.append(.put(key, value: less.encoded, lease: station.lease))
     }
+  }
+}
+
+/// A workstation's count, as it was at some revision.
+private struct StationMark {
+  let count: StationCount
+  let revision: UInt64
+  let lease: UInt64
+
+  init(count: StationCount, revision: UInt64, lease: UInt64) {
+    self.count = count
+    self.revision = revision
+    self.lease = lease
+  }
+
+  /// nil: it has none now.
+  init?(_ state: FleetState) {
+    guard let count = state.station, let entry = state.stationEntry else { return nil }
+    self.init(count: count, revision: entry.modified, lease: entry.lease)
   }
 }

@@ -121,11 +121,27 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       try vault.reserveMemory(for: credential.cost)
-      guard let charge = try charge(record, state) else { return nil }
+      guard let charge = try chargeInSlot(record, state) else { return nil }
       let verdict = try verify(passcode, credential, charge, &unsealed)
       if case .wrong = verdict { release(charge, digest) }
       return withExtendedLifetime(slot) { verdict }
     }
+  }
+
+  /// Charges what is still as it was read. Others of the workstation change its count all the time: that alone is no reason
+  /// to give the slot back, and to wait for another one.
+  ///
+  /// - Returns: nil if anything else has changed: then it starts again.
+  private func chargeInSlot(_ record: FleetRecord, _ read: FleetState) throws(Fault) -> FleetCharge? {
+    var state = read
+    for _ in 0..<Self.mostRounds {
+      if let charge = try charge(record, state) { return charge }
+      state = try fleet.read(account, workstation)
+      guard state.revision == read.revision, state.last?.modified == read.last?.modified,
+        case .ready = try readiness(state)
+      else { return nil }
+    }
+    return nil
   }
 
   /// The same as for this server's own logins.
@@ -158,8 +174,9 @@ struct FleetCharge {
   let revision: UInt64
   /// As it was before.
   let before: Record
-  /// In which the workstation's count includes it.
-  let window: Bytes
+  /// The workstation's count that includes it, as it was charged, and the lease of that.
+  let count: StationCount
+  let countLease: UInt64
 
   var earlier: FailedAttempts {
     FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
@@ -209,7 +226,8 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     return FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, window: count.count.window)
+      id: id, record: charged, revision: revision, before: record.record, count: count.count,
+      countLease: count.lease)
   }
 
   /// The revision of a charge that wasn't acknowledged; nil: it was refused.

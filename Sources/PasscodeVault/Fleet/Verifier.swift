@@ -7,48 +7,73 @@ public import PasscodeSystem
 ///   program's account. Who is at the other end of that, the TLS program checks.           test_workstation_attacks.py
 /// - Only root and `_passcode` may reach it: anyone else who may enter its folder could ask about anybody. The TLS program
 ///   asks nobody who they are, so where the folder is open, nothing is asked.               test_workstation_attacks.py
-/// - A request MUST be sent once: what a verifier may have got isn't sent to another one.   test_workstation_attacks.py
+/// - A request MUST be sent once: what a verifier may have got isn't sent to another one. The connection of a look is used
+///   for the attempt only if the verifier shows, before any of the code is sent, that it is still there; else another one
+///   is opened.                                                                             test_workstation_attacks.py
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
-public struct Verifier {
-  private static var path: Bytes { Bytes(text: "/run/passcode-fleet/verifier.sock") }
+public struct Verifier: ~Copyable {
+  /// Milliseconds without a sign of the verifier.
+  private static let silence: UInt64 = 5_000
+  /// Milliseconds for the sign that the verifier of a look still waits.
+  private static let stillThere: UInt64 = 1_000
 
   private let account: Account
   private let configuration: Configuration
+  private var path: Bytes { configuration.options.policy.verifier }
+  /// Between a look and the attempt.
+  private var waiting: VerifierConnection?
 
-  /// nil: the account's passcode is this machine's.
-  public init?(for account: Account, _ configuration: Configuration) {
-    guard configuration.options.policy.asksVerifier(account.uid) else { return nil }
+  /// - Precondition: the options say that the account's passcode is the fleet's (`asksVerifier`).
+  public init(for account: Account, _ configuration: Configuration) {
     self.account = account
     self.configuration = configuration
   }
 
   /// Asks what the module, or the helper, has asked: with the account's name in place of its uid. Whether the account
   /// has logged in since the machine started was asked there, and is nothing that a verifier knows.
-  public func reply(to request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
+  ///
+  /// - Returns: `open` only if the connection waits for the attempt.
+  public mutating func reply(to request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
     let head = HelperRequest(
       request.head.operation, uid: FleetRecord.uid,
       HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),
       lengths: request.head.lengths, serviceLength: request.head.serviceLength)
     guard FleetRequest.allows(head) else { return HelperReply(.closed) }
-    let connection = try connect()
-    connection.send(FleetRequest.head(account: account.name) + head.head() + request.service)
+    let connection = try begin()
+    connection.send(head.head() + request.service)
     connection.send(request.secrets.passcode)
     connection.send(request.secrets.change.new.passcode)
+    let isLook = head.operation == .look
     let answer: Bytes
     do throws(Errno) {
-      answer = try connection.reply(limit: FleetReply.longest, silence: 5_000, altogether: 130_000)
+      answer = try connection.reply(
+        limit: FleetReply.longest, silence: Verifier.silence, altogether: 130_000
+      ) { isLook && FleetReply.isOpen($0) }
     } catch {
       throw unreachable(error)
     }
     guard let reply = FleetReply.decoded(answer) else {
       throw unreachable(answer.isEmpty ? .reset : .badMessage)
     }
-    // Nobody waits here for an attempt after a look.
-    return reply.kind == .open ? HelperReply(.openWithoutWaiting) : reply
+    guard reply.kind == .open else { return reply }
+    guard isLook else { throw unreachable(.badMessage) }
+    waiting = consume connection
+    return reply
+  }
+
+  /// A connection on which the account's name was sent.
+  private mutating func begin() throws(Fault) -> VerifierConnection {
+    let name = FleetRequest.head(account: account.name)
+    if let old = waiting.take(), old.isQuiet {
+      old.send(name)
+      if old.hasInput(within: Verifier.stillThere), old.byte() == FleetReply.atWork { return old }
+    }
+    let connection = try connect()
+    connection.send(name)
+    return connection
   }
 
   private func connect() throws(Fault) -> VerifierConnection {
-    let path = Verifier.path
     guard try configuration.trust(.configuration).checkParents(of: path) else {
       throw unreachable(Errno.noEntry)
     }
@@ -64,6 +89,6 @@ public struct Verifier {
   }
 
   private func unreachable(_ error: Errno) -> Fault {
-    Fault(.failed, path: Verifier.path, error: error.code)
+    Fault(.failed, path: path, error: error.code)
   }
 }

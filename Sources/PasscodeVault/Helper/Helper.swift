@@ -106,8 +106,12 @@ public enum Helper {
 
 /// What people ask about their own passcode, each with the secrets that its row in `HelperOperation` wants.
 extension Helper {
-  public static func status(of uid: UInt32) throws(Fault) -> HelperReply {
-    try finish(begin(.status, uid, HelperRequest.Lengths()))
+  public static func status(
+    of uid: UInt32, from program: HelperProgram = .helper
+  ) throws(Fault) -> HelperReply {
+    var waiting: HelperProcess?
+    let request = HelperRequest(.status, uid: uid, lengths: HelperRequest.Lengths())
+    return try finish(begin(request.head(), &waiting, program), program)
   }
 
   public static func enroll(
@@ -162,12 +166,17 @@ extension Helper {
   }
 
   /// The helper's own: has a fleet's verifier asked what was asked here, about the same account. Passwords aren't passed on.
-  public static func passOn(_ request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
-    var waiting: HelperProcess?
+  ///
+  /// - Parameter waiting: after a look, passcode-fleet if it waits for the attempt.
+  public static func passOn(
+    _ request: borrowing ReceivedRequest, _ waiting: inout HelperProcess?
+  ) throws(Fault) -> HelperReply {
     let fleet = try begin(request.head.head() + request.service, &waiting, .fleet)
     fleet.send(request.secrets.passcode)
     fleet.send(request.secrets.change.new.passcode)
-    let reply = try finish(fleet, .fleet)
+    if request.head.operation != .look { fleet.endRequests() }
+    let reply = try finish(fleet, &waiting, .fleet)
+    // The helper itself waits in any case.
     return reply.kind == .openWithoutWaiting ? HelperReply(.open) : reply
   }
 

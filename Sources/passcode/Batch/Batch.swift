@@ -151,6 +151,9 @@ final class Batch {
       secrets.change.new.passcode.wipe()
     }
     guard let account = try account(name) else { return }
+    if vault.configuration.options.policy.asksVerifier(account.uid) {
+      return try settle(name, .failed, Failure.fleets(act.command, account.name).text.text)
+    }
     let isPrepared: Bool
     do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
       return try settle(name, .failed, error.text.text)

@@ -59,7 +59,7 @@ func checkFinger(_ run: CheckRun) {
 func checkFleet(_ run: CheckRun) {
   let program = Installed.program(isHelper: false)
   let folder = Bytes(program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
-  if run.configuration.options.policy.hasVerifier {
+  if !run.configuration.options.policy.verifier.isEmpty {
     let path = program + Bytes(text: "-check")
     if let status = try? FileStatus.of(path) { add(path, status, run) } else { run.tell(.noFleetProgram) }
   }

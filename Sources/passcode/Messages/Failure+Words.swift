@@ -40,6 +40,10 @@ extension Failure {
     case .onlyRootUses(let option): "only root can use --\(option.entry.text)"
     case .selfServiceClosed:
       "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
+    case .fleets(let command, let name):
+      "the servers of a fleet keep the passcode of \(printable(name)); on one of them, run as root: \(serverCommand(command, name))"
+    case .fleetSilent(let name, let fault):
+      "the servers of a fleet keep the passcode of \(printable(name)), and none of them has answered: \(fault.words)"
     case .forbidden: "not permitted"
     case .cancelled: "cancelled; nothing was changed"
     case .trialEnded: "ended by a signal; the temporary store has been deleted"
@@ -70,6 +74,11 @@ extension Failure {
       "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
+}
+
+/// What an administrator types on a fleet's server.
+func serverCommand(_ command: Text, _ name: Bytes) -> Text {
+  "passcode verifier \(command) \(printable(name))"
 }
 
 extension Holder {

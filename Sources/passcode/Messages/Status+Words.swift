@@ -22,8 +22,11 @@ extension Status {
       return "\(Fault(.damagedRecord, path: path, name: account.name).words)\n"
     }
     var text: Text = "\(firstLine)\n"
+    if isFleets { text += line("kept by the servers of a fleet, for all of its machines") }
     guard isEnrolled else { return text }
-    if length == nil { text += line("it can't be checked; to see why, run as root: passcode key status") }
+    if length == nil && !isFleets {
+      text += line("it can't be checked; to see why, run as root: passcode key status")
+    }
     text += line("state: \(stateWords)")
     text += line("failures since the last success: \(failures)")
     if let expiresAt { text += line("expires: \(SystemClock.localTime(expiresAt))") }
@@ -59,6 +62,10 @@ extension Status {
     // Translators: the state of a passcode that works; as the others, after "state: ".
     case .ok: "ok"
     case .locked(let milliseconds): Remaining(milliseconds: milliseconds).locked
+    case .exhausted where isFleets:
+      "locked out after too many failures; to unlock, run as root on a server: \(serverCommand("unlock", account.name))"
+    case .disabled where isFleets:
+      "disabled; to enable, run as root on a server: \(serverCommand("enable", account.name))"
     case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
     case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"

@@ -123,22 +123,46 @@ struct FleetOptionsTests {
 }
 
 struct FleetUsersTests {
-  @Test func `neither root nor nobody is ever the fleet's`() {
-    var policy = Options().policy
-    policy.verifier = 1
-    #expect([1, 65_533, 65_535, .max].allSatisfy { policy.asksVerifier($0) })
-    #expect(!policy.asksVerifier(0) && !policy.asksVerifier(65_534))
-    policy.verifier = 1_000
-    #expect(!policy.asksVerifier(999) && policy.asksVerifier(1_000) && !policy.asksVerifier(65_534))
-    #expect(![0, 1, 1_000, 65_534, .max].contains { Options().policy.asksVerifier($0) })
+  private func policy(_ file: String) throws -> Options.Policy {
+    var parser = OptionParser()
+    try parser.take(file: slice(file), path: Bytes(text: "/f"))
+    return parser.options.policy
   }
 
-  @Test(arguments: ["0", "1-2", "-1", "4294967296", "a", "01", "/run/socket", "", "None"])
-  func `what is no uid is refused`(value: String) {
-    var parser = OptionParser()
-    #expect(throws: Fault.self) {
-      try parser.take(file: slice("verifier=\(value)"), path: Bytes(text: "/f"))
-    }
+  @Test func `without a verifier nobody is the fleet's`() throws {
+    let policy = try policy("verifier_uids=1-")
+    #expect(![0, 1, 1_000, 65_534, .max].contains { policy.asksVerifier($0) })
+  }
+
+  @Test func `neither root nor nobody is ever the fleet's`() throws {
+    let all = try policy("verifier=/run/v.sock\nverifier_uids=1-")
+    #expect([1, 65_533, 65_535, .max - 1].allSatisfy { all.asksVerifier($0) })
+    #expect(![0, 65_534, .max].contains { all.asksVerifier($0) })
+    let people = try policy("verifier=/run/v.sock")
+    #expect(![0, 1, 999, 65_534, .max].contains { people.asksVerifier($0) })
+    #expect([1_000, 59_999, 65_535, 70_000, .max - 1].allSatisfy { people.asksVerifier($0) })
+  }
+
+  @Test(
+    arguments: [
+      ("1000", [1_000], [999, 1_001]), ("1000-1002", [1_000, 1_001, 1_002], [999, 1_003]),
+      ("5-5,7,9-", [5, 7, 9, 70_000], [4, 6, 8]), ("20-30,10-25", [10, 19, 20, 30], [9, 31]),
+    ] as [(String, [UInt32], [UInt32])])
+  func `a user is the fleet's if one of the ranges has the uid`(
+    ranges: String, inside: [UInt32], outside: [UInt32]
+  ) throws {
+    let policy = try policy("verifier=/run/v.sock\nverifier_uids=\(ranges)")
+    #expect(inside.allSatisfy { policy.asksVerifier($0) })
+    #expect(!outside.contains { policy.asksVerifier($0) })
+  }
+
+  @Test func `there is room for so many ranges, and for so long a path`() {
+    let ranges = (1...17).map { "\($0)" }
+    #expect(UserRanges(slice(ranges.prefix(16).joined(separator: ","))) != nil)
+    #expect(UserRanges(slice(ranges.joined(separator: ","))) == nil)
+    let path = "/" + String(repeating: "x", count: 106)
+    #expect((try? policy("verifier=\(path)"))?.verifier.count == 107)
+    #expect(throws: Fault.self) { try policy("verifier=\(path)x") }
   }
 }
 

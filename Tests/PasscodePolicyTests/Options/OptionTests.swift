@@ -38,8 +38,8 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },
-    Flip("verifier=1") { $0.policy.verifier = 1 },
-    Flip("verifier=4294967295") { $0.policy.verifier = 4_294_967_295 },
+    Flip("verifier=/run/v.sock") { $0.policy.verifier = Bytes(text: "/run/v.sock") },
+    Flip("verifier_uids=1-") { $0.policy.verifierUIDs = UserRanges(slice("1-")) ?? .people },
     Flip("self_enroll=no") { $0.policy.selfEnroll = .no },
     Flip("first_login=deny") { $0.door.firstLogin = .deny },
     Flip("remote=allow") { $0.door.remote = .allow },
@@ -125,6 +125,12 @@ struct OptionTests {
     "remote=", "remote", "remote=yes", "remote=Allow", "remote=allow deny",
     "fail_delay=", "fail_delay=61", "fail_delay=2m", "fail_delay=-1", "fail_delay=soon",
     "prompt=", "prompt",
+    "verifier=", "verifier=1000", "verifier=None", "verifier=run/v.sock", "verifier=/run/../v.sock",
+    "verifier=/run/",
+    "verifier_uids=", "verifier_uids=0", "verifier_uids=0-5", "verifier_uids=0-", "verifier_uids=-",
+    "verifier_uids=-5", "verifier_uids=5-4", "verifier_uids=5--6", "verifier_uids=5-6-7", "verifier_uids=5,",
+    "verifier_uids=,5", "verifier_uids=5,0", "verifier_uids=05", "verifier_uids=4294967295",
+    "verifier_uids=1-4294967295", "verifier_uids=none", "verifier_uids=1000 2000",
     "nullok=", "nullok=1", "nullok=true", "nullok=Yes", "quiet=on", "debug=2",
   ])
   func `a bad value says what is wanted, with file and line`(line: String) throws {

@@ -1,0 +1,75 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+/// What the verifiers of one server settle among themselves, so that a crowd doesn't wear out etcd and the machine. Nothing
+/// depends on it: what may be attempted is decided in etcd alone.
+///
+///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
+///         below 64                            it waits for the attempt after a look
+///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
+///
+/// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
+///
+/// - A verifier without a turn MUST NOT wait for an attempt, also where the file can't be made or opened.
+///                                                                                          test_verifier.py
+/// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
+public struct FleetTurn: ~Copyable {
+  /// Verifiers of this server that wait for the attempt after a look.
+  public static let mostWaiting = 64
+  private static let firstAccount = 1 << 16
+
+  private var lock: RangeLock?
+  public private(set) var isTaken: Bool
+
+  /// There is none to take.
+  public static var none: FleetTurn { FleetTurn() }
+
+  private init() {
+    isTaken = false
+    lock = nil
+  }
+
+  private init(taken lock: consuming RangeLock) {
+    isTaken = true
+    self.lock = consume lock
+  }
+
+  /// The right to wait for an attempt.
+  public static func toWait() -> FleetTurn {
+    guard let file = open() else { return none }
+    for byte in 0..<mostWaiting where RangeLock.tryLock(file, at: byte, count: 1) {
+      return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+    }
+    return none
+  }
+
+  /// Waits until no other attempt on the account is under way on this server: otherwise each of them would ask etcd again
+  /// and again until it is free.
+  public static func toAttempt(_ account: Bytes, _ clock: Clock) -> FleetTurn {
+    guard let file = open() else { return none }
+    let hash = blake2b(account[...])
+    let byte = firstAccount + Int(littleEndianNumber(hash, 0, 2))
+    var wait = Wait(Wait.Limits(withoutMovement: 21_000, longest: 60_000), clock)
+    while !RangeLock.tryLock(file, at: byte, count: 1) {
+      guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {
+        return none
+      }
+    }
+    // Those who wait see that something moves.
+    try? file.touch()
+    return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+  }
+
+  /// Lets the next one have it.
+  public mutating func end() {
+    lock = nil
+    isTaken = false
+  }
+
+  private static func open() -> Descriptor? {
+    let path = FleetServer.statePath + Bytes(text: "/turns")
+    if let file = try? Descriptor.open(path, .readWrite) { return file }
+    if let file = try? Descriptor.open(path, .create(mode: 0o600)) { return file }
+    return try? Descriptor.open(path, .readWrite)  // another one was faster
+  }
+}
