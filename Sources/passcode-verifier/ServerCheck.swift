@@ -55,7 +55,8 @@ struct ServerCheck {
     for complaint in health.complaints {
       report.tell(.error, "etcd complains: \(printable(complaint)); see etcdctl(1), alarm and defrag")
     }
-    let settings = (try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked).read(65_536, at: 0)) ?? []
+    let settings =
+      (try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked).read(65_536, at: 0)) ?? []
     let quota = EtcdHealth.quota(settings: settings)
     let used = quota > 0 ? health.size / (quota / 100 + 1) : 100
     if used >= 75 {
@@ -91,11 +92,13 @@ struct ServerCheck {
     let name = printable(peer.name)
     if peer.note.mark != own.mark {
       report.tell(
-        .error, "\(name): has another fleet key or another fleet= than this server: copy both from one server")
+        .error, "\(name): has another fleet key or another fleet= than this server: copy both from one server"
+      )
     }
     if peer.note.version != own.version {
       report.tell(
-        .warning, "\(name): has version \(peer.note.version), this server \(own.version): install the same on all")
+        .warning,
+        "\(name): has version \(peer.note.version), this server \(own.version): install the same on all")
     }
     let (ahead, behind) = (peer.note.time, own.time)
     if ahead > behind, ahead - behind > 5 {

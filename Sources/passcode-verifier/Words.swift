@@ -5,7 +5,7 @@ enum Words {
   static var usage: Bytes {
     Bytes(
       text: """
-        usage: passcode-verifier init | seen | restored | list | relay
+        usage: passcode-verifier init | check | seen | restored | list | relay
                passcode-verifier enroll | remove | unlock | disable | enable | status USER
 
         Without an argument it answers one request on standard input; see passcode-verifier(8).

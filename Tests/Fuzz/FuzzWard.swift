@@ -19,6 +19,7 @@ public func fuzzWard(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   if let count = StationCount(input) {
     precondition(count.encoded == input && (1...StationCount.most).contains(count.failures))
   }
+  if let note = ServerNote(input) { precondition(note.encoded == input, "read, and not what is written") }
   if let seen = FleetSeen(input) {
     precondition(seen.encoded == input && seen.next(seen.origin) == seen)
     let past = EtcdOrigin(

@@ -1293,7 +1293,7 @@ def test_a_healthy_installation_is_silent(system, undone, name):
     for form in ([], ["--json"]):
         assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
-    assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
+    assert len(lines) == 15 and all(line.startswith("✓ ") for line in lines), lines
 
 
 def test_quiet_leaves_out_what_is_right(system, undone):

@@ -93,7 +93,11 @@ class Server:
             folder.mkdir(parents=True)
         self.state.chmod(0o700)
         shutil.chown(self.state, ACCOUNT, ACCOUNT)
-        places = {self.files: "/etc/passcode", self.state: STATE, self.door: DOOR}
+        (self.folder / "hostname").write_text(f"server{number}\n")
+        places = {
+            self.files: "/etc/passcode", self.state: STATE, self.door: DOOR,
+            self.folder / "hostname": "/proc/sys/kernel/hostname",
+        }  # fmt: skip
         script = " && ".join(f"mount --bind {own} {place}" for own, place in places.items())
         self.holder = Holder(
             [*fleet.inside(number), "unshare", "--mount", "--propagation", "private"], script

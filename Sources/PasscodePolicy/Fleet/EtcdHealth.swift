@@ -29,7 +29,8 @@ public struct EtcdHealth: Equatable, Sendable {
   public static func quota(settings: Bytes) -> UInt64 {
     let usual: UInt64 = 2 << 30
     var quota = usual
-    for line in settings[...].parts(between: UInt8(ascii: "\n")) where line.begins(with: "ETCD_QUOTA_BACKEND_BYTES=") {
+    for line in settings[...].parts(between: UInt8(ascii: "\n"))
+    where line.begins(with: "ETCD_QUOTA_BACKEND_BYTES=") {
       let value = line.dropFirst(25).filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
       quota = decimal(Bytes(value).trimmedSlice) ?? usual
     }

@@ -21,7 +21,9 @@ extension FleetVault {
 
   /// What this server would note of itself now; nil: it can't read its fleet key.
   public func ownNote() -> ServerNote? {
-    guard var secrets = Secrets(vault.sodium), (try? key.load(&secrets.unsealed.key)) != nil else { return nil }
+    guard var secrets = Secrets(vault.sodium), (try? key.load(&secrets.unsealed.key)) != nil else {
+      return nil
+    }
     defer { secrets.unsealed.wipe() }
     // Keyed by 32 random bytes, it tells nothing of them.
     let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
@@ -37,7 +39,8 @@ extension FleetVault {
   /// The servers that have noted themselves in the last 10 minutes.
   public func peers() throws(Fault) -> [FleetPeer] {
     let list = EtcdTransaction([.list(from: FleetKeys.servers, prefix: FleetKeys.servers, limit: 100)])
-    guard let outcome = try commit(list), outcome.succeeded, case .entries(let entries, _)? = outcome.results.first
+    guard let outcome = try commit(list), outcome.succeeded,
+      case .entries(let entries, _)? = outcome.results.first
     else { throw Fault.noEtcd }
     var peers: [FleetPeer] = []
     for entry in entries {
