@@ -1481,7 +1481,7 @@ def test_hostile_names_are_shown_printable(system):
     (ETC / "a\n\x1b[31m").write_text("auth sufficient pam_passcode.so x\nauth required pam_unix.so\n")
     (STORE / "b\n\x1b[31m\xff").write_bytes(b"")
     answer = system.tool("check")
-    assert answer.status == WRONG and answer.output.count("\n") == 14 and "\x1b" not in answer.output
+    assert answer.status == WRONG and answer.output.count("\n") == 15 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
 
 

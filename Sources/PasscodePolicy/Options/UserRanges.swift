@@ -1,6 +1,6 @@
 /// Some users, by ranges of their uids: `1000-59999,70000` or `1000-`.
 ///
-/// - Root is in none: a text that names uid 0 is not taken.                                    FleetUsersTests
+/// - Root is in none: a text that names uid 0 is not taken.                                    FleetTests
 public struct UserRanges: Equatable, Sendable {
   /// Ranges that a text can have.
   public static let most = 16
