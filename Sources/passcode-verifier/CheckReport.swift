@@ -13,10 +13,9 @@ struct CheckReport {
   private var check: Text = "verifier-configuration"
   private var hasFound = false
 
-  /// - Parameter format: `lines`, `quiet`, `json` or `json-quiet`.
-  init(_ format: Bytes) {
-    wantsJSON = format.starts(with: Bytes(text: "json"))
-    isQuiet = format.suffix(5).spells("quiet")
+  init(_ order: Order) {
+    wantsJSON = order.has(.json)
+    isQuiet = order.has(.quiet)
   }
 
   mutating func begin(_ check: Text) {

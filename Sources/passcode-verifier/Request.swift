@@ -20,7 +20,7 @@ struct Request: ~Copyable {
     }
     guard let (head, service) = FleetRequest.readHead(HelperService.receive),
       looked == nil || head.operation.isAttempt, var secrets = Secrets(sodium),
-      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
+      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound(in: head),
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound
     else { return nil }
     return Request(account: account, head: head, service: service, secrets: secrets)

@@ -10,13 +10,10 @@ internal import PasscodeVault
 struct ServerCheck {
   private var report: CheckReport
 
-  static func run(_ format: Bytes) -> Int32 {
-    guard ProcessIdentity.current().effective == 0 else {
-      Stream.error.write(Words.needsRoot)
-      return 6
-    }
-    guard let sodium = Sodium() else { return 7 }
-    var check = ServerCheck(report: CheckReport(format))
+  static func run(_ order: Order) throws(Failure) -> Int32 {
+    guard ProcessIdentity.current().effective == 0 else { throw .needsRoot }
+    guard let sodium = Sodium() else { throw .noLibrary }
+    var check = ServerCheck(report: CheckReport(order))
     do throws(Fault) {
       let configuration = try Configuration.load(ModuleLine(configuration: nil), ProcessIdentity.current())
       let vault = Vault(configuration, sodium) { _ in }

@@ -15,7 +15,7 @@ def findings(done):
 
 
 def checked(server, status=0):
-    done = server.run("check", "json", check=status)
+    done = server.run("check", "--json", check=status)
     return findings(done)
 
 
@@ -31,11 +31,11 @@ def test_healthy_servers_know_each_other(noted):
         found = checked(server)
         assert {level for _, level in found} == {"ok"}, found
         assert found["verifier-servers", "ok"] == "server0, server1, server2"
-    lines = noted.servers[0].run("check", "lines").stdout
+    lines = noted.servers[0].run("check").stdout
     assert [line.split(":")[0] for line in lines.splitlines()] == [
         "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
     ]  # fmt: skip
-    assert noted.servers[0].run("check", "quiet").stdout == ""
+    assert noted.servers[0].run("check", "--quiet").stdout == ""
 
 
 def another_key(fleet):
