@@ -23,7 +23,7 @@ int cs_connect_loopback(uint16_t port, uint16_t *own) {
   return file;
 }
 
-int cs_connect_path(const uint8_t *path) {
+int cs_connect_path(const uint8_t *path, unsigned seconds) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t length = strlen((const char *)path);
   if (length >= sizeof address.sun_path) {
@@ -34,7 +34,7 @@ int cs_connect_path(const uint8_t *path) {
   int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (file < 0) return -1;
   /* In a crowd those who listen there need a moment. */
-  struct timeval limit = {.tv_sec = 4};
+  struct timeval limit = {.tv_sec = seconds};
   if (setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 || connect(file, (struct sockaddr *)&address, sizeof address) != 0) {
     int error = errno;
     close(file);

@@ -86,13 +86,27 @@ public enum VerifierService {
     return user == .max ? nil : user
   }
 
+  /// Gives a sign at once, and one each second while there is no room in the queue there.
+  private static func connect(_ path: [UInt8]) throws(Errno) -> Descriptor {
+    var seconds = 0
+    while true {
+      _ = unsafe CSystem.send(1, [0], 1, Int32(MSG_NOSIGNAL))
+      do throws(Errno) {
+        return Descriptor(adopting: try retrying { unsafe cs_connect_path(path + [0], 1) })
+      } catch {
+        seconds += 1
+        guard error == .wouldBlock, seconds < 20 else { throw error }
+      }
+    }
+  }
+
   /// The relay's work: sends a head to the socket, then copies both ways until it ends. Until something comes from there,
   /// it sends a sign each second, for 20 s.
   ///
   /// - Parameter seconds: the kernel ends this process after so many.
   public static func relay(to path: [UInt8], head: [UInt8], seconds: UInt32) throws(Errno) {
     alarm(seconds)
-    let socket = Descriptor(adopting: try retrying { unsafe cs_connect_path(path + [0]) })
+    let socket = try connect(path)
     _ = unsafe CSystem.send(socket.raw, head, head.count, Int32(MSG_NOSIGNAL))
     let error = cs_relay(socket.raw)
     if error != 0 { throw Errno(error) }

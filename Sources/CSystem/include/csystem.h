@@ -220,8 +220,8 @@ void cs_hold_pauses(void);
 
 /* fleet.c. Connects to a port of this machine, with 2 s for each send; own is this end's port. -1: errno. */
 int cs_connect_loopback(uint16_t port, uint16_t *own);
-/* Connects to a socket in the file system, and waits up to 4 s for room in its queue (else EAGAIN). -1: errno. */
-int cs_connect_path(const uint8_t *path);
+/* Connects to a socket in the file system, and waits so many seconds for room in its queue (else EAGAIN). -1: errno. */
+int cs_connect_path(const uint8_t *path, unsigned seconds);
 /* Leaves every supplementary group: for root. 0, or an errno. */
 int cs_leave_groups(void);
 /* Who is at the other end of a connection of this machine, or listens there; -1: not known. */

@@ -39,10 +39,11 @@ public struct Verifier: ~Copyable {
       HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),
       lengths: request.head.lengths, serviceLength: request.head.serviceLength)
     guard FleetRequest.allows(head) else { return HelperReply(.closed) }
-    let connection = try begin()
-    connection.send(head.head() + request.service)
-    connection.send(request.secrets.passcode)
-    connection.send(request.secrets.change.new.passcode)
+    let connection = try begin {
+      $0.send(head.head() + request.service)
+      $0.send(request.secrets.passcode)
+      $0.send(request.secrets.change.new.passcode)
+    }
     let isLook = head.operation == .look
     let answer: Bytes
     do throws(Errno) {
@@ -61,15 +62,28 @@ public struct Verifier: ~Copyable {
     return reply
   }
 
-  /// A connection on which the account's name was sent.
-  private mutating func begin() throws(Fault) -> VerifierConnection {
+  /// A connection on which the request was sent: the account's name, then the rest.
+  private mutating func begin(
+    _ sendRest: (borrowing VerifierConnection) -> Void
+  ) throws(Fault) -> VerifierConnection {
     let name = FleetRequest.head(account: account.name)
     if let old = waiting.take(), old.isQuiet {
       old.send(name)
-      if old.hasInput(within: Verifier.stillThere), old.byte() == FleetReply.atWork { return old }
+      if old.hasInput(within: Verifier.stillThere), old.byte() == FleetReply.atWork {
+        sendRest(old)
+        return old
+      }
     }
+    let turn = CallerSlot.takeToConnect()
+    defer { withExtendedLifetime(turn) {} }
+    let started = SystemClock.bootMilliseconds() ?? 0
     let connection = try connect()
     connection.send(name)
+    sendRest(connection)
+    let taken = SystemClock.elapsed(from: started, to: SystemClock.bootMilliseconds() ?? .max)
+    guard connection.hasInput(within: Verifier.silence - min(taken, Verifier.silence)) else {
+      throw unreachable(.timedOut)
+    }
     return connection
   }
 

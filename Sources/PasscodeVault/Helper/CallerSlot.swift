@@ -9,6 +9,7 @@ internal import PasscodeSystem
 ///     /run/passcode/waiting    empty, mode 0600; each slot is one byte that its helper locks
 ///         uid × 16 + i             waiting for the attempt after a look, i below 16
 ///         2^40 + uid × 128 + i     running, i below 128
+///         2^41 + i                 passcode-fleet, until the first sign of the verifier, i below 8
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends. Nothing is written,
 /// so nothing can be stale. The uid is the helper's real one when it started; root has no exception.
@@ -26,18 +27,22 @@ public struct CallerSlot: ~Copyable {
     case running
     /// From the reply to a look on.
     case waiting
+    /// Of passcode-fleet, whoever started it: from the connection to the first sign of the verifier.
+    case connecting
 
     /// How many helpers of one caller may have one at a time.
     public var limit: Int {
       switch self {
       case .running: 128
       case .waiting: 16
+      case .connecting: 8
       }
     }
 
     fileprivate var start: Int {
       switch self {
       case .running: 1 << 40
+      case .connecting: 1 << 41
       case .waiting: 0
       }
     }
@@ -68,6 +73,24 @@ public struct CallerSlot: ~Copyable {
       return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
     }
     return .allTaken
+  }
+
+  /// Waits until fewer of this machine are connecting to a fleet's server: connections that are all begun at the same
+  /// moment are all ready at the same moment, and that may be too late for each.
+  ///
+  /// - Returns: after 60 s without one; and where there is no sound file.
+  public static func takeToConnect() -> Outcome {
+    let started = SystemClock.bootMilliseconds() ?? 0
+    var pause = 5_000
+    while true {
+      let outcome = take(.connecting, for: 0)
+      guard outcome.areAllTaken, let now = SystemClock.bootMilliseconds(),
+        SystemClock.elapsed(from: started, to: now) < 60_000
+      else { return outcome }
+      // A crowd that looks all the time leaves no time for those that connect.
+      SystemClock.sleep(microseconds: pause)
+      pause = min(pause * 2, 160_000)
+    }
   }
 
   private static func open() throws(Errno) -> Descriptor {
