@@ -60,6 +60,8 @@ typedef struct {
 
 typedef struct {
   int prompts, tells, hashes, faults, delays, starts, sends;
+  /* Of the faults, those that say that there is no such file. */
+  int hidden;
   /* Bytes that were sent to helpers. */
   uint8_t sent[512];
   size_t sent_count;
