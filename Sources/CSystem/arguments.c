@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "csystem.h"
 
 /* Embedded Swift has no CommandLine. glibc hands every constructor what main will get. */
@@ -15,6 +16,16 @@ int cs_argument_count(void) {
 
 const char *cs_argument(int index) {
   return index >= 0 && index < count ? arguments[index] : NULL;
+}
+
+int cs_pass_on(const char *program, int first) {
+  static char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char *kept[] = {search, NULL, NULL};
+  for (char **variable = environ; variable && *variable; variable++)
+    if (strncmp(*variable, "SUDO_USER=", 10) == 0) kept[1] = *variable;
+  arguments[first - 1] = (char *)program;
+  execve(program, arguments + first - 1, kept);
+  return errno;
 }
 
 /* getopt_long reorders the arguments, so it shares them. */

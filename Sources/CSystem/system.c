@@ -201,6 +201,10 @@ const char *cs_fleet_path(void) {
   return PASSCODE_FLEET_PATH;
 }
 
+const char *cs_verifier_path(void) {
+  return "/usr/sbin/passcode-verifier";
+}
+
 const char *cs_module_directory(void) {
   return PASSCODE_MODULE_DIRECTORY;
 }

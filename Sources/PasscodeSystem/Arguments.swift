@@ -27,6 +27,26 @@ public enum Arguments {
     public let text: [UInt8]
   }
 
+  /// What the program was started with from its second argument on, if this is its first one; nil: it isn't.
+  public static func words(after first: StaticString) -> [[UInt8]]? {
+    guard let word = unsafe cs_argument(1), unsafe bytes(word) == literal(first) else { return nil }
+    var words: [[UInt8]] = []
+    for index in 2..<max(2, cs_argument_count()) {
+      if let text = unsafe cs_argument(index) { words.append(unsafe bytes(text)) }
+    }
+    return words
+  }
+
+  /// Becomes passcode-verifier, with those words as its arguments. Of the environment it gets only who called sudo. The
+  /// corresponding C function is `execve`.
+  ///
+  /// - Precondition: `words(after:)` gave some, and nothing was parsed.
+  /// - Returns: why it could not be started.
+  public static func becomeVerifier() -> Errno {
+    // SAFETY: a constant, NUL-terminated string; there is an argument before the second one.
+    Errno(unsafe cs_pass_on(cs_verifier_path(), 2))
+  }
+
   /// Parses what the program was started with; to be called once.
   public static func parse(_ table: [Option]) throws(Unknown) -> Parsed {
     var parsed = Parsed()

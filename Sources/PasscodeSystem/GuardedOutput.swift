@@ -94,7 +94,7 @@ extension TypedLine {
   /// - Parameter name: at most 255 bytes.
   public mutating func fill(_ name: [UInt8], _ passcode: borrowing Passcode) {
     guard name.count < 256, take(name + [UInt8(ascii: ":")]) else { return wipe() }
-    // SAFETY: 255 + 1 + 6 + 1 bytes fit.
+    // SAFETY: 255 + 1 + 8 + 1 bytes fit.
     unsafe cs_copy(start + count, passcode.start, passcode.count)
     count += passcode.count
     unsafe start[count] = UInt8(ascii: "\n")

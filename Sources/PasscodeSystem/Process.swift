@@ -121,6 +121,12 @@ public enum Installed {
     unsafe bytes(cs_finger_path())
   }
 
+  /// The file of the program that is root's tool on a fleet's server.
+  public static var verifier: [UInt8] {
+    // SAFETY: a constant, NUL-terminated string.
+    unsafe bytes(cs_verifier_path())
+  }
+
   /// The folder where libpam looks for modules.
   public static var modules: [UInt8] {
     // SAFETY: a constant, NUL-terminated string.

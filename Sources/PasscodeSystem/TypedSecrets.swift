@@ -4,9 +4,11 @@ internal import CSystem
 // What people type. Nothing is ever cut: what doesn't fit is refused whole, and what is copied without a question goes
 // to a part of the same type.                                                     SecretsTests, test_too_long.py
 
-/// A passcode: at most 6 bytes. Only PasscodeVault's `take` says that they are 4 or 6 digits.
+/// A passcode, or a one-time code: at most 8 bytes. Only PasscodeVault's `take` and `takeCode` say that they are 4 or 6
+/// digits, or 8 letters.
 @safe public struct Passcode: ~Copyable {
-  public static let longest = 6
+  public static let longest = 8
+  private static let mostDigits = 6
 
   let start: UnsafeMutablePointer<UInt8>
   /// Bytes; 0: there is none.
@@ -26,9 +28,25 @@ internal import CSystem
   /// Takes what was typed, without a look at it; false, and there is none then, if it is longer than a passcode.
   public mutating func copy(_ line: borrowing TypedLine) -> Bool {
     count = 0
-    guard line.count <= Passcode.longest else { return false }
+    guard line.count <= Passcode.mostDigits else { return false }
     unsafe cs_copy(start, line.start, line.count)
     count = line.count
+    return true
+  }
+
+  /// Takes what a function makes of each byte that was typed; bytes of which it makes 0 are left out. False, and there is
+  /// none then, if it makes nothing of one (nil), or if they are too many.
+  public mutating func copy(_ line: borrowing TypedLine, as meaning: (UInt8) -> UInt8?) -> Bool {
+    wipe()
+    for index in 0..<line.count {
+      guard let byte = unsafe meaning(line.start[index]), byte == 0 || count < Passcode.longest else {
+        wipe()
+        return false
+      }
+      guard byte != 0 else { continue }
+      unsafe start[count] = byte
+      count += 1
+    }
     return true
   }
 
@@ -50,12 +68,22 @@ internal import CSystem
   /// Makes one up, uniformly; false, and there is none then, if it can't have so many digits.
   public mutating func makeUp(digits: Int, _ sodium: Sodium) -> Bool {
     count = 0
-    guard 0...Passcode.longest ~= digits else { return false }
+    guard 0...Passcode.mostDigits ~= digits else { return false }
     for index in 0..<digits {
       unsafe start[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium))
     }
     count = digits
     return true
+  }
+
+  /// Draws so many bytes uniformly from these; none if they don't fit.
+  public mutating func draw(_ count: Int, from letters: [UInt8], _ sodium: Sodium) {
+    wipe()
+    guard 0...Passcode.longest ~= count, !letters.isEmpty else { return }
+    for index in 0..<count {
+      unsafe start[index] = letters[Int(randomNumber(below: UInt32(letters.count), sodium))]
+    }
+    self.count = count
   }
 
   /// Whether this was typed again, in constant time. The corresponding C function is `sodium_memcmp`.

@@ -29,6 +29,8 @@ struct RequestHandler {
       // Who has proved the password needn't prove it again; where the mark can't be set, they must.
       if reply.kind == .done { try? LoginMark(account, .service).set() }
       return reply
+    // Only a fleet has codes.
+    case .enrollByCode: return HelperReply(.closed)
     case .unlock:
       guard let changed = try vault.unlock(account, by: .password) else { return HelperReply(.notEnrolled) }
       return HelperReply(.done, [changed ? 1 : 0])

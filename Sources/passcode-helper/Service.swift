@@ -148,6 +148,7 @@ extension HelperOperation {
     case .change: reply.kind == .done ? "passcode changed" : reply.verdict?.event
     case .remove: reply.kind == .done ? "passcode removed" : reply.verdict?.event
     case .enroll: reply.kind == .done ? "passcode enrolled" : reply.verdict?.event
+    case .enrollByCode: reply.codeEvent
     case .unlock: reply.kind == .done ? "passcode unlocked" : reply.verdict?.event
     }
   }

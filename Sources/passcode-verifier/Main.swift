@@ -21,23 +21,45 @@ internal import PasscodeVault
 @main
 struct Main {
   static func main() {
-    let arguments: Arguments.Parsed
-    do throws(Arguments.Unknown) {
-      arguments = try Arguments.parse([Arguments.Option("stdin")])
+    exitProcess(run())
+  }
+
+  private static func run() -> Int32 {
+    do throws(Failure) {
+      let parsed: Arguments.Parsed
+      do throws(Arguments.Unknown) {
+        parsed = try Arguments.parse(Order.Option.allCases.map { $0.entry })
+      } catch {
+        throw .unknownOption(error.text)
+      }
+      return try run(parsed)
     } catch {
-      Stream.error.write(Words.usage)
-      exitProcess(2)
+      complain(error.text)
+      return error.status
     }
-    let words = arguments.operands
-    guard let command = words.first else { exitProcess(serve()) }
-    if command.spells("relay") { exitProcess(Relay.run()) }
-    let readsInput = arguments.options.contains { $0.index == 0 }
-    exitProcess(Administration.run(command, words.dropFirst().first ?? [], words.count, readsInput))
+  }
+
+  private static func run(_ parsed: Arguments.Parsed) throws(Failure) -> Int32 {
+    let given = parsed.options.map { Order.Option.allCases[$0.index] }
+    if given.contains(.version) {
+      Stream.output.write(Text("passcode-verifier \(Bytes(ProgramVersion().text))\n").bytes)
+      return 0
+    }
+    if given.contains(.help) {
+      Stream.output.write(Words.usage)
+      return 0
+    }
+    guard let word = parsed.operands.first else { return serve() }
+    if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
+    guard let command = Command.allCases.first(where: { word == $0.name.bytes }) else {
+      throw .unknownCommand(word)
+    }
+    return try Administration.run(Order(command, parsed.operands.dropFirst(), parsed.options))
   }
 
   private static func serve() -> Int32 {
     guard HelperService.isConnected() else {
-      Stream.error.write(Words.usage)
+      complain(Words.notByHand)
       return 2
     }
     do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }

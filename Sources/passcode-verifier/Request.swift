@@ -37,7 +37,7 @@ struct Request: ~Copyable {
       FleetRequest.allows(head), looked == nil || head.operation.isAttempt,
       let service = HelperService.receive(head.serviceLength),
       Record.serviceName(service) == service, var secrets = Secrets(sodium),
-      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
+      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound(in: head),
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound
     else { return nil }
     return Request(account: account, head: head, service: service, secrets: secrets)

@@ -75,6 +75,7 @@ struct Service {
     // It opens nothing, so nobody who searches the log for logins should find it.
     case .prove: return reply.verdict.map { $0.isGranted ? "passcode proven" : $0.event }
     case .change: return reply.kind == .done ? "passcode changed" : reply.verdict?.event
+    case .enrollByCode: return reply.codeEvent
     case .look: return reply.kind == .unavailable ? reply.verdict?.event : nil
     case .status, .remove, .enroll, .unlock: return nil
     }
@@ -119,6 +120,7 @@ struct Service {
       guard verdict.isGranted, let mark = login.provenMark else { return HelperReply(verdict: verdict) }
       request.secrets.change.old.passcode.copy(request.secrets.passcode)
       return try enroll(&request, fleet, by: .passcode(mark))
+    case .enrollByCode: return try enroll(&request, login)
     // FleetRequest.allows has refused them.
     case .remove, .enroll, .unlock: return HelperReply(.notPermitted)
     }
@@ -131,10 +133,30 @@ struct Service {
       try fleet.enroll(request.account, request.secrets.change, &request.secrets.unsealed, by: authority)
       return HelperReply(.done, [1])
     } catch {
-      switch error {
-      case .fault(let fault): throw fault
-      case .refused(let refusal): return HelperReply(refusal: refusal)
+      return try reply(to: error)
+    }
+  }
+
+  private func enroll(
+    _ request: inout Request, _ login: borrowing FleetLogin<EtcdClient>
+  ) throws(Fault) -> HelperReply {
+    do throws(EnrolmentError) {
+      let outcome = try login.enroll(
+        byCode: request.secrets.passcode, request.secrets.change, &request.secrets.unsealed)
+      switch outcome {
+      case .done: return HelperReply(.done, [1])
+      case .noCode: return HelperReply(.noCode)
+      case .refused(let verdict): return HelperReply(verdict: verdict)
       }
+    } catch {
+      return try reply(to: error)
+    }
+  }
+
+  private func reply(to error: EnrolmentError) throws(Fault) -> HelperReply {
+    switch error {
+    case .fault(let fault): throw fault
+    case .refused(let refusal): return HelperReply(refusal: refusal)
     }
   }
 

@@ -11,6 +11,8 @@ struct Command {
     case otherUser
     /// `ACTION`: one of `KeyAction`
     case keyAction
+    /// `ACTION …`: passcode-verifier's
+    case verifierAction
     /// `OLD NEW`
     case names
   }
@@ -68,6 +70,9 @@ struct Command {
       Command(
         name: "key", operand: .keyAction, options: [.stdin, .pcrs], summary: CommandHelp.key,
         run: runKey),
+      Command(
+        name: "verifier", operand: .verifierAction, options: [], summary: CommandHelp.verifier,
+        run: runVerifier),
       Command(name: "check", operand: .none, options: [], summary: CommandHelp.check, run: runCheck),
       Command(
         name: "check-weak", operand: .none, options: [],

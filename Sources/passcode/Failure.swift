@@ -36,12 +36,17 @@ enum Failure: Error {
   case fleets(Text, Bytes)
   /// The same, and none of them has answered.
   case fleetSilent(Bytes, Fault)
+  /// What was typed there is no one-time code, or a wrong one; or none is valid.
+  case notCode, wrongCode
+  case noCode(Bytes)
   case forbidden
   case cancelled
   /// `try` was ended by a signal.
   case trialEnded
   case loginEnded
   case noModule
+  /// passcode-verifier isn't installed.
+  case noVerifier
   case noTemporaryDirectory
   case noLibrary
   case noRandomPasscode
@@ -76,20 +81,22 @@ enum Failure: Error {
 
   var status: ExitStatus {
     switch self {
-    case .wrongPassword: .wrong
+    case .wrongPassword, .wrongCode: .wrong
     case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
       .operands,
       .confPath, .lengthValue, .expiresValue, .pcrsValue:
       .usage
-    case .notEnrolled, .noDeletedAccount: .notEnrolled
+    case .notEnrolled, .noDeletedAccount, .noCode: .notEnrolled
     case .disabled, .onlyStatus: .locked
-    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .longPassword,
+    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .notCode,
+      .longPassword,
       .passwordIsDigits, .wrongRecoveryLine:
       .refused
     case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .fleets,
       .forbidden:
       .notPermitted
-    case .fault, .fleetSilent, .held, .noAccount, .stillThere, .noModule, .noTemporaryDirectory, .noLibrary,
+    case .fault, .fleetSilent, .held, .noAccount, .stillThere, .noModule, .noVerifier, .noTemporaryDirectory,
+      .noLibrary,
       .noRandomPasscode,
       .unwritable,
       .unwritablePasscode:

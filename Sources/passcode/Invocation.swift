@@ -84,6 +84,7 @@ extension Command {
     if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .batch(.needsBatch) }
     let allowed: ClosedRange<Int>
     switch operand {
+    case .verifierAction: throw .operands(name, operand)
     case .none: allowed = 0...0
     case .user: allowed = 0...1
     case .otherUser, .keyAction: allowed = 1...1

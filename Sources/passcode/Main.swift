@@ -11,6 +11,7 @@ struct Main {
 
   private static func run() -> ExitStatus {
     do throws(Failure) {
+      try VerifierProgram.takeOver()
       return try Invocation.parse().run()
     } catch {
       complain(error.text)

@@ -46,7 +46,9 @@ struct MenuChoice {
   static func list(_ status: Status, isClosed: Bool) -> [MenuChoice] {
     guard status.state != .disabled else { return [] }
     if status.isFleets {
-      guard status.isEnrolled, status.state == .ok else { return [] }
+      // By a one-time code, which also replaces a passcode that is locked out.
+      guard status.isEnrolled, status.state != .exhausted else { return [ours("enroll", .enroll)] }
+      guard status.state == .ok else { return [] }
       return [ours("change", .change), ours("verify", .test)]
     }
     guard status.isEnrolled else { return isClosed ? [] : [ours("enroll", .enroll)] }

@@ -31,10 +31,27 @@ final class SelfService {
 
   func enroll() throws(Failure) -> ExitStatus {
     try session.checkOptions(configuration.access)
-    try checkPlace("enroll")
-    _ = try openStatus(needsPassword: true)
+    _ = try openStatus(needsPassword: !isFleets)
     var secrets = try newSecrets()
-    return try enroll(&secrets)
+    return isFleets ? try enrollByCode(&secrets) : try enroll(&secrets)
+  }
+
+  /// In a fleet a password of this machine proves nothing.
+  private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
+    defer { secrets.line.wipe() }
+    guard try session.asker.askLine(.oneTimeCode, &secrets.line), secrets.passcode.takeCode(secrets.line)
+    else { throw .notCode }
+    let new = try PasscodeChoice(session, vault(), account)
+    try new.choose(&secrets.line, &secrets.change)
+    let reply = try reporting { () throws(Fault) in
+      try Helper.enroll(account.uid, secrets.change.new, byCode: secrets.passcode)
+    }
+    if let verdict = reply.verdict, reply.kind != .unavailable {
+      if case .wrong = verdict { throw .wrongCode }
+      return tell(verdict)
+    }
+    try done(reply)
+    return try new.announce(secrets.change.new)
   }
 
   // With the secrets of its caller, as below: see `Direct`.
@@ -164,6 +181,7 @@ final class SelfService {
     switch reply.kind {
     case .wrongPassword: return .wrongPassword
     case .closed: return .selfServiceClosed
+    case .noCode: return .noCode(account.name)
     case .refused: return reply.refusal.map { .refused($0) } ?? .fault(Helper.invalidReply)
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled

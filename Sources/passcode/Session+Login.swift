@@ -7,7 +7,8 @@ extension Question {
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .recoveryLine: .login
+    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .oneTimeCode, .recoveryLine:
+      .login
     }
   }
 }

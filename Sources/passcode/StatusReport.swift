@@ -28,33 +28,6 @@ extension Status {
       "{\(jsonFields),\"finger\":\(word),\"fingers\":\(jsonList(finger?.fingers?.names ?? [])),\"finger_services\":\(jsonList(services))}\n"
   }
 
-  private var jsonFields: Text {
-    """
-    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid),"enrolled":\(isEnrolled ? "true" : "false" as Text),\
-    "length":\(lengthText ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
-    "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
-    "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
-    "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text),\
-    "expires_at":\(jsonTime(expiresAt)),"must_change":\(mustChange ? "true" : "false" as Text)
-    """
-  }
-
-  private var lengthText: Text? {
-    length.map { "\($0)" }
-  }
-
-  var stateName: Text {
-    switch state {
-    case .ok: "ok"
-    case .locked: "locked"
-    case .exhausted: "exhausted"
-    case .disabled: "disabled"
-    case .corrupt: "corrupt"
-    case .expired: "expired"
-    case .mustChange: "must_change"
-    }
-  }
-
   static var stateNames: [Text] {
     ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "corrupt"]
   }
@@ -66,11 +39,6 @@ extension Status {
     let last = max(enrolledAt ?? 0, lastSuccess ?? 0, lastFailure ?? 0)
     return last >= SystemClock.wallSeconds() - min(since, SystemClock.wallSeconds())
   }
-
-  private var secondsLeft: UInt64 {
-    guard case .locked(let milliseconds) = state else { return 0 }
-    return wholeSeconds(milliseconds)
-  }
 }
 
 @inline(never)
@@ -78,11 +46,6 @@ private func jsonList(_ names: [Bytes]) -> Text {
   var list: Text = ""
   for name in names { list += "\(list.bytes.isEmpty ? "" : "," as Text)\"\(jsonEscaped(name))\"" }
   return "[\(list)]"
-}
-
-private func jsonTime(_ seconds: UInt64?) -> Text {
-  guard let seconds else { return "null" }
-  return "\"\(SystemClock.rfc3339(seconds))\""
 }
 
 // MARK: - For people
@@ -96,7 +59,7 @@ extension Status {
   func row(isColoured: Bool) -> Text {
     let widths = Status.widths
     var text = padded(Text(printable(account.name)), widths[0]) + padded("\(account.uid)", widths[1])
-    text += padded(lengthText ?? "-", widths[2]) + padded("\(failures)", widths[3])
+    text += padded(length.map { "\($0)" } ?? "-", widths[2]) + padded("\(failures)", widths[3])
     let state = padded(stateName, widths[4])
     text += isColoured && self.state != .ok ? "\u{1b}[31m\(state)\u{1b}[0m" : state
     return text + "\(lastSuccess.map { SystemClock.localTime($0) } ?? Bytes(text: "-"))\n"

@@ -37,6 +37,7 @@ COMMANDS = {
     "list": {"--state", "--since"},
     "verify [USER]": {"--stdin"},
     "key ACTION": {"--stdin", "--pcrs"},
+    "verifier ACTION": set(),
     "check": set(),
     "check-weak": set(),
     "calibrate": {"--target", "--write"},

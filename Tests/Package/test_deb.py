@@ -236,6 +236,8 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
 # MARK: Completions
 
 COMMANDS = "enroll change remove unlock disable enable rename status list verify key check check-weak calibrate try".split()
+# passcode-verifier's, which is in another package: test_verifier_commands.py
+VERIFIER = "init seen restored list status enroll invite remove unlock disable enable".split()
 FILES = {shell: TREE / "Sources/system/completions" / name
          for shell, name in (("bash", "passcode"), ("zsh", "_passcode"), ("fish", "passcode.fish"))}  # fmt: skip
 
@@ -268,7 +270,8 @@ def fish(*words):
 @pytest.mark.parametrize("complete", [bash, fish])
 def test_completions(content, complete):
     """Every command, and of each every option and no other."""
-    assert complete("") >= set(COMMANDS)
+    assert complete("") >= {*COMMANDS, "verifier"}
+    assert complete("verifier", "") >= set(VERIFIER)
     for command in COMMANDS:
         offered = complete(command, "--")
         assert {word for word in offered if word.startswith("--")} == options(content, command), command
@@ -280,6 +283,6 @@ def test_completions(content, complete):
 def test_the_completion_for_zsh_has_every_option(content):
     text = FILES["zsh"].read_text()
     sh("zsh", "-n", FILES["zsh"])
-    everything = set().union(*(options(content, command) for command in COMMANDS))
+    everything = set().union(*(options(content, command) for command in COMMANDS)) | {"--withdraw"}
     assert set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text)) == everything
-    assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == set(COMMANDS)
+    assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == {*COMMANDS, "verifier"}

@@ -1,11 +1,8 @@
 """The package passcode-finger: what is in it, and beside libpam-passcode install, upgrade, remove, purge."""
 
-import functools
-import re
-
 import pytest
 
-from package import needed_packages, only_the_password_is_asked, output, passcode_works
+from package import needed_packages, needing, only_the_password_is_asked, output, passcode_works
 from process import wait_for
 
 FINGER = "usr/libexec/passcode-finger"
@@ -112,14 +109,3 @@ def test_both_are_upgraded_together(fresh, deb, finger_deb, other_version, first
     assert len(set(versions)) == 1 and versions[0] == (then or versions[0])
     assert fresh.run("stat", "-c", "%A %U %G", f"/{FINGER}") == "-rwxr-xr-x root root\n"
     passcode_works(fresh)
-
-
-@functools.cache
-def needing(version):
-    """Makes a package need libpam-passcode in this version."""
-
-    def change(folder):
-        control = folder / "DEBIAN/control"
-        control.write_text(re.sub(r"libpam-passcode \(= [^)]*\)", f"libpam-passcode (= {version})", control.read_text()))
-
-    return change

@@ -1,8 +1,9 @@
-"""The packages passcode-fleet and passcode-verifier: what is in them."""
+"""The packages passcode-fleet and passcode-verifier: what is in them, and beside libpam-passcode install, upgrade,
+remove, purge. With a real systemd, etcd and stunnel: test_fleet_howto.py."""
 
 import pytest
 
-from package import needed_packages, output
+from package import needed_packages, needing, output, passcode_works
 
 FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
 UNITS = "usr/lib/systemd/system"
@@ -49,3 +50,122 @@ def test_only_stunnel_is_needed_besides(deb, package, name):
     assert needed_packages(package[name], "Depends") == {"libpam-passcode", "stunnel4", "libc6", "libsodium23"}
     version = output("dpkg-deb", "-f", deb, "Version").strip()
     assert f"libpam-passcode (= {version})" in output("dpkg-deb", "-f", package[name], "Depends")
+
+
+# MARK: On a machine
+
+FOLDERS = "etc", "usr", "var/lib/passcode", "var/lib/passcode-verifier", "var/lib/systemd"
+STATE, KEY = "var/lib/passcode-verifier", "etc/passcode/fleet.key"
+WANTS = "etc/systemd/system"
+ENABLED = {f"{WANTS}/sockets.target.wants/passcode-verifier.socket",
+           f"{WANTS}/timers.target.wants/passcode-verifier-seen.timer"}  # fmt: skip
+# What `passcode verifier init` and README.Debian make: {name: (mode, text)}.
+FILES = {
+    "verifier.conf": ("644", "fleet=ward-7\n"),
+    "workstations": ("644", "CN=ws1\n"),
+    "verifier.password": ("440", "password\n"),
+}
+NO_FLEET = (
+    "passcode-verifier: this server belongs to no fleet yet.",
+    "passcode-fleet: this workstation belongs to no fleet yet.",
+)
+
+
+@pytest.fixture
+def server(machine, fleet_debs):
+    """A machine with both packages; what it was before; what the installation said."""
+    before = machine.snapshot(*FOLDERS)
+    return machine, before, machine.install(*fleet_debs)
+
+
+def changed(before, after):
+    """What is not as it was, but what dh_apparmor's script removes where it is empty."""
+    return {path for path in {*before, *after} if before.get(path) != after.get(path)} - {"etc/apparmor.d/disable"}
+
+
+def of(machine, path):
+    return machine.run("stat", "-c", "%a %U:%G", f"/{path}").strip()
+
+
+def make_fleet(machine):
+    machine.run("passcode", "verifier", "init")
+    for name, (mode, text) in FILES.items():
+        machine.run("install", "-m", mode, "-g", "_passcode", "/dev/stdin", f"/etc/passcode/{name}", input=text)
+
+
+def test_installing_them_changes_nothing_but_their_own_files(server):
+    """No stack, no account. Of a server two units are enabled that open no port; what does is the administrator's. All
+    units are valid in that release."""
+    machine, before, said = server
+    after = machine.snapshot(*FOLDERS)
+    new = changed(before, after)
+    own = {path for path in new if "passcode-fleet" in path or "passcode-verifier" in path}
+    # Besides, folders that nothing else needed before.
+    assert all(any(path.startswith(f"{other}/") for path in own) for other in new - own), new - own
+    assert {path for path in new if path.startswith(f"{WANTS}/") and ".wants/" in path} == ENABLED
+    assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
+    assert all(line in said for line in NO_FLEET)
+    units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
+    assert len(units) == 5
+    assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
+    passcode_works(machine)
+
+
+def test_a_fleet_s_files_outlast_a_removal_and_its_key_a_purge(server, fleet_debs):
+    """The key may be the last copy of what opens the passcodes in etcd, which stay. After a purge nothing else is left."""
+    machine, before, _ = server
+    make_fleet(machine)
+    assert of(machine, KEY) == "440 root:_passcode"
+    machine.run("touch", f"/{STATE}/seen", f"/{STATE}/token")
+    kept = machine.snapshot("etc/passcode", STATE)
+    machine.configure(verifier="/run/passcode-fleet/verifier.sock")
+    said = machine.run("apt-get", "remove", "-y", "passcode-verifier", "passcode-fleet")
+    assert 'passcode-fleet: /etc/security/passcode.conf still has "verifier=".' in said
+    assert machine.snapshot("etc/passcode", STATE) == kept
+    machine.configure()
+    # As after a move to this machine, where the account has another number.
+    for name in ("fleet.key", "verifier.password"):
+        machine.run("chgrp", "games", f"/etc/passcode/{name}")
+    said = machine.install(*fleet_debs)
+    assert NO_FLEET[0] not in said
+    assert machine.snapshot("etc/passcode", STATE) == kept
+    said = machine.run("apt-get", "purge", "-y", "passcode-verifier", "passcode-fleet")
+    assert "/etc/passcode/fleet.key is kept" in said and "shred -u /etc/passcode/fleet.key" in said
+    assert machine.snapshot(KEY) == {KEY: kept[KEY]}
+    machine.run("shred", "-u", f"/{KEY}")
+    assert changed(before, machine.snapshot(*FOLDERS)) - {"etc/security/passcode.conf"} == set()
+    passcode_works(machine)
+
+
+@pytest.mark.only("bookworm")
+def test_purging_everything_leaves_nothing_but_the_fleet_key(server):
+    """In one go: libpam-passcode's own script may come before or after."""
+    machine, _, _ = server
+    make_fleet(machine)
+    packages = "libpam-passcode", *CONTENT
+    machine.run("apt-get", "purge", "-y", *packages)
+    assert [path.name for path in (machine.path / "etc/passcode").iterdir()] == ["fleet.key"]
+    machine.run("shred", "-u", f"/{KEY}")
+    left = machine.snapshot("etc", "usr", "var/lib")
+    assert [path for path in left if "passcode-" in path] == []
+
+
+@pytest.mark.parametrize("first, then", [("0.0.9", None), (None, "0.0.9")], ids=("up", "down"))
+def test_all_are_upgraded_together(fresh, deb, fleet_debs, other_version, first, then):
+    """apt takes one only with the others. The fleet's files stay."""
+
+    def versions(version):
+        if version is None:
+            return deb, *fleet_debs
+        return other_version(version), *(other_version(version, needing(version), each) for each in fleet_debs)
+
+    fresh.install(*versions(first))
+    fresh.enroll()
+    fresh.enable()
+    make_fleet(fresh)
+    kept = fresh.snapshot("etc/passcode", STATE)
+    fresh.install(*versions(then))
+    found = fresh.run("dpkg-query", "-W", "-f", "${Version}\\n", "libpam-passcode", *CONTENT).split()
+    assert len(found) == 3 and len(set(found)) == 1 and found[0] == (then or found[0])
+    assert fresh.snapshot("etc/passcode", STATE) == kept
+    passcode_works(fresh)

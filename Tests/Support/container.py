@@ -34,6 +34,7 @@ mount -t tmpfs -o mode=0755 tmpfs "$root/run"
 make_dev "$root/dev"
 chroot "$root" ip link set lo up
 echo 127.0.0.1 localhost machine > "$root/etc/hosts"
+eval "$3"
 echo up
 exec chroot "$root" setpriv --bounding-set=-sys_module /usr/bin/env -i container=other LANG=C.UTF-8 \\
   /lib/systemd/systemd </dev/null >/dev/null 2>&1

@@ -25,8 +25,8 @@ ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 # What the tests use there besides the package: programs that ask PAM, and what drives them.
 PROGRAMS = (
     "adduser ansible-core apparmor apt bash-completion dbus expect fprintd i3lock iproute2 libpam-runtime libsodium23 login"
-    " opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin sudo util-linux xdotool"
-    " xvfb"
+    " opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin stunnel4 sudo"
+    " util-linux xdotool xvfb"
 )
 # What only one release has, or where one is enough.
 MORE_PROGRAMS = {"trixie": " sudo-rs sway swaylock wtype"}
@@ -104,6 +104,7 @@ class Machine:
 
     numbers = itertools.count(1)
     boot = BOOT
+    network = ""  # of BOOT in container.py: what makes its network
     namespaces = ("mount", "pid", "net", "uts", "ipc")
 
     def __init__(self, *lower):
@@ -120,7 +121,7 @@ class Machine:
     def start(self):
         self.keeper = subprocess.Popen(
             ["setpriv", "--pdeathsig=KILL", "unshare", *(f"--{name}" for name in self.namespaces), "--fork", "--kill-child",
-             "--", "bash", "-c", self.boot, "boot", str(self.path), str(DEV)],
+             "--", "bash", "-c", self.boot, "boot", str(self.path), str(DEV), self.network],
             stdout=subprocess.PIPE, text=True, preexec_fn=self.before)  # fmt: skip
         assert self.keeper.stdout.readline() == "up\n"
         children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")

@@ -1,6 +1,7 @@
 """A fleet: three members of Debian's own etcd, and three servers with passcode-verifier, in a private network namespace.
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -11,9 +12,9 @@ import struct
 import subprocess
 import threading
 
-from bed import BUILD
+from bed import BUILD, TOOL
 from helper import Reply
-from machine import ACCOUNT
+from machine import ACCOUNT, CONFIGURATION
 from process import wait_for
 
 TREE = pathlib.Path(__file__).parents[2]
@@ -22,12 +23,14 @@ PACKAGES = ["etcd-server", "etcd-client", "stunnel4", "libwrap0"]
 VERIFIER = BUILD / "passcode-verifier"
 FOLDER = pathlib.Path("/run/passcode-etcd")
 STATE, DOOR = "/var/lib/passcode-verifier", "/run/passcode-verifier"
-LOOK, VERIFY, STATUS, CHANGE = 1, 2, 3, 4
+LOOK, VERIFY, STATUS, CHANGE, ENROLL_BY_CODE = 1, 2, 3, 4, 9
 NOBODY = 0xFFFFFFFF
 GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FORBIDDEN, UNAVAILABLE = (
     1, 2, 3, 5, 6, 7, 8, 9, 11,
 )  # fmt: skip
-OPEN, STATUS_REPLY, DONE, REFUSED = 16, 17, 18, 21
+OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
+# Where the package has passcode-verifier.
+INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]
 
 
@@ -48,6 +51,16 @@ def fetch():
         subprocess.run(["dpkg-deb", "--extract", package, unfinished / "root"], check=True)
     (unfinished / "root").rename(UNPACKED)
     shutil.rmtree(unfinished)
+
+
+@contextlib.contextmanager
+def refusing_weak():
+    """The servers refuse weak choices, as without the tests' own configuration."""
+    before = CONFIGURATION.read_text()
+    lines = [line for line in before.splitlines() if not line.startswith("weak=")]
+    CONFIGURATION.write_text("\n".join([*lines, "weak=refuse", ""]))
+    yield
+    CONFIGURATION.write_text(before)
 
 
 class Holder:
@@ -115,6 +128,27 @@ class Server:
         done = subprocess.run(self.command(VERIFIER, *words), capture_output=True, text=True, timeout=60, **how)
         assert check is None or done.returncode == check, (words, done)
         return done
+
+    def install(self, program=VERIFIER, mode="0755"):
+        """Puts it where the tool looks for it, on this server alone."""
+        cover = self.folder / "sbin"
+        if not cover.is_dir():
+            for name in ("upper", "work"):
+                (cover / name).mkdir(parents=True)
+            layers = f"lowerdir=/usr/sbin,upperdir={cover}/upper,workdir={cover}/work"
+            subprocess.run(self.command("mount", "-t", "overlay", "-o", layers, "overlay", "/usr/sbin"), check=True)
+        subprocess.run(self.command("install", "-m", mode, program, INSTALLED), check=True)
+
+    def tool(self, *words, check=0, **how):
+        """`passcode verifier …`."""
+        command = self.command(TOOL, "verifier", *words)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, **how)
+        assert check is None or done.returncode == check, (words, done)
+        return done
+
+    def invite(self, account, *words):
+        """A one-time code."""
+        return self.run("invite", account, *words).stdout.removesuffix("\n")
 
     def enroll(self, account, code):
         self.run("enroll", account, "--stdin", input=code + "\n")

@@ -1,5 +1,6 @@
 """The Debian package: how it is built, where its files lie, and logins where it is installed."""
 
+import functools
 import os
 import re
 import shutil
@@ -45,6 +46,17 @@ def output(*command, **how):
 def needed_packages(package, *fields):
     """The names in these fields of a package."""
     return set(re.findall(r"[\w-]+(?= \(|,|$)", output("dpkg-deb", "-f", package, *fields).removeprefix("Depends: ")))
+
+
+@functools.cache
+def needing(version):
+    """Makes a package need libpam-passcode in this version."""
+
+    def change(folder):
+        control = folder / "DEBIAN/control"
+        control.write_text(re.sub(r"libpam-passcode \(= [^)]*\)", f"libpam-passcode (= {version})", control.read_text()))
+
+    return change
 
 
 def su(machine, prompt, answer):

@@ -137,6 +137,7 @@ const char *cs_helper_path(void);
 int cs_connect_to_root(const char *path, int *connection);
 const char *cs_finger_path(void);
 const char *cs_fleet_path(void);
+const char *cs_verifier_path(void);
 const char *cs_module_directory(void);
 const char *cs_service_account(void);
 
@@ -154,6 +155,8 @@ const uint8_t *cs_version_note(size_t *size, size_t *start);
 /* arguments.c: the program's arguments. */
 int cs_argument_count(void);
 const char *cs_argument(int index);
+/* Becomes another program, which gets the arguments from `first` on (at least 1), a usual PATH, and SUDO_USER. An errno. */
+int cs_pass_on(const char *program, int first);
 
 /* options.c: getopt_long over those arguments. */
 typedef struct {

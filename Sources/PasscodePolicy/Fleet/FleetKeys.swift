@@ -4,6 +4,7 @@
 ///     /passcode/1/u/<account>/wait         a delay runs: the passcode is locked as long as this key is there. Has a lease
 ///     /passcode/1/u/<account>/busy         an attempt is under way: its id. Has a lease
 ///     /passcode/1/u/<account>/last         the digest of the last wrong passcode. Has a lease
+///     /passcode/1/u/<account>/code         what is kept of a one-time code: `OneTimeCode`. Has a lease
 ///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
@@ -18,6 +19,8 @@ public enum FleetKeys {
   public static func wait(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/wait") }
   public static func busy(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/busy") }
   public static func last(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/last") }
+
+  public static func code(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/code") }
 
   public static func station(_ workstation: Bytes) -> Bytes {
     Bytes(text: "/passcode/1/s/") + hexadecimal(workstation)

@@ -8,6 +8,9 @@
 //     offset 2    the account's name: `Record.canKeep`
 //     then        a HelperRequest, whose uid is `FleetRecord.uid`, and which has no password
 //
+// What sets a passcode is proven by the old one (`change`), or by the account's one-time code (`enrollByCode`), which is
+// in the passcode's place. The rules for codes are in OneTimeCode.swift.
+//
 // No end of the stream follows it: TLS programs don't all pass on that a stream is half closed. Its head says how long
 // it is. The relay, which stunnel starts, puts before it who asks:
 //
@@ -44,7 +47,7 @@ public enum FleetRequest {
       return false
     }
     switch request.operation {
-    case .look, .verify, .prove, .status, .change: return true
+    case .look, .verify, .prove, .status, .change, .enrollByCode: return true
     case .remove, .enroll, .unlock: return false
     }
   }

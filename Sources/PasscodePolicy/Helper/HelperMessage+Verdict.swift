@@ -49,8 +49,7 @@ extension HelperReply {
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return fault.map { .unavailable($0) }
     case .granted, .open, .openWithoutWaiting, .status, .statusWithTerms, .done, .wrongPassword, .closed,
-      .refused,
-      .passwordIsDigits:
+      .refused, .passwordIsDigits, .noCode:
       return nil
     }
   }
@@ -58,5 +57,15 @@ extension HelperReply {
   private var granted: Verdict? {
     guard number(0) <= UInt64(UInt32.max), Record.serviceName(text) == text else { return nil }
     return .granted(FailedAttempts(count: UInt32(number(0)), time: number(1), service: text))
+  }
+}
+
+extension HelperReply {
+  /// What the log says of an enrolment by a one-time code.
+  public var codeEvent: String? {
+    if kind == .done { return "passcode enrolled by a one-time code" }
+    if kind == .noCode { return "one-time code refused: none is valid" }
+    if case .wrong? = verdict { return "one-time code wrong" }
+    return verdict?.event
   }
 }

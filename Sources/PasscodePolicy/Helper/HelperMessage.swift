@@ -8,7 +8,8 @@
 ///     offset 2    uid           4 bytes   the account that it is about
 ///     offset 6    conditions    1 byte    bit 0: refuse before this boot's first login; bit 1: refuse unless the
 ///                                         passcode may be a second factor; bits 2-7: length of the service's name
-///     offset 7    lengths       1 byte    passcode in the low half, new passcode in the high one: 0, 4 or 6
+///     offset 7    lengths       1 byte    passcode in the low half, new passcode in the high one: 0, 4 or 6; a
+///                                         one-time code has 8 and is in the passcode's place
 ///     offset 8    password      2 bytes   its length: 0 to 512
 ///     offset 10   the PAM service's name (`Record.serviceName`), the passcode, the new passcode, the password
 ///
@@ -118,7 +119,8 @@ public struct HelperRequest: Equatable, Sendable {
 
 extension HelperRequest.Lengths {
   fileprivate var areSound: Bool {
-    isSound(passcode) && isSound(new) && password <= HelperRequest.longestPassword
+    (isSound(passcode) || passcode == OneTimeCode.length) && isSound(new)
+      && password <= HelperRequest.longestPassword
   }
 
   private func isSound(_ length: Int) -> Bool {
@@ -171,6 +173,8 @@ public struct HelperReply: Equatable, Sendable {
     case mustChange = 25
     /// As `status`, for a passcode that was given out with terms.
     case statusWithTerms = 26
+    /// No one-time code is valid for the account.
+    case noCode = 27
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -180,8 +184,7 @@ public struct HelperReply: Equatable, Sendable {
       case .status: 6
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
-        .open,
-        .openWithoutWaiting, .wrongPassword, .closed, .passwordIsDigits:
+        .open, .openWithoutWaiting, .wrongPassword, .closed, .passwordIsDigits, .noCode:
         0
       }
     }
@@ -195,7 +198,7 @@ public struct HelperReply: Equatable, Sendable {
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .expired, .mustChange,
         .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done,
         .wrongPassword,
-        .closed, .refused, .passwordIsDigits:
+        .closed, .refused, .passwordIsDigits, .noCode:
         false
       }
     }

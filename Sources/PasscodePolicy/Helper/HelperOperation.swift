@@ -16,6 +16,8 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
   case unlock = 7
   /// One attempt that proves the old passcode before a change, and opens nothing.
   case prove = 8
+  /// In a fleet: a passcode in place of a forgotten one, or the first one. The helper has no codes itself.
+  case enrollByCode = 9
 
   /// Whether a helper that waits after a look accepts it.
   public var isAttempt: Bool { self == .verify || self == .prove }
@@ -30,6 +32,8 @@ extension HelperOperation {
   /// What comes with the request, to be proven right before anything is done.
   public enum Proof: Equatable, Sendable {
     case none, passcode, password
+    /// A `OneTimeCode`, in the passcode's place.
+    case code
     /// One of them, not both.
     case passcodeOrPassword
   }
@@ -55,6 +59,7 @@ extension HelperOperation {
     case .enroll: Row(.oneself, .password, setsPasscode: true, isForDisabled: false)
     case .unlock: Row(.oneself, .password, setsPasscode: false, isForDisabled: false)
     case .prove: Row(.oneself, .passcode, setsPasscode: false, isForDisabled: false)
+    case .enrollByCode: Row(.oneself, .code, setsPasscode: true, isForDisabled: false)
     }
   }
 
@@ -83,10 +88,11 @@ extension HelperOperation.Row {
   func accepts(_ lengths: HelperRequest.Lengths) -> Bool {
     guard (lengths.new != 0) == setsPasscode else { return false }
     let hasPasscode = lengths.passcode != 0
+    guard (lengths.passcode == OneTimeCode.length) == (proof == .code) else { return false }
     let hasPassword = lengths.password != 0
     switch proof {
     case .none: return !hasPasscode && !hasPassword
-    case .passcode: return hasPasscode && !hasPassword
+    case .passcode, .code: return hasPasscode && !hasPassword
     case .password: return !hasPasscode && hasPassword
     case .passcodeOrPassword: return hasPasscode != hasPassword
     }

@@ -6,7 +6,7 @@ public import PasscodeSystem
 
 extension FleetVault {
   /// Stands for a workstation where none is concerned: none has such a name.
-  private var nowhere: Bytes { [0] }
+  var nowhere: Bytes { [0] }
 
   /// Sets the new passcode as the account's, whatever was there before; ends `locked` and `exhausted`, not `disabled`.
   ///
@@ -15,25 +15,34 @@ extension FleetVault {
     _ account: Bytes, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed, by authority: Authority
   ) throws(EnrolmentError) {
     defer { unsealed.wipe() }
-    let person = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
+    try judge(account, change)
+    do throws(Fault) { try write(account, change.new, &unsealed, authority) } catch { throw .fault(error) }
+  }
+
+  /// Whether the new passcode may be chosen.
+  public func choice(_ account: Bytes, _ change: borrowing PasscodeChange) throws(Fault) -> Choice {
+    try vault.judge(person(account), change)
+  }
+
+  /// - Throws: a refusal if it may not.
+  func judge(_ account: Bytes, _ change: borrowing PasscodeChange) throws(EnrolmentError) {
     let choice: Choice
-    do throws(Fault) { choice = try vault.judge(person, change) } catch { throw .fault(error) }
+    do throws(Fault) { choice = try self.choice(account, change) } catch { throw .fault(error) }
     if case .refused(let refusal) = choice { throw .refused(refusal) }
-    do throws(Fault) { try write(person, change.new, &unsealed, authority) } catch { throw .fault(error) }
+  }
+
+  func person(_ account: Bytes) -> Account {
+    Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
   }
 
   private func write(
-    _ person: Account, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ authority: Authority
+    _ account: Bytes, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ authority: Authority
   ) throws(Fault) {
-    let account = person.name
     try key.load(&unsealed.key)
     _ = try read(account, nowhere)
-    let slot = try vault.takeHashingSlot(try Store.open(vault.configuration), person)
-    guard Credential.make(new.passcode, &unsealed, vault.policy.cost, vault.sodium) else {
-      throw Fault(.noMemoryToHash, number: vault.policy.cost.memory >> 10)
-    }
+    let slot = try vault.takeHashingSlot(try Store.open(vault.configuration), person(account))
+    let sealed = try seal(new.passcode, account, &unsealed)
     _ = consume slot
-    let sealed = unsealed.credential.seal(unsealed.key, associated: associated(account), vault.sodium)
     _ = try alter(account) { (before) throws(Fault) in
       if let mark = authority.provenMark, before.map({ vault.mark($0.record) }) != mark {
         throw Fault(.changedMeanwhile)
@@ -48,16 +57,31 @@ extension FleetVault {
     }
   }
 
-  /// Removes the passcode. Its being disabled stays.
+  /// Hashes it into a new credential, and seals that for the account.
+  ///
+  /// - Parameter unsealed: has the fleet key.
+  func seal(
+    _ passcode: borrowing Passcode, _ account: Bytes, _ unsealed: inout Unsealed,
+    of subject: Credential.Subject = .passcode
+  ) throws(Fault) -> Bytes {
+    guard Credential.make(passcode, &unsealed, vault.policy.cost, vault.sodium, of: subject) else {
+      throw Fault(.noMemoryToHash, number: vault.policy.cost.memory >> 10)
+    }
+    return unsealed.credential.seal(
+      unsealed.key, associated: associated(account, subject), vault.sodium)
+  }
+
+  /// Removes the passcode and a one-time code. Its being disabled stays.
   ///
   /// - Returns: whether there was one.
   public func remove(_ account: Bytes) throws(Fault) -> Bool {
-    try alter(account) { (before) throws(Fault) in
+    let hadCode = try withdraw(account)
+    return try alter(account) { (before) throws(Fault) in
       guard let before, before.record.state != .removed else { return nil }
       var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
       record.disabled = before.record.disabled
       return record
-    } ?? false
+    } ?? hadCode
   }
 
   /// Ends `locked` and `exhausted`, also for a passcode of an earlier epoch. Waits for an attempt that is under way: its
@@ -66,10 +90,13 @@ extension FleetVault {
   /// - Returns: whether there was anything to end; nil if not enrolled.
   public func unlock(_ account: Bytes) throws(Fault) -> Bool? {
     let state = try read(account, nowhere)
-    guard let record = state.record, record.record.state != .removed else { return nil }
-    if record.record.ledger == .clear, state.wait == nil, record.epoch == key.epoch { return false }
+    guard let record = state.record else { return nil }
+    let isCounted = record.record.ledger != .clear || state.wait != nil
+    // Without a passcode there may be wrong one-time codes.
+    guard record.record.state != .removed || isCounted else { return nil }
+    if !isCounted, record.epoch == key.epoch { return false }
     return try alter(account, .endsBetweenAttempts) { (before) throws(Fault) in
-      guard var record = before?.record, record.state != .removed else { return nil }
+      guard var record = before?.record else { return nil }
       record.ledger = .clear
       record.unlockedBy = .root
       return record
@@ -91,29 +118,39 @@ extension FleetVault {
   }
 
   public func status(_ account: Bytes) throws(Fault) -> HelperStatus {
-    let state = try read(account, nowhere)
-    guard let record = state.record, record.record.state != .removed else {
-      return HelperStatus(
-        state.record?.record.disabled == true ? .disabled : .ok, isEnrolled: false, length: nil, failures: 0,
-        milliseconds: 0)
+    try status(try read(account, nowhere))
+  }
+
+  private func status(_ state: FleetState) throws(Fault) -> HelperStatus {
+    guard let record = state.record else {
+      return HelperStatus(.ok, isEnrolled: false, length: nil, failures: 0, milliseconds: 0)
     }
+    let isEnrolled = record.record.state != .removed
     let left = try state.wait.map { (entry) throws(Fault) in try timeLeft(entry) } ?? 0
     let said: HelperStatus.State
     if record.record.disabled {
       said = .disabled
-    } else if record.epoch != key.epoch {
+    } else if isEnrolled && record.epoch != key.epoch {
       said = .exhausted
     } else {
       said = left > 0 ? .locked : .ok
     }
     var status = HelperStatus(
-      said, isEnrolled: true, length: nil, failures: record.record.ledger.failures,
+      said, isEnrolled: isEnrolled, length: nil, failures: record.record.ledger.failures,
       milliseconds: said == .locked ? left : 0)
     status.enrolledAt = record.record.times.enrolled
     status.lastSuccess = record.record.times.success
     status.lastFailure = record.record.times.failure
     status.failureService = record.record.failureService
     return status
+  }
+
+  /// The status, and how many seconds a one-time code is still valid; nil: there is none.
+  public func report(_ account: Bytes) throws(Fault) -> (status: HelperStatus, codeSeconds: UInt64?) {
+    let state = try read(account, nowhere)
+    var seconds: UInt64?
+    if let code = try code(state), let left = secondsLeft(code.entry) { seconds = left }
+    return (try status(state), seconds)
   }
 
   /// The accounts that have a record, in the order of their keys.
@@ -136,8 +173,9 @@ extension FleetVault {
   /// What becomes of a delay that runs, and of a passcode that is locked out because of its epoch.
   private enum Lock {
     case stays
+    /// And a one-time code ends, too.
     case ends
-    /// The same, and no attempt is under way meanwhile.
+    /// The lock only, and no attempt is under way meanwhile.
     case endsBetweenAttempts
   }
 
@@ -171,6 +209,7 @@ extension FleetVault {
       if lock != .stays {
         transaction.actions += [.delete(FleetKeys.wait(account)), .delete(FleetKeys.last(account))]
       }
+      if lock == .ends { transaction.actions.append(.delete(FleetKeys.code(account))) }
       let outcome = try commit(transaction)
       if let outcome, outcome.succeeded { return true }
       if try read(account, nowhere).record?.record.attemptID == record.attemptID { return true }
@@ -179,7 +218,7 @@ extension FleetVault {
     }
   }
 
-  private func pause(_ wait: inout FleetWait, _ state: FleetState, _ account: Bytes) throws(Fault) {
+  func pause(_ wait: inout FleetWait, _ state: FleetState, _ account: Bytes) throws(Fault) {
     guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
   }
 

@@ -78,7 +78,7 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 
   /// Only from the window in which it was counted: another one has counted nothing of it.
-  private func takeBackCount(
+  func takeBackCount(
     _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ station: StationMark?
   ) {
     guard let station, station.count.window == charge.count.window else { return }
@@ -95,7 +95,7 @@ extension FleetLogin where Etcd: EtcdStore {
 }
 
 /// A workstation's count, as it was at some revision.
-private struct StationMark {
+struct StationMark {
   let count: StationCount
   let revision: UInt64
   let lease: UInt64

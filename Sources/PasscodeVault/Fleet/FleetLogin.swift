@@ -74,7 +74,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  private enum Readiness {
+  enum Readiness {
     case ready(FleetRecord)
     case refused(Verdict)
     /// Another attempt is under way, of the account, or of the workstation when it has no more to spare.
@@ -90,6 +90,12 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     if isSecondFactor, !record.record.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
     }
+    return try room(record, state)
+  }
+
+  /// Whether the account and the workstation may begin an attempt just now, as far as delays and other attempts go.
+  func room(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> Readiness {
+    let failures = record.record.ledger.failures
     // A wrong attempt that is under way has its delay here already; a right one takes it back when it settles.
     if let wait = state.wait {
       if state.busy != nil { return .busy }
@@ -145,7 +151,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   }
 
   /// The same as for this server's own logins.
-  private func takeSlot() throws(Fault) -> HashingSlots.Held {
+  func takeSlot() throws(Fault) -> HashingSlots.Held {
     let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
     return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
   }
@@ -190,7 +196,9 @@ extension FleetLogin where Etcd: EtcdStore {
   ///
   /// - Returns: nil if what was read is no longer so: nothing was recorded.
   /// - Throws: a fault if it isn't known whether it was recorded.
-  private func charge(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> FleetCharge? {
+  func charge(
+    _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
+  ) throws(Fault) -> FleetCharge? {
     let id = randomBytes(Record.attemptIDLength, vault.sodium)
     var charged = record
     let failures = record.record.ledger.charged(at: .never).failures
@@ -206,7 +214,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
         .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
         .unchanged(FleetKeys.epoch, revision: state.epochRevision),
-      ],
+      ] + more,
       [
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
         .put(FleetKeys.busy(account), value: id, lease: busy),

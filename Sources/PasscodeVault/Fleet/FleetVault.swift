@@ -64,6 +64,11 @@ public final class FleetVault<Etcd: EtcdStore> {
     return min(seconds > margin ? seconds - margin : 1, Schedule.longestDelay) * 1_000
   }
 
+  /// Seconds that an entry with a lease is still there; nil: that isn't known.
+  func secondsLeft(_ entry: EtcdEntry) -> UInt64? {
+    etcd.timeLeft(entry.lease)
+  }
+
   /// Reads all that decides about an account, at one moment.
   func read(_ account: Bytes, _ workstation: Bytes) throws(Fault) -> FleetState {
     guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
@@ -72,7 +77,7 @@ public final class FleetVault<Etcd: EtcdStore> {
     let transaction = EtcdTransaction([
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
       .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
-      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch),
+      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
     ])
     // Asked twice: reading changes nothing.
     var outcome = try commit(transaction)
@@ -107,8 +112,9 @@ public final class FleetVault<Etcd: EtcdStore> {
     return credential
   }
 
-  func associated(_ account: Bytes) -> Bytes {
-    [2, UInt8(truncatingIfNeeded: options.name.count)] + options.name + account
+  func associated(_ account: Bytes, _ subject: Credential.Subject = .passcode) -> Bytes {
+    let kind: UInt8 = subject == .passcode ? 2 : 3
+    return [kind, UInt8(truncatingIfNeeded: options.name.count)] + options.name + account
   }
 
   /// Of a wrong passcode: the credential's salt makes it stale when that changes.
@@ -138,6 +144,8 @@ struct FleetState {
   let stationEntry: EtcdEntry?
   /// Attempts that are under way from the workstation.
   let flights: UInt64
+  /// A one-time code, valid or not.
+  let code: EtcdEntry?
   /// The fleet's; and the revision of its key, 0: there is none.
   let epoch: UInt64
   let epochRevision: UInt64
@@ -152,6 +160,7 @@ struct FleetState {
     stationEntry = outcome.entry(4)
     station = stationEntry.flatMap { StationCount($0.value) }
     flights = outcome.count(5)
+    code = outcome.entry(7)
     if entry != nil && record == nil {
       throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
     }

@@ -124,6 +124,17 @@ extension Helper {
     return try finish(helper, patience: patienceForPassword)
   }
 
+  /// In a fleet, by a one-time code.
+  public static func enroll(
+    _ uid: UInt32, _ new: borrowing NewPasscode, byCode code: borrowing Passcode
+  ) throws(Fault) -> HelperReply {
+    let helper = try begin(
+      .enrollByCode, uid, HelperRequest.Lengths(passcode: code.count, new: new.passcode.count))
+    helper.send(code)
+    helper.send(new.passcode)
+    return try finish(helper)
+  }
+
   public static func change(_ uid: UInt32, _ change: borrowing PasscodeChange) throws(Fault) -> HelperReply {
     let helper = try begin(
       .change, uid,

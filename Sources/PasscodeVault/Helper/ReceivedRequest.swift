@@ -14,7 +14,7 @@ public struct ReceivedRequest: ~Copyable {
     guard let bytes = HelperService.receive(HelperRequest.headLength), let head = HelperRequest(head: bytes),
       let service = HelperService.receive(head.serviceLength), Record.serviceName(service) == service,
       var secrets = Secrets(sodium),
-      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound,
+      secrets.passcode.receive(count: head.lengths.passcode), secrets.passcode.isSound(in: head),
       secrets.change.new.passcode.receive(count: head.lengths.new), secrets.change.new.passcode.isSound,
       secrets.password.line.receive(count: head.lengths.password),
       head.operation == .look || !HelperService.hasMore()

@@ -8,7 +8,7 @@ internal import PasscodeSystem
 ///     offset 0    salt           16 bytes
 ///     offset 16   operations      4 bytes
 ///     offset 20   memory          8 bytes     in bytes
-///     offset 28   length          1 byte      4 or 6
+///     offset 28   length          1 byte      4 or 6; 8 for a one-time code
 ///     offset 29   hash           32 bytes     Argon2id of the digits with this salt and cost
 ///
 /// It is sealed with XChaCha20-Poly1305 under the machine key; associated data, so that a record can be
@@ -24,13 +24,18 @@ struct Credential {
   /// How many digits the passcode has.
   let digits: Int
 
+  /// What it is known of: which is which, the associated data say.
+  enum Subject: Equatable {
+    case passcode, oneTimeCode
+  }
+
   /// Reads the opened form; nil if a number in it is out of range.
-  init?(_ opened: borrowing OpenedCredential) {
+  init?(_ opened: borrowing OpenedCredential, of subject: Subject = .passcode) {
     let (operations, memory, digits) = opened.read { bytes in
       (Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8), Int(bytes[28]))
     }
     guard Options.Cost.operationsRange.contains(operations), Options.Cost.memoryRange.contains(memory),
-      Answer.isLength(digits)
+      subject == .passcode ? Answer.isLength(digits) : digits == OneTimeCode.length
     else { return nil }
     cost = Options.Cost(operations: operations, memory: memory)
     self.digits = digits
@@ -40,7 +45,8 @@ struct Credential {
   ///
   /// - Returns: false when hashing could not be completed; there is no credential then.
   static func make(
-    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ cost: Options.Cost, _ sodium: Sodium
+    _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ cost: Options.Cost, _ sodium: Sodium,
+    of subject: Subject = .passcode
   ) -> Bool {
     unsealed.credential.makeSalt(sodium)
     guard
@@ -50,7 +56,8 @@ struct Credential {
       littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
       + littleEndian(UInt64(passcode.count), 1)
     // Read again: what could never be opened isn't kept.
-    return unsealed.credential.fill(middle, unsealed.digest) && Credential(unsealed.credential) != nil
+    return unsealed.credential.fill(middle, unsealed.digest)
+      && Credential(unsealed.credential, of: subject) != nil
   }
 
   /// Hashes the passcode with this credential's cost.

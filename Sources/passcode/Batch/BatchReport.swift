@@ -1,30 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// The result of a line.
-enum BatchOutcome: UInt8 {
-  case done, unchanged, skipped
-  case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, failed
-
-  /// The word in JSON: a contract (passcode(1)).
-  var name: Text {
-    switch self {
-    case .done: "done"
-    case .unchanged: "unchanged"
-    case .skipped: "skipped"
-    case .notEnrolled: "not_enrolled"
-    case .weak: "weak"
-    case .wrongLength: "wrong_length"
-    case .unknownUser: "unknown_user"
-    case .repeated: "repeated"
-    case .badLine: "bad_line"
-    case .failed: "failed"
-    }
-  }
-
-  var isFailure: Bool { rawValue > BatchOutcome.skipped.rawValue }
-}
-
 /// A line that a worker is doing.
 struct BatchTask {
   let line: UInt64
@@ -48,29 +24,6 @@ struct BatchTask {
       let (slots, reason) = (message[2...].prefix(Int(message[1])), message[2...].dropFirst(Int(message[1])))
       return .result(BatchResult(line, name, outcome, Text(Bytes(reason))), stuckSlots: Bytes(slots))
     }
-  }
-}
-
-struct BatchResult {
-  let line: UInt64
-  /// Empty: must not be shown.
-  let name: Bytes
-  let outcome: BatchOutcome
-  /// More than the outcome says; may be empty.
-  let reason: Text
-
-  init(_ line: UInt64, _ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") {
-    self.line = line
-    self.name = name
-    self.outcome = outcome
-    self.reason = reason
-  }
-
-  fileprivate var json: Text {
-    let user: Text = name.isEmpty ? "null" : "\"\(jsonEscaped(name))\""
-    let why: Text = reason.bytes.isEmpty ? "null" : "\"\(jsonEscaped(reason.bytes))\""
-    return
-      "{\"version\":1,\"line\":\(line),\"user\":\(user),\"result\":\"\(outcome.name)\",\"reason\":\(why)}\n"
   }
 }
 
@@ -155,30 +108,6 @@ struct BatchReport {
       return .cancelled
     }
     return counts.failed > 0 ? .someFailed : .done
-  }
-}
-
-struct BatchCounts {
-  private(set) var done: UInt64 = 0
-  private(set) var unchanged: UInt64 = 0
-  private(set) var skipped: UInt64 = 0
-  private(set) var failed: UInt64 = 0
-
-  var all: UInt64 { done + unchanged + skipped + failed }
-
-  mutating func add(_ outcome: BatchOutcome) {
-    switch outcome {
-    case .done: done += 1
-    case .unchanged: unchanged += 1
-    case .skipped: skipped += 1
-    case .notEnrolled, .weak, .wrongLength, .unknownUser, .repeated, .badLine, .failed: failed += 1
-    }
-  }
-
-  fileprivate func json(_ stoppedAt: UInt64?) -> Text {
-    let stop: Text = stoppedAt.map { "\($0)" } ?? "null"
-    return
-      "{\"version\":1,\"users\":\(all),\"done\":\(done),\"unchanged\":\(unchanged),\"skipped\":\(skipped),\"failed\":\(failed),\"stopped_at\":\(stop)}\n"
   }
 }
 

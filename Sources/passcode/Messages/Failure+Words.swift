@@ -40,6 +40,10 @@ extension Failure {
     case .onlyRootUses(let option): "only root can use --\(option.entry.text)"
     case .selfServiceClosed:
       "only root can do that (self_enroll=no or second_factor=yes in the configuration)"
+    case .notCode: "a one-time code is 8 letters, never I or O; nothing was counted"
+    case .wrongCode: "wrong one-time code, which counts as a wrong passcode; no passcode was set"
+    case .noCode(let name):
+      "no one-time code is valid for \(printable(name)): it was used or withdrawn, or has expired; ask an administrator for a new one"
     case .fleets(let command, let name):
       "the servers of a fleet keep the passcode of \(printable(name)); on one of them, run as root: \(serverCommand(command, name))"
     case .fleetSilent(let name, let fault):
@@ -49,6 +53,8 @@ extension Failure {
     case .trialEnded: "ended by a signal; the temporary store has been deleted"
     case .loginEnded: "the login was ended by a signal"
     case .noModule: "pam_passcode.so is neither beside this program nor installed"
+    case .noVerifier:
+      "passcode-verifier is not installed. On a fleet's server, run: apt install passcode-verifier"
     case .noTemporaryDirectory: "no directory could be created in /tmp"
     case .noLibrary: "libsodium could not be initialised"
     case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"

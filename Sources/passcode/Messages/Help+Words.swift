@@ -15,6 +15,9 @@ enum CommandHelp {
   static var list: Phrase { "show the state of every enrolled user" }
   static var verify: Phrase { "say whether a passcode is right: an attempt that counts like any other" }
   static var key: Phrase { "machine key: init, status, seal, load, unseal, recover or rotate" }
+  static var verifier: Phrase {
+    "on a fleet's server: enroll, invite, unlock, status and more; see passcode-verifier(8)"
+  }
   static var check: Phrase { "say what is wrong with the installation, and what to do" }
   static var checkWeak: Phrase { "read codes, one per line, and say which are weak and why" }
   static var calibrate: Phrase { "measure which cost of hashing suits this machine" }
@@ -35,7 +38,7 @@ extension Command.Operand {
     case .none: ""
     case .user: " [USER]"
     case .otherUser: " USER"
-    case .keyAction: " ACTION"
+    case .keyAction, .verifierAction: " ACTION"
     case .names: " OLD NEW"
     }
   }

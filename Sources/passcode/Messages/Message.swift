@@ -98,6 +98,7 @@ enum Question {
   case passcode, password, passcodeOrPassword, oldPasscode
   case newPasscode(Digits)
   case repetition
+  case oneTimeCode
   case recoveryLine(Int)
 }
 
@@ -113,6 +114,7 @@ extension Question {
     case .newPasscode(.six): "New passcode (6 digits): "
     case .newPasscode(.fourOrSix): "New passcode (4 or 6 digits): "
     case .repetition: "Repeat new passcode: "
+    case .oneTimeCode: "One-time code (8 letters): "
     case .recoveryLine(let number): "Line \(number) of the recovery copy (not shown): "
     }
   }

@@ -192,13 +192,14 @@ struct FleetMessageTests {
     return HelperRequest(
       operation, uid: uid,
       lengths: HelperRequest.Lengths(
-        passcode: row.proof == .none || password > 0 ? 0 : 4, new: row.setsPasscode ? 6 : 0,
+        passcode: row.proof == .none || password > 0 ? 0 : row.proof == .code ? 8 : 4,
+        new: row.setsPasscode ? 6 : 0,
         password: password))
   }
 
   @Test func `what a password would prove is not for a verifier`() {
     for operation in HelperOperation.allCases {
-      let isAllowed = [.look, .verify, .prove, .status, .change].contains(operation)
+      let isAllowed = [.look, .verify, .prove, .status, .change, .enrollByCode].contains(operation)
       #expect(FleetRequest.allows(request(operation)) == isAllowed)
       #expect(!FleetRequest.allows(request(operation, uid: 1000)))
       #expect(!FleetRequest.allows(request(operation, password: 8)))

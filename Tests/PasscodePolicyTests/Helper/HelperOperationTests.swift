@@ -28,6 +28,7 @@ struct HelperOperationTests {
     #expect(HelperOperation.unlock.row.proof == .password)
     #expect(HelperOperation.change.row.proof == .passcode)
     #expect(HelperOperation.remove.row.proof == .passcodeOrPassword)
-    #expect(HelperOperation.allCases.filter { $0.row.setsPasscode } == [.change, .enroll])
+    #expect(HelperOperation.allCases.filter { $0.row.setsPasscode } == [.change, .enroll, .enrollByCode])
+    #expect(HelperOperation.enrollByCode.row.proof == .code)
   }
 }

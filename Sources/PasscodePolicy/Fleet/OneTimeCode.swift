@@ -1,0 +1,78 @@
+/// A one-time code, which an administrator hands out for an account of a fleet: with it the account's person sets a first
+/// passcode, or a new one in place of a forgotten one.
+///
+///     KTMXRWPB        8 letters, each drawn uniformly from 24: no I and no O, which look like 1 and 0
+///
+/// 24^8 is about 2^37. That suffices, because a guess is an attempt of the account like any other: the schedule leaves
+/// about 30 a week, so a code that is valid for a week is guessed once in 3,000 million weeks. Whoever reads etcd's disk
+/// has nothing to search without the fleet key, and with it 2^37 Argon2 hashes for a code that is worth nothing once it was
+/// used.
+///
+/// What is kept of it in etcd (`FleetKeys.code`), version 1:
+///
+///     passcode_code=1
+///     epoch=3                      the fleet key's when the code was made
+///     sealed=6f1c…                 hexadecimal: its credential (`Credential`), sealed for this fleet and this account
+///
+/// MUST, and what shows it:
+///  1  It is drawn by a server, is shown once, and is kept nowhere but hashed and sealed.    test_verifier_codes.py
+///  2  It is in no argument, environment, log or JSON.                                          test_verifier_codes.py
+///  3  Its key has a lease: no clock is compared. After a change of leader it lasts longer, never shorter.
+///                                                                                              FleetCodeTests
+///  4  It opens no login, and sets a passcode for its own account only: another account's code is a wrong one.
+///                                                                         FleetCodeTests, test_verifier_codes.py
+///  5  A wrong one is charged before it is hashed, in the account's own budget and the workstation's, and is locked out by
+///     the same delays. None is remembered: the same wrong one again counts again.               FleetCodeTests
+///  6  The transaction that sets a passcode deletes the code, whoever sets it; so does removing the passcode. Of two
+///     workstations with the right code one sets a passcode.                                     FleetCodeTests
+///  7  One of an earlier epoch is none: a snapshot may bring back a code that was used. One that was made since `restored`
+///     replaces a passcode that is locked out until it is unlocked.                              FleetCodeTests
+///  8  Root has none, and neither has a passcode that is disabled: it stays so.                   FleetCodeTests
+///  9  A new passcode that may not be chosen is refused before the code is looked at, and leaves it.  FleetCodeTests
+public struct OneTimeCode: Equatable, Sendable {
+  public static let length = 8
+  /// From which it is drawn.
+  public static var letters: Bytes { Bytes(text: "ABCDEFGHJKLMNPQRSTUVWXYZ") }
+  /// Seconds for which it is valid if nobody says how long: 7 days; and the longest time.
+  public static let usualSeconds: UInt64 = 7 * 86_400
+  public static let longestSeconds: UInt64 = 90 * 86_400
+
+  /// What a typed byte means: one of the letters; 0, for blanks and hyphens: nothing; nil: it is in no code.
+  public static func letter(_ byte: UInt8) -> UInt8? {
+    if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-") { return 0 }
+    let isSmall = byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
+    let letter = isSmall ? byte - 32 : byte
+    return letters.contains(letter) ? letter : nil
+  }
+
+  /// Whether these are the bytes of a code, as they are hashed.
+  public static func isCode(_ bytes: Span<UInt8>) -> Bool {
+    guard bytes.count == length else { return false }
+    let letters = letters
+    for index in bytes.indices where !letters.contains(bytes[index]) { return false }
+    return true
+  }
+
+  public let epoch: UInt64
+  public let sealed: Bytes
+
+  public init(epoch: UInt64, sealed: Bytes) {
+    self.epoch = epoch
+    self.sealed = sealed
+  }
+
+  /// What is kept; nil if there is any doubt.
+  public init?(_ value: Bytes) {
+    var lines = FleetLines(value)
+    guard lines.number("passcode_code") == 1, let epoch = lines.number("epoch"),
+      let digits = lines.value("sealed"), digits.count <= 2 * Record.longestSealed,
+      let sealed = bytes(hexadecimal: digits), lines.rest.isEmpty
+    else { return nil }
+    self.init(epoch: epoch, sealed: sealed)
+    guard encoded == value else { return nil }
+  }
+
+  public var encoded: Bytes {
+    Text("passcode_code=1\nepoch=\(epoch)\nsealed=\(hexadecimal(sealed))\n").bytes
+  }
+}

@@ -1,0 +1,156 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+// A new passcode, or a one-time code, for one user.
+
+extension Administration {
+  private static var rounds: Int { 3 }
+
+  func newSecrets() throws(Failure) -> Secrets {
+    guard let secrets = Secrets(sodium) else { throw .fault(Fault(.noMemory)) }
+    return secrets
+  }
+
+  func enroll() throws(Failure) {
+    try checkLength()
+    // Nobody needs to choose a passcode where it can't be kept.
+    _ = try reporting { () throws(Fault) in try fleet.status(order.user) }
+    var secrets = try newSecrets()
+    try enroll(&secrets)
+    guard order.has(.generate) else { return Administration.say(order, Words.did(.enroll, order.user, true)) }
+    try tell(secrets.change.new.passcode)
+  }
+
+  // With the secrets of its caller: of a variable Swift 6.2 lends no two parts at once.
+  private func enroll(_ secrets: inout Secrets) throws(Failure) {
+    if order.has(.generate) {
+      try makeUp(order.user, &secrets.change)
+    } else {
+      try choose(&secrets.line, &secrets.change)
+    }
+    do throws(EnrolmentError) {
+      try set(order.user, secrets.change, &secrets.unsealed)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Sets it, and notes that.
+  func set(
+    _ account: Bytes, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed
+  ) throws(EnrolmentError) {
+    try fleet.enroll(account, change, &unsealed, by: .direct)
+    Administration.note(.enroll, account)
+  }
+
+  func checkLength() throws(Failure) {
+    if let length = order.length, !vault.configuration.options.policy.lengths.allow(length) {
+      throw .lengthNotAllowed(length)
+    }
+  }
+
+  /// Makes one up: uniformly random among those that aren't weak.
+  func makeUp(_ account: Bytes, _ change: inout PasscodeChange) throws(Failure) {
+    let digits = order.length ?? (vault.configuration.options.policy.lengths.six ? 6 : 4)
+    // One in eight is weak at most: a hundred in a row don't happen.
+    for _ in 0..<100 where change.new.passcode.makeUp(digits: digits, sodium) {
+      if try choice(account, change) == .accepted { return }
+    }
+    throw .noRandomPasscode
+  }
+
+  private func choice(_ account: Bytes, _ change: borrowing PasscodeChange) throws(Failure) -> Choice {
+    do throws(Fault) { return try fleet.choice(account, change) } catch { throw .fault(error) }
+  }
+
+  /// Asked twice, in at most three rounds; from standard input once.
+  private func choose(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
+    var problem = Failure.notDigits
+    for _ in 0..<(order.has(.stdin) ? 1 : Administration.rounds) {
+      guard let found = try problemOfOneRound(&line, &change) else { return }
+      problem = found
+      if !order.has(.stdin) { complain(found.text) }
+    }
+    throw order.has(.stdin) ? problem : .cancelled
+  }
+
+  /// nil: it is chosen.
+  private func problemOfOneRound(
+    _ line: inout TypedLine, _ change: inout PasscodeChange
+  ) throws(Failure) -> Failure? {
+    defer { line.wipe() }
+    guard try read(&line, Words.first), change.new.passcode.take(line) == .passcode,
+      order.length == nil || change.new.passcode.count == order.length
+    else { return order.length.map { .lengthNotAllowed($0) } ?? .notDigits }
+    if case .refused(let refusal) = try choice(order.user, change) { return .refused(refusal) }
+    if order.has(.stdin) { return nil }
+    guard try read(&line, Words.second), change.new.passcode.isRepeated(in: line) else { return .mismatch }
+    return nil
+  }
+
+  /// - Returns: false if it was too long.
+  private func read(_ line: inout TypedLine, _ prompt: Bytes) throws(Failure) -> Bool {
+    let outcome: LineRead
+    if order.has(.stdin) {
+      outcome = line.readFromInput()
+    } else {
+      guard let terminal = Terminal() else { throw .noTerminal }
+      outcome = line.read(from: terminal, prompt: prompt)
+    }
+    switch outcome {
+    case .line: return true
+    case .tooLong: return false
+    case .endOfFile, .interrupted: throw .cancelled
+    case .failed(.noTerminal): throw .noTerminal
+    case .failed(let error): throw .list(Bytes(text: "standard input"), error)
+    }
+  }
+
+  /// The one secret that leaves.
+  private func tell(_ secret: borrowing Passcode) throws(Failure) {
+    let text = secret.read { Bytes($0) }
+    guard Stream.output.write(text + Bytes(text: "\n")) else { throw .unwritableSecret }
+  }
+
+  // MARK: One-time codes
+
+  func invite() throws(Failure) {
+    if order.has(.withdraw) {
+      guard try reporting({ () throws(Fault) in try withdraw(order.user) }) else { throw .noCode(order.user) }
+      return Administration.say(order, Words.withdrawn(order.user))
+    }
+    var secrets = try newSecrets()
+    try invite(&secrets)
+    try tell(secrets.passcode)
+    guard !order.has(.quiet) else { return }
+    let status = try reporting { () throws(Fault) in try fleet.status(order.user) }
+    complain(Words.invited(order.user, order.seconds, status))
+  }
+
+  private func invite(_ secrets: inout Secrets) throws(Failure) {
+    makeUpCode(&secrets.passcode)
+    do throws(Fault) {
+      try keep(order.user, secrets.passcode, &secrets.unsealed)
+    } catch {
+      throw .fault(error)
+    }
+  }
+
+  func makeUpCode(_ code: inout Passcode) {
+    code.draw(OneTimeCode.length, from: OneTimeCode.letters, sodium)
+  }
+
+  /// Keeps it, and notes that.
+  func keep(_ account: Bytes, _ code: borrowing Passcode, _ unsealed: inout Unsealed) throws(Fault) {
+    try fleet.invite(account, code, seconds: order.seconds, &unsealed)
+    Administration.note(.invite, account)
+  }
+
+  /// - Returns: whether there was one.
+  func withdraw(_ account: Bytes) throws(Fault) -> Bool {
+    guard try fleet.withdraw(account) else { return false }
+    Administration.note(.invite, account, event: "one-time code withdrawn")
+    return true
+  }
+}

@@ -1,0 +1,68 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+extension Failure {
+  /// One line for standard error: what, where, what to do.
+  var text: Text {
+    switch self {
+    case .fault(let fault): Failure.told(fault)
+    case .unknownOption(let text):
+      "unknown option, or one without its value: \(printable(text)); see passcode verifier --help"
+    case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode verifier --help"
+    case .operands(let command):
+      "usage: passcode verifier \(command.name)\(command.takesUser ? " USER" : "" as Text); see passcode verifier --help"
+    case .notItsOption(let command, let option):
+      "\(command.name) has no option --\(option.entry.text): see passcode verifier --help"
+    case .lengthValue: "--length needs 4 or 6"
+    case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to 90 days"
+    case .needsBatch: "--output, --show, --skip-enrolled and --json need --batch"
+    case .notWithBatch: "--batch can't be used with --stdin: the users are in the list"
+    case .outputNeedsSecrets: "--output, --show and --length need --generate"
+    case .jsonNeedsOutput: "--json needs --output FILE here: passcodes and codes are in no JSON"
+    case .withdrawOnly: "--withdraw can't be used with --expires"
+    case .root: "root's passcode is never a fleet's: set it on each machine, with passcode enroll"
+    case .needsRoot: "only root can do that: run it with sudo"
+    case .noServiceAccount: "there is no account _passcode: install the package libpam-passcode again"
+    case .noLibrary: "libsodium could not be initialised"
+    case .notEnrolled(let name):
+      "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
+    case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
+    case .notDigits: "a passcode is 4 or 6 digits"
+    case .mismatch: "the two entries differ: start again"
+    case .lengthNotAllowed(let length):
+      "a passcode of \(UInt64(length)) digits was asked for, or the configuration (lengths) doesn't allow it"
+    case .refused(.length):
+      "the configuration (lengths in /etc/security/passcode.conf) doesn't allow that length"
+    case .refused(.weak(let weakness)):
+      "too easy to guess: \(weakness.sentence.english); choose another one"
+    case .noTerminal: "there is no terminal to ask on: use --stdin"
+    case .cancelled: "cancelled; nothing was changed"
+    case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"
+    case .unwritable: "can't write to standard output"
+    case .unwritableSecret:
+      "it was set, but could not be written to standard output: run the command again"
+    case .list(let path, let error): "\(printable(path)): \(error.localText)"
+    case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
+    case .shown:
+      "passcodes and codes are printed only into a pipe: for a file use --output FILE, for a terminal --show"
+    case .openOutput(let path): "\(printable(path)): needs owner root and mode 0600, or must not exist"
+    case .inUse(let path): "\(printable(path)): another run is writing to it"
+    case .output(let path, let error): "\(printable(path)): \(error.localText)"
+    }
+  }
+
+  /// With what to do about it, where that is this program's.
+  private static func told(_ fault: Fault) -> Text {
+    let words = fault.text
+    return switch fault.reason {
+    case .missing where fault.path == FleetServer.optionsPath:
+      "\(words); write it, with a line fleet=NAME: see passcode-verifier(8)"
+    case .noKey where fault.path == FleetKey.usualPath:
+      "\(words); on the first server run passcode verifier init, on the others copy its key"
+    case .noEtcd: "\(words); see: systemctl status etcd, and etcdctl endpoint status --cluster"
+    case .busyRecord: "\(words); another attempt is under way: try again"
+    default: words
+    }
+  }
+}

@@ -1,0 +1,143 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// What an administrator may ask for.
+enum Command: CaseIterable {
+  case initialize, restored, seen, list, status, enroll, invite, remove, unlock, disable, enable
+
+  var name: Text {
+    switch self {
+    case .initialize: "init"
+    case .restored: "restored"
+    case .seen: "seen"
+    case .list: "list"
+    case .status: "status"
+    case .enroll: "enroll"
+    case .invite: "invite"
+    case .remove: "remove"
+    case .unlock: "unlock"
+    case .disable: "disable"
+    case .enable: "enable"
+    }
+  }
+
+  var takesUser: Bool {
+    switch self {
+    case .initialize, .restored, .seen, .list: false
+    case .status, .enroll, .invite, .remove, .unlock, .disable, .enable: true
+    }
+  }
+
+  /// Besides those of all commands.
+  var options: [Order.Option] {
+    switch self {
+    case .initialize, .restored, .seen: []
+    case .list, .status: [.json]
+    case .enroll: [.stdin, .length, .generate, .skipEnrolled, .batch, .json, .output, .show]
+    case .invite: [.expires, .withdraw, .batch, .json, .output, .show]
+    case .remove, .unlock, .disable, .enable: [.batch, .json]
+    }
+  }
+
+  /// As the log has it, when it was done.
+  var event: Text {
+    switch self {
+    case .initialize: "fleet key created"
+    case .restored: "etcd declared restored"
+    case .seen, .list, .status: ""
+    case .enroll: "passcode enrolled"
+    case .invite: "one-time code created"
+    case .remove: "passcode removed"
+    case .unlock: "passcode unlocked"
+    case .disable: "passcode disabled"
+    case .enable: "passcode enabled"
+    }
+  }
+}
+
+/// What one did ask for, all of it known and allowed.
+struct Order {
+  enum Option: CaseIterable {
+    case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
+      withdraw
+
+    static let everywhere: [Option] = [.help, .version, .quiet]
+
+    var entry: Arguments.Option {
+      switch self {
+      case .help: Arguments.Option("help")
+      case .version: Arguments.Option("version")
+      case .quiet: Arguments.Option("quiet")
+      case .json: Arguments.Option("json")
+      case .stdin: Arguments.Option("stdin")
+      case .length: Arguments.Option("length", takesValue: true)
+      case .generate: Arguments.Option("generate")
+      case .batch: Arguments.Option("batch", takesValue: true)
+      case .output: Arguments.Option("output", takesValue: true)
+      case .show: Arguments.Option("show")
+      case .skipEnrolled: Arguments.Option("skip-enrolled")
+      case .expires: Arguments.Option("expires", takesValue: true)
+      case .withdraw: Arguments.Option("withdraw")
+      }
+    }
+  }
+
+  let command: Command
+  /// Empty: none.
+  let user: Bytes
+  private(set) var options: [Option] = []
+  private(set) var length: Int?
+  /// A list of users; "-": standard input.
+  private(set) var list: Bytes?
+  /// Where passcodes or codes go; empty: standard output.
+  private(set) var output = Bytes()
+  /// Seconds that a one-time code is valid.
+  private(set) var seconds = OneTimeCode.usualSeconds
+
+  func has(_ option: Option) -> Bool { options.contains(option) }
+
+  /// Secrets are made up, and told.
+  var tellsSecrets: Bool { has(.generate) || command == .invite && !has(.withdraw) }
+
+  init(_ command: Command, _ operands: ArraySlice<Bytes>, _ given: [(index: Int, value: Bytes)])
+    throws(Failure)
+  {
+    self.command = command
+    user = operands.first ?? []
+    for (index, value) in given { try take(Option.allCases[index], value) }
+    let wanted = command.takesUser && list == nil ? 1 : 0
+    guard operands.count == wanted else { throw .operands(command) }
+    if command.takesUser && user.spells("root") { throw .root }
+    try check()
+  }
+
+  private mutating func take(_ option: Option, _ value: Bytes) throws(Failure) {
+    guard (command.options + Option.everywhere).contains(option) else { throw .notItsOption(command, option) }
+    options.append(option)
+    switch option {
+    case .length:
+      guard value.spells("4") || value.spells("6") else { throw .lengthValue }
+      length = value.spells("4") ? 4 : 6
+    case .batch: list = value
+    case .output: output = value
+    case .expires:
+      guard let seconds = NewTerms.seconds(value), seconds <= OneTimeCode.longestSeconds else {
+        throw .expiresValue
+      }
+      self.seconds = seconds
+    case .help, .version, .quiet, .json, .stdin, .generate, .show, .skipEnrolled, .withdraw: break
+    }
+  }
+
+  private func check() throws(Failure) {
+    if list == nil {
+      if has(.output) || has(.show) || has(.skipEnrolled) { throw .needsBatch }
+      if has(.json) && command != .list && command != .status { throw .needsBatch }
+    } else {
+      if has(.stdin) { throw .notWithBatch }
+      if !tellsSecrets && (has(.output) || has(.show) || has(.length)) { throw .outputNeedsSecrets }
+      if tellsSecrets && has(.json) && output.isEmpty { throw .jsonNeedsOutput }
+    }
+    if has(.withdraw) && has(.expires) { throw .withdrawOnly }
+  }
+}

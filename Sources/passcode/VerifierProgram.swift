@@ -1,0 +1,30 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode verifier …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
+/// talks to etcd is in a package of its own.
+///
+/// - It MUST be root's file, writable by nobody else, and is started for root only.        test_verifier_commands.py
+/// - Its arguments MUST be those that were given, and its environment none of the caller's.  test_verifier_commands.py
+enum VerifierProgram {
+  /// Returns where the tool's first word is another one, or where help was asked for that this tool has, too.
+  static func takeOver() throws(Failure) {
+    guard let words = Arguments.words(after: "verifier") else { return }
+    let wantsHelp = words.contains { $0.spells("--help") || $0.spells("-h") }
+    let isRoot = ProcessIdentity.current().effective == 0
+    let status = try? FileStatus.of(Installed.verifier)
+    if wantsHelp && (!isRoot || status == nil) { return }
+    guard isRoot else { throw .onlyRoot }
+    guard let status else { throw .noVerifier }
+    guard status.kind == .file, status.owner == 0, status.mode & 0o022 == 0 else {
+      throw .fault(Fault(.failed, path: Installed.verifier, error: Errno.denied.code))
+    }
+    throw .fault(Fault(.failed, path: Installed.verifier, error: Arguments.becomeVerifier().code))
+  }
+}
+
+/// Where it isn't the first word.
+func runVerifier(_: Session) throws(Failure) -> ExitStatus {
+  throw .operands("verifier", .verifierAction)
+}

@@ -1,0 +1,168 @@
+"""What an administrator does on a server: `passcode verifier …`."""
+
+import json
+import pathlib
+import re
+import stat
+import subprocess
+
+import jsonschema
+import pytest
+
+from bed import TOOL
+from fleet import FOLDER, GRANTED, VERIFIER, WRONG, refusing_weak
+from scenario import RIGHT
+from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, POLICY, SOME_FAILED, UNUSABLE, USAGE, one_line
+
+SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "Sources/system/schema/passcode-1.json").read_text())
+
+
+def validated(kind, output):
+    part = {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{kind}"}]}
+    rows = [json.loads(line) for line in output.splitlines()]
+    for row in rows:
+        jsonschema.Draft202012Validator(part).validate(row)
+        assert list(row) == SCHEMA["$defs"][kind]["required"]
+    return rows
+
+
+def test_the_tool_starts_it_with_the_words_as_they_are(fleet):
+    server = fleet.servers[0]
+    missing = server.tool("list", check=UNUSABLE)
+    assert one_line(missing.stderr) and "apt install passcode-verifier" in missing.stderr
+    assert server.tool("--help").stdout.startswith("Usage: passcode verifier ACTION [OPTIONS]\n")
+    server.install()
+    assert server.tool("status", "alice").stdout == "alice: enrolled, wrong passcodes in a row: 0\n"
+    assert server.tool("--help").stdout.startswith("Usage: passcode verifier COMMAND [USER] [OPTIONS]\n")
+    assert "passcode verifier: no command" in server.tool("frobnicate", check=USAGE).stderr
+    server.tool("unlock", "carol", check=NOT_ENROLLED)
+    as_alice = server.command("setpriv", "--reuid", "alice", "--clear-groups", TOOL, "verifier", "list")
+    refused = subprocess.run(as_alice, capture_output=True, text=True)
+    assert refused.returncode == NOT_PERMITTED and one_line(refused.stderr)
+
+
+def test_it_gets_its_arguments_and_nothing_of_the_environment(fleet):
+    server = fleet.servers[1]
+    script = FOLDER / "script"
+    script.write_text("#!/bin/sh\nfor word; do printf '<%s>' \"$word\"; done; echo; env; exit 5\n")
+    server.install(script)
+    words = ["enroll", "--json", "--", "-x", "", "a b", "--conf=/x"]
+    environment = {"EVIL": "1", "LD_LIBRARY_PATH": "/x", "LANGUAGE": "de", "SUDO_USER": "carol", "PATH": "/bin"}
+    done = server.tool(*words, check=POLICY, env=environment)
+    first, *rest = done.stdout.splitlines()
+    assert first == "".join(f"<{word}>" for word in words)
+    names = {line.split("=")[0] for line in rest}
+    assert {"SUDO_USER", "PATH"} <= names <= {"SUDO_USER", "PATH", "PWD", "OLDPWD", "SHLVL", "_"}
+    server.install(script, "0775")
+    assert "denied" in server.tool("list", check=UNUSABLE).stderr
+    assert "usage: passcode verifier ACTION" in subprocess.run(
+        server.command(TOOL, "--json", "verifier", "list"), capture_output=True, text=True
+    ).stderr  # fmt: skip
+
+
+def test_a_batch_is_as_the_tool_s(fleet):
+    """Names without an account here; a bad line is named by its number; results, JSON and statuses."""
+    server = fleet.servers[0]
+    text = "nurse1:8305\nnurse1:8305\nnurse2:1234\nnurse2\n# x\n\n8305:nurse3\nnurse3:830517\r\nnurse4:830517\nroot:8305\n"
+    with refusing_weak():
+        done = server.run("enroll", "--batch", "-", input=text, check=SOME_FAILED)
+    assert done.stdout.splitlines() == ["line 1: nurse1: passcode enrolled", "line 9: nurse4: passcode enrolled"]
+    failed = done.stderr.splitlines()
+    assert [re.match(r"passcode verifier: line (\d+): ", line)[1] for line in failed[:-1]] == ["2", "3", "4", "7", "8", "10"]
+    assert "too easy to guess" in failed[1] and "8305" not in failed[3]
+    assert failed[-1] == "passcode verifier: users: 8, done: 2, failed: 6"
+    assert server.verify("8305", "nurse1").kind == GRANTED
+    done = server.run("enroll", "--batch", "-", "--json", "--skip-enrolled", input="nurse1:9147\nnurse5:9147\n")
+    *rows, summary = done.stdout.splitlines(keepends=True)
+    assert [row["result"] for row in validated("line", "".join(rows))] == ["skipped", "done"]
+    assert validated("summary", summary)[0]["done"] == 1
+    people = "nurse1\nnurse5\nnobody-here\n"
+    for command, results in (
+        ("disable", ["done", "done", "not_enrolled"]), ("disable", ["unchanged", "unchanged", "not_enrolled"]),
+        ("enable", ["done", "done", "not_enrolled"]), ("unlock", ["unchanged", "unchanged", "not_enrolled"]),
+        ("remove", ["done", "done", "not_enrolled"]),
+    ):  # fmt: skip
+        done = server.run(command, "--batch", "-", "--json", input=people, check=SOME_FAILED)
+        *rows, _ = done.stdout.splitlines(keepends=True)
+        assert [row["result"] for row in validated("line", "".join(rows))] == results, command
+
+
+def test_generated_passcodes_go_to_a_file_or_a_pipe(fleet):
+    server = fleet.servers[0]
+    given = FOLDER / "given"
+    server.run("enroll", "--batch", "-", "--generate", "--length", "4", "--output", given, input="nurse1\nnurse2\n")
+    assert stat.S_IMODE(given.stat().st_mode) == 0o600
+    passcodes = dict(line.split(":") for line in given.read_text().splitlines())
+    assert list(passcodes) == ["nurse1", "nurse2"]
+    for name, passcode in passcodes.items():
+        assert len(passcode) == 4 and server.verify(passcode, name).kind == GRANTED
+    piped = server.run("enroll", "--batch", "-", "--generate", input="nurse3\n")
+    name, passcode = piped.stdout.strip().split(":")
+    assert name == "nurse3" and server.verify(passcode, name).kind == GRANTED
+    alone = server.run("enroll", "--generate", "nurse4").stdout
+    assert re.fullmatch(r"\d{6}\n", alone) and server.verify(alone.strip(), "nurse4").kind == GRANTED
+    given.chmod(0o644)
+    refused = server.run("enroll", "--batch", "-", "--generate", "--output", given, input="nurse1\n", check=UNUSABLE)
+    assert "0600" in refused.stderr
+
+
+def test_status_and_list_as_json(fleet):
+    server = fleet.servers[0]
+    assert server.verify("8305").kind == WRONG
+    server.run("invite", "carol")
+    server.run("disable", "bob")
+    [row] = validated("fleet", server.run("status", "--json", "alice").stdout)
+    assert (row["user"], row["uid"], row["failures"], row["state"]) == ("alice", None, 1, "ok")
+    rows = {row["user"]: row for row in validated("fleet", server.run("list", "--json").stdout)}
+    assert {name: row["enrolled"] for name, row in rows.items()} == {"alice": True, "bob": True, "carol": False}
+    assert rows["bob"]["state"] == "disabled" and rows["alice"]["code_seconds_left"] is None
+    assert 6 * 86_400 < rows["carol"]["code_seconds_left"] <= 7 * 86_400 + 10
+    assert "carol: not enrolled, wrong passcodes in a row: 0, one-time code: 7 days left" in server.run("list").stdout
+
+
+@pytest.mark.parametrize(
+    "status, words, said",
+    [
+        (USAGE, ["status"], "usage: passcode verifier status USER"),
+        (USAGE, ["list", "alice"], "usage: passcode verifier list"),
+        (USAGE, ["unlock", "--generate", "alice"], "unlock has no option --generate"),
+        (USAGE, ["enroll", "alice", "--output", "/x"], "need --batch"),
+        (USAGE, ["enroll", "--batch", "-", "--stdin"], "--batch can't be used with --stdin"),
+        (USAGE, ["enroll", "--batch", "-", "--show"], "need --generate"),
+        (USAGE, ["invite", "--batch", "-", "--json"], "--json needs --output"),
+        (USAGE, ["invite", "alice", "--expires", "91d"], "--expires needs"),
+        (USAGE, ["--frobnicate"], "unknown option"),
+        (USAGE, ["enroll", "--length", "5", "alice"], "--length needs"),
+        (NOT_PERMITTED, ["enroll", "root"], "root's passcode is never a fleet's"),
+        (NOT_ENROLLED, ["unlock", "carol"], "passcode verifier enroll carol"),
+        (NOT_ENROLLED, ["invite", "--withdraw", "carol"], "nothing to withdraw"),
+        (POLICY, ["enroll", "--stdin", "alice"], "4 or 6 digits"),
+        (UNUSABLE, ["init"], "fleet.key"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_is_refused_says_what_to_do(fleet, status, words, said):
+    done = fleet.servers[0].run(*words, check=status, input="12345\n")
+    assert done.stdout == "" and one_line(done.stderr) and done.stderr.startswith("passcode verifier: ")
+    assert said in done.stderr
+
+
+def test_a_cancelled_or_weak_choice_changes_nothing(fleet):
+    server = fleet.servers[0]
+    server.run("enroll", "--stdin", "alice", input="", check=CANCELLED)
+    with refusing_weak():
+        assert "too easy to guess" in server.run("enroll", "--stdin", "alice", input="1234\n", check=POLICY).stderr
+    assert server.verify(RIGHT).kind == GRANTED
+    assert server.run("enroll", "--stdin", "alice", input="8305\n", check=DONE).stdout == "Passcode set for alice.\n"
+
+
+def test_help_names_every_command_and_option_and_so_does_the_completion():
+    """Everybody may read it."""
+    text = subprocess.run([VERIFIER, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+)(?: USER)? {2,}\S", text, re.MULTILINE)
+    options = set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
+    completion = (pathlib.Path(__file__).parents[2] / "Sources/system/completions/passcode").read_text()
+    part = completion.split("    verifier)\n")[1].split(";;")[0]
+    assert set(re.findall(r"--[\w-]+", part)) == options
+    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 11
+    assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")

@@ -1,0 +1,216 @@
+"""passcode-verifier's README.Debian, followed word for word: three fresh servers and a workstation of each release,
+with systemd, Debian's etcd and stunnel, and a network of their own. Its chapters in their order: each test goes on
+where the one before it ended."""
+
+import re
+import shutil
+
+import pytest
+
+from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
+from fleet_machines import ADDRESSES, Host, Network, offline
+from howto import Person, matches, steps
+
+pytestmark = pytest.mark.on_request
+
+SERVERS = "server1", "server2", "server3"
+OURS = "Passcode or password: "
+SAID = {"New passcode:": RIGHT, "Repeat new passcode:": RIGHT}
+HEALTHY = "ETCDCTL_API=3 etcdctl --user root:$(cat /root/etcd-root.password) endpoint health >/dev/null 2>&1"
+UNITS = "passcode-verifier.socket", "passcode-verifier-seen.timer", "passcode-verifier-stunnel.service", "etcd.service"
+
+
+class Ward:
+    """The machines, and who is at each of them."""
+
+    def __init__(self, release, debs):
+        self.release, self.debs = release, debs
+        self.page = steps(debs[-1])
+        self.network = Network()
+        self.hosts, self.people = {}, {}
+        self.authorities = Person(offline(release))
+        for name in (*SERVERS, "ws1"):
+            self.add(name)
+        self.hosts["ws1"].machine.people()
+        self.alice, self.code = None, RIGHT
+
+    def add(self, name):
+        self.hosts[name] = Host(self.release, self.network, name, self.debs)
+        self.sit_down(name)
+
+    def sit_down(self, name):
+        own = {"server1": name, ADDRESSES["server1"]: ADDRESSES[name]}
+        self.people[name] = Person(self.hosts[name].machine, own, SAID)
+
+    def start(self, name):
+        """A server whose power was cut. It is ready once it has noted how far etcd has come."""
+        self.hosts[name].start()
+        self.sit_down(name)
+        self.hosts[name].wait("systemctl start passcode-verifier-seen")
+
+    def lose(self, name):
+        """The machine is gone, with its disk."""
+        self.hosts.pop(name).remove()
+        self.people.pop(name)
+
+    def follow(self, *numbers, new=None):
+        """Each of these steps, on the machines that it names."""
+        for number in numbers:
+            for person in self.at(self.page[number].place, new):
+                person.follow(self.page, number)
+
+    def at(self, place, new):
+        if place == "the offline machine":
+            return [self.authorities]
+        if place == "the workstation":
+            return [self.people["ws1"]]
+        if place == f"the new {new}":
+            return [self.people[new]]
+        return [self.people[name] for name in (SERVERS if place == "each server" else place.split(" and "))]
+
+    def carry(self, path, source, *targets):
+        """What the page says is to be copied."""
+        for target in targets:
+            shutil.copy(source.machine.path / path, self.people[target].machine.path / "root")
+
+    def server(self, command, name="server1"):
+        return self.hosts[name].run(command, None)
+
+    def sudo(self, *answers):
+        """alice's sudo with these answers at its prompts: what it said, and its exit status."""
+        self.alice.line.send('sudo -k id -u; echo "<$?"">"\r')
+        text = ""
+        for answer in answers:
+            self.alice.line.expect("assword[^\n]*: ")
+            text += self.alice.line.before + self.alice.line.after
+            self.hosts["ws1"].wait("sleep 0.2")  # until the echo is off
+            self.alice.line.send(answer + "\r")
+        self.alice.line.expect(r"<(\d+)>")
+        result = text + self.alice.line.before, int(self.alice.line.match[1])
+        self.alice.line.expect(">> ")
+        return result
+
+    def opens(self):
+        text, status = self.sudo(self.code)
+        assert status == 0 and text.split()[-1] == "0", text
+
+    def end(self):
+        for host in self.hosts.values():
+            host.remove()
+        self.authorities.machine.remove()
+        self.network.end()
+
+
+@pytest.fixture(scope="module")
+def ward(release, deb, fleet_debs):
+    made = Ward(release, [deb, *fleet_debs])
+    yield made
+    made.end()
+
+
+def test_from_fresh_machines_to_a_login(ward):
+    ward.follow("1.1", "1.2", "1.3")
+    for name in (*SERVERS, "ws1"):
+        ward.carry(f"root/fleet-ca/{name}.tar", ward.authorities, name)
+    ward.follow("2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7")
+    ward.carry("root/fleet.tar", ward.people["server1"], "server2", "server3")
+    ward.follow("2.8", "2.9", "3.1", "4.1", "4.2", "4.3", "4.4")
+    # By getty and login, as whom step 4.5 goes on.
+    ward.alice = ward.hosts["ws1"].log_in("alice", (OURS, RIGHT))
+    (status, shown), (sudo, [prompt, result]) = ward.page["4.5"].parts
+    assert matches(shown, ward.alice.run(status)[0])
+    assert sudo == "sudo -k id -u" and prompt == OURS.strip()
+    text, status = ward.sudo(RIGHT)
+    assert text.split()[-1] == result and OURS in text and status == 0
+    for name in SERVERS:
+        assert ward.server(f"systemctl is-active {' '.join(UNITS)}", name).split() == ["active"] * len(UNITS)
+        assert ward.server("systemctl --failed --no-legend", name) == ""
+
+
+def test_wrong_ones_count_on_the_servers(ward):
+    assert ward.sudo(WRONG[0], PASSWORD)[1] == 0
+    assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
+    ward.opens()
+    assert "wrong passcodes in a row: 0" in ward.server("passcode verifier status alice", "server3")
+
+
+def test_a_one_time_code(ward):
+    """For a passcode that was forgotten: she sets another one on the workstation."""
+    ward.follow("3.2")
+    code = re.search(r"\b[A-HJ-NP-Z]{8}\b", ward.people["server1"].printed)[0]
+    answers = ("One-time code", code), ("New passcode", OTHER), ("Repeat", OTHER)
+    text, status = ward.alice.run("passcode enroll", *answers)
+    assert status == 0, text
+    assert ward.sudo(RIGHT, PASSWORD)[1] == 0
+    assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
+    ward.code = OTHER
+    ward.opens()
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_power_of_a_server_is_cut(ward, name):
+    """Logins go on with two, and the server comes back by itself."""
+    host = ward.hosts[name]
+    host.cut()
+    ward.opens()
+    ward.start(name)
+    assert ward.server("systemctl is-active passcode-verifier-stunnel etcd", name).split() == ["active"] * 2
+    ward.opens()
+
+
+def test_from_a_lost_server_back_to_three(ward):
+    ward.lose("server3")
+    ward.opens()
+    for number in ("5.1", "5.2"):
+        ward.follow(number)
+        ward.opens()
+    ward.add("server3")
+    ward.carry("root/fleet-ca/server3.tar", ward.authorities, "server3")
+    for number in ("5.3", "5.4"):
+        ward.follow(number, new="server3")
+        ward.opens()
+    ward.carry("root/fleet.tar", ward.people["server1"], "server3")
+    ward.follow("5.5", "5.6", new="server3")
+    ward.opens()
+    # The new one is as good as the others, and any one of them may now be lost.
+    ward.hosts["server1"].cut()
+    assert "enrolled" in ward.server("passcode verifier status alice", "server3")
+    ward.opens()
+    ward.start("server1")
+
+
+def test_a_snapshot_that_was_restored(ward):
+    """It has forgotten two wrong passcodes: before it is declared, and before an unlock, everything is refused."""
+    ward.follow("6.1")
+    assert ward.sudo(WRONG[1], WRONG[2], PASSWORD)[1] == 0
+    assert "wrong passcodes in a row: 2" in ward.server("passcode verifier status alice")
+    snapshot = ward.people["server1"].machine.path / "root/passcode.snapshot"
+    ward.follow("6.2")
+    for name in ("server2", "server3"):
+        shutil.copy(snapshot, ward.hosts[name].machine.path / "root")
+    ward.follow("6.3", "6.4")
+    ward.hosts["server1"].wait(HEALTHY)
+    refused(ward)
+    for name in SERVERS:
+        assert "etcd was restored, or is another one" in ward.server("passcode verifier status alice", name)
+        ward.server("systemctl start passcode-verifier-seen", name)
+        assert "etcd was restored" in ward.server("journalctl --no-pager -u passcode-verifier-seen", name)
+    refused(ward)
+    ward.follow("6.5")
+    refused(ward)
+    ward.follow("6.6")
+    ward.opens()
+    for name in SERVERS:
+        assert "enrolled, wrong" in ward.server("passcode verifier status alice", name)
+
+
+def refused(ward):
+    """The right passcode, everywhere; the password works."""
+    text, status = ward.sudo(ward.code, PASSWORD)
+    assert "Sorry, try again" in text or re.search("locked|unavailable", text), text
+    assert status == 0
+
+
+def test_a_workstation_that_is_taken_off_the_list(ward):
+    ward.follow("7.1")
+    refused(ward)
