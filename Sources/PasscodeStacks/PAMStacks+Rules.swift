@@ -8,7 +8,8 @@ extension PAMStacks {
   public func check(_ options: Options, _ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
     var (findings, surroundings) = (wrongTypes(), surroundings)
     surroundings.hasSessionLine = passcodeLines().contains { $0.1.kind == .session }
-    for service in services() {
+    let services = services()
+    for service in services {
       guard let stack = try? stack(of: service) else { continue }
       var found: [PAMRuleFinding] = []
       if service.spells("passcode") {
@@ -28,7 +29,7 @@ extension PAMStacks {
       }
       add(found, to: &findings)
     }
-    if let finding = rootsWay(surroundings) { findings.append(finding) }
+    if let finding = rootsWay(services, surroundings) { findings.append(finding) }
     return findings
   }
 
@@ -54,7 +55,7 @@ extension PAMStacks {
     for file in files {
       guard case .found(let found) = file.content else { continue }
       let name = Bytes(fileName(file.path))
-      let isCopy = PAMStacks.paths(name).contains(file.path) && !PAMStacks.isService(name)
+      let isCopy = PAMStacks.isOfFolders(file.path) && !PAMStacks.isService(name)
       if isCopy && !name[...].begins(with: "common-") { continue }
       for line in found.lines {
         guard case .module(let module, _, _) = line.rule, fileName(module).spells("pam_passcode.so") else {
@@ -86,11 +87,11 @@ extension PAMStacks {
   }
 
   /// Finds nothing if root can get in with the password alone: root may have no passcode, or one that is locked out.
-  private func rootsWay(_ surroundings: PAMSurroundings) -> PAMRuleFinding? {
+  private func rootsWay(_ services: [Bytes], _ surroundings: PAMSurroundings) -> PAMRuleFinding? {
     let ways = Bytes(text: "login su sudo sshd gdm-password lightdm sddm greetd")
     var first: PAMStack.Entry?
     for way in ways[...].words() {
-      guard services().contains(where: { $0.elementsEqual(way) }) else { continue }
+      guard services.contains(where: { $0.elementsEqual(way) }) else { continue }
       // A service that can't be read may let root in.
       guard let stack = try? stack(of: Bytes(way)), stack.broken.isEmpty else { return nil }
       let refusal: PAMStack.Refusal = surroundings.rootHasPasscode == true ? .unasked : .ignored

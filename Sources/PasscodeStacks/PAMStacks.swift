@@ -5,7 +5,9 @@ public import PasscodePolicy
 /// It reads nothing itself: its owner adds the files of both folders, and then those that it wants.
 public struct PAMStacks: Sendable {
   /// A name in the first hides the same name in the second.
-  public static var folders: [Bytes] { [Bytes(text: "/etc/pam.d"), Bytes(text: "/usr/lib/pam.d")] }
+  public static var folders: [Bytes] { [Bytes(text: firstFolder), Bytes(text: secondFolder)] }
+  private static var firstFolder: String { "/etc/pam.d" }
+  private static var secondFolder: String { "/usr/lib/pam.d" }
 
   /// As many files within files as libpam reads.
   static let deepest = 16
@@ -169,11 +171,18 @@ extension PAMStacks {
     var names: [Bytes] = []
     for file in files {
       let name = Bytes(fileName(file.path))
-      guard PAMStacks.paths(name).contains(file.path), PAMStacks.isService(name) else { continue }
+      guard PAMStacks.isOfFolders(file.path), PAMStacks.isService(name) else { continue }
       let place = names.firstIndex { !$0.lexicographicallyPrecedes(name) } ?? names.count
       if place == names.count || names[place] != name { names.insert(name, at: place) }
     }
     return names
+  }
+
+  /// Whether a file lies directly in one of the folders.
+  @inline(never)
+  static func isOfFolders(_ path: Bytes) -> Bool {
+    let folder = path.dropLast(fileName(path).count + 1)
+    return folder.spells(firstFolder) || folder.spells(secondFolder)
   }
 
   static func isService(_ name: Bytes) -> Bool {

@@ -23,6 +23,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let exists = Errno(EEXIST)
   public static let symbolicLink = Errno(ELOOP)
   public static let notDirectory = Errno(ENOTDIR)
+  public static let inputOutput = Errno(EIO)
   public static let wouldBlock = Errno(EWOULDBLOCK)
   public static let invalid = Errno(EINVAL)
   public static let readOnly = Errno(EROFS)

@@ -19,7 +19,7 @@ struct Administration {
     switch order.command {
     case .initialize: try initialize(sodium)
     case .restored: try reporting { () throws(Fault) in try declareRestored(vault) }
-    case .seen, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
+    case .seen, .check, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
       let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
     }
@@ -31,7 +31,8 @@ struct Administration {
   private func run() throws(Failure) -> Int32 {
     if let list = order.list { return try FleetBatch.run(self, list) }
     switch order.command {
-    case .initialize, .restored: return 2
+    // ServerCheck is the check: it goes on where this one throws.
+    case .initialize, .restored, .check: return 2
     case .seen: try reporting { () throws(Fault) in _ = try fleet.noteEpoch() }
     case .list: return try list()
     case .status: return try show(order.user)
@@ -53,7 +54,7 @@ struct Administration {
     case .unlock: changed = try fleet.unlock(account)
     case .disable: changed = try fleet.disable(account, true)
     case .enable: changed = try fleet.disable(account, false)
-    case .initialize, .restored, .seen, .list, .status, .enroll, .invite: changed = nil
+    case .initialize, .restored, .seen, .check, .list, .status, .enroll, .invite: changed = nil
     }
     if changed == true { Administration.note(order.command, account) }
     return changed

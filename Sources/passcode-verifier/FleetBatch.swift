@@ -145,7 +145,7 @@ struct FleetBatch: ~Copyable {
       case .remove, .unlock, .disable, .enable:
         guard let changed = try administration.change(name) else { return .notEnrolled }
         return changed ? .done : .unchanged
-      case .initialize, .restored, .seen, .list, .status: return .unchanged
+      case .initialize, .restored, .seen, .check, .list, .status: return .unchanged
       }
     } catch {
       throw .fault(error)

@@ -54,7 +54,8 @@ struct Main {
     guard let command = Command.allCases.first(where: { word == $0.name.bytes }) else {
       throw .unknownCommand(word)
     }
-    return try Administration.run(Order(command, parsed.operands.dropFirst(), parsed.options))
+    let order = try Order(command, parsed.operands.dropFirst(), parsed.options)
+    return try order.command == .check ? ServerCheck.run(order) : Administration.run(order)
   }
 
   private static func serve() -> Int32 {
@@ -65,7 +66,7 @@ struct Main {
     do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }
     guard let sodium = Sodium() else { return 1 }
     let peer = VerifierService.peer()
-    guard let head = RelayHead.receive(), let request = Request.read(sodium) else {
+    guard let head = FleetRequest.readName(HelperService.receive), let request = Request.read(sodium) else {
       SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
       return 1
     }

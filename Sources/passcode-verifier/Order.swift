@@ -3,13 +3,14 @@ internal import PasscodeSystem
 
 /// What an administrator may ask for.
 enum Command: CaseIterable {
-  case initialize, restored, seen, list, status, enroll, invite, remove, unlock, disable, enable
+  case initialize, restored, seen, check, list, status, enroll, invite, remove, unlock, disable, enable
 
   var name: Text {
     switch self {
     case .initialize: "init"
     case .restored: "restored"
     case .seen: "seen"
+    case .check: "check"
     case .list: "list"
     case .status: "status"
     case .enroll: "enroll"
@@ -23,7 +24,7 @@ enum Command: CaseIterable {
 
   var takesUser: Bool {
     switch self {
-    case .initialize, .restored, .seen, .list: false
+    case .initialize, .restored, .seen, .check, .list: false
     case .status, .enroll, .invite, .remove, .unlock, .disable, .enable: true
     }
   }
@@ -32,7 +33,7 @@ enum Command: CaseIterable {
   var options: [Order.Option] {
     switch self {
     case .initialize, .restored, .seen: []
-    case .list, .status: [.json]
+    case .list, .status, .check: [.json]
     case .enroll: [.stdin, .length, .generate, .skipEnrolled, .batch, .json, .output, .show]
     case .invite: [.expires, .withdraw, .batch, .json, .output, .show]
     case .remove, .unlock, .disable, .enable: [.batch, .json]
@@ -44,7 +45,7 @@ enum Command: CaseIterable {
     switch self {
     case .initialize: "fleet key created"
     case .restored: "etcd declared restored"
-    case .seen, .list, .status: ""
+    case .seen, .check, .list, .status: ""
     case .enroll: "passcode enrolled"
     case .invite: "one-time code created"
     case .remove: "passcode removed"
@@ -132,7 +133,7 @@ struct Order {
   private func check() throws(Failure) {
     if list == nil {
       if has(.output) || has(.show) || has(.skipEnrolled) { throw .needsBatch }
-      if has(.json) && command != .list && command != .status { throw .needsBatch }
+      if has(.json) && command != .list && command != .status && command != .check { throw .needsBatch }
     } else {
       if has(.stdin) { throw .notWithBatch }
       if !tellsSecrets && (has(.output) || has(.show) || has(.length)) { throw .outputNeedsSecrets }

@@ -19,6 +19,7 @@ enum Words {
           enable USER      enable a disabled passcode again
           status USER      say whether a passcode is set, and its state
           list             show everybody who has a passcode or a one-time code
+          check            say what is wrong on this server, and what to do
           seen             note how far etcd has come, and say what keeps this server from answering
           restored         declare that etcd was restored from a snapshot; to be run on each server
 
@@ -32,7 +33,7 @@ enum Words {
           --output FILE    with --batch: append USER:PASSCODE or USER:CODE to this file
           --show           with --batch: show passcodes or codes on a terminal
           --skip-enrolled  with --batch: skip users who already have a passcode
-          --json           status, list, --batch: one JSON object per line, for programs
+          --json           status, list, check, --batch: one JSON object per line, for programs
           --quiet          print nothing on success
           --help, -h       this text
           --version        the version
@@ -69,7 +70,7 @@ enum Words {
     case .unlock: "Passcode unlocked for \(name)."
     case .disable: "Passcode disabled for \(name)."
     case .enable: "Passcode enabled for \(name)."
-    case .initialize, .restored, .seen, .list, .status, .invite: ""
+    case .initialize, .restored, .seen, .check, .list, .status, .invite: ""
     }
   }
 

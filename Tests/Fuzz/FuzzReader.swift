@@ -7,23 +7,28 @@
 
 private let driver = Bytes(text: "org.freedesktop.DBus")
 private let senders = [driver, Bytes(text: ":1.5"), Bytes(text: ":1.6")]
+private let (alice, seven) = (Bytes(text: "alice"), Bytes(text: "7"))
 private let reader = Bytes(text: "/net/reactivated/Fprint/Device/0")
+
+/// What a byte's bits 5-7 say, with names that are made only once.
+private let values: [[BusMessage.Value]] = [
+  [], [.text(Bytes(text: ":1.5"))], [.number(0)], [.text(reader)], [.flag(false)],
+  [.text(Bytes(text: "verify-match")), .flag(true)], [.text(Bytes(text: "verify-no-match")), .flag(true)],
+  [.text(Bytes(text: "net.reactivated.Fprint")), .text(Bytes(text: ":1.5")), .text([])],
+]
+private let noOwner = Bytes(text: "org.freedesktop.DBus.Error.NameHasNoOwner")
+private let device = Bytes(text: "net.reactivated.Fprint.Device")
+private let (status, change) = (Bytes(text: "VerifyStatus"), Bytes(text: "NameOwnerChanged"))
 
 /// One message for each byte: bits 0-1 who sends it, bits 2-4 what it is, bits 5-7 its values.
 private func message(_ byte: UInt8, _ serial: UInt64) -> BusMessage {
   let sender = senders[Int(byte & 3) % senders.count]
-  let values: [[BusMessage.Value]] = [
-    [], [.text(Bytes(text: ":1.5"))], [.number(0)], [.text(reader)], [.flag(false)],
-    [.text(Bytes(text: "verify-match")), .flag(true)], [.text(Bytes(text: "verify-no-match")), .flag(true)],
-    [.text(Bytes(text: "net.reactivated.Fprint")), .text(Bytes(text: ":1.5")), .text([])],
-  ]
-  let device = Bytes(text: "net.reactivated.Fprint.Device")
   let kind: BusMessage.Kind =
     switch byte >> 2 & 7 {
     case 0, 1, 2: .methodReturn(serial)
-    case 3: .error(serial, name: Bytes(text: "org.freedesktop.DBus.Error.NameHasNoOwner"))
-    case 4, 5: .signal(interface: device, member: Bytes(text: "VerifyStatus"))
-    case 6: .signal(interface: driver, member: Bytes(text: "NameOwnerChanged"))
+    case 3: .error(serial, name: noOwner)
+    case 4, 5: .signal(interface: device, member: status)
+    case 6: .signal(interface: driver, member: change)
     default: .methodReturn(serial &+ 1)
     }
   return BusMessage(kind, sender: sender, path: byte >> 2 & 7 == 5 ? [] : reader, values[Int(byte >> 5)])
@@ -31,9 +36,9 @@ private func message(_ byte: UInt8, _ serial: UInt64) -> BusMessage {
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzReader(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
-  let input = Bytes(UnsafeBufferPointer(start: data, count: size))
-  var dialog = ReaderDialog(input.first == 0 ? .list : .watch, name: Bytes(text: "alice"))
-  var session = SessionDialog(Bytes(text: "7"))
+  let input = UnsafeBufferPointer(start: data, count: size)
+  var dialog = ReaderDialog(input.first == 0 ? .list : .watch, name: alice)
+  var session = SessionDialog(seven)
   var isWatched = false
   var wasTouched = false
   var serial: UInt64 = 1

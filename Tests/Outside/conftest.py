@@ -19,6 +19,8 @@ import reader as readers  # noqa: E402
 import sealing  # noqa: E402
 import tally  # noqa: E402
 import ward as wards  # noqa: E402
+from apart import Apart  # noqa: E402
+from history import LOCKOUT  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
@@ -192,6 +194,20 @@ def fleet(running_fleet):
     for name in ("alice", "bob"):
         running_fleet.servers[0].enroll(name, RIGHT)
     return running_fleet
+
+
+@pytest.fixture(scope="module")
+def apart(installation, journal):
+    """A fleet whose members can be cut off."""
+    machine = machines.Machine(journal)
+    made = None
+    try:
+        made = Apart(lockout=LOCKOUT)
+        yield made
+    finally:
+        if made:
+            made.end()
+        machine.remove()
 
 
 @pytest.fixture

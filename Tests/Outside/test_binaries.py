@@ -130,7 +130,7 @@ def test_a_thousand_loads_leave_nothing():
         _ctypes.dlclose(handle)
 
     memory, descriptors, mappings = in_child(lambda: growth(load, 1_000))
-    assert memory <= 16 and descriptors == 0 and mappings == 0
+    assert memory <= 16 and descriptors == 0 and mappings <= 0
 
 
 def test_it_is_really_unloaded():
@@ -152,7 +152,8 @@ def test_three_hundred_logins_in_one_process_leave_nothing(alice, code, result):
 
     alice.typed.add(code)
     memory, descriptors, mappings = in_child(lambda: growth(login, 300))
-    assert memory <= 32 and descriptors == 0 and mappings == 0
+    # One fewer: the kernel has joined neighbours.
+    assert memory <= 32 and descriptors == 0 and mappings <= 0
 
 
 def test_the_memory_for_secrets_is_locked_in_a_forked_child_too(alice):

@@ -1293,7 +1293,7 @@ def test_a_healthy_installation_is_silent(system, undone, name):
     for form in ([], ["--json"]):
         assert system.tool("check", "--quiet", *form, check=DONE).output == ""
     lines = system.tool("check", check=DONE).output.splitlines()
-    assert len(lines) == 14 and all(line.startswith("✓ ") for line in lines), lines
+    assert len(lines) == 15 and all(line.startswith("✓ ") for line in lines), lines
 
 
 def test_quiet_leaves_out_what_is_right(system, undone):
@@ -1481,7 +1481,7 @@ def test_hostile_names_are_shown_printable(system):
     (ETC / "a\n\x1b[31m").write_text("auth sufficient pam_passcode.so x\nauth required pam_unix.so\n")
     (STORE / "b\n\x1b[31m\xff").write_bytes(b"")
     answer = system.tool("check")
-    assert answer.status == WRONG and answer.output.count("\n") == 14 and "\x1b" not in answer.output
+    assert answer.status == WRONG and answer.output.count("\n") == 15 and "\x1b" not in answer.output
     rows(system.tool("check", "--json"))
 
 

@@ -64,9 +64,11 @@ def test_nothing_of_a_fleet_s_account_is_done_in_the_store_here(earlier):
         line = "alice:" + NEW if command == "enroll" else "alice"
         answer = earlier.tool(command, "--batch", "-", stdin=line + "\n", check=SOME_FAILED)
         assert on_a_server(command).strip() in answer.errors, command
-    for command in ("enroll", "remove", "unlock"):
+    for command in ("remove", "unlock"):
         answer = alone(earlier, command, NEW, check=NOT_PERMITTED)
         assert answer.errors.endswith(on_a_server(command)), command
+    # By a one-time code, which a server has to know: test_workstation_codes.py
+    assert "none of them has answered" in alone(earlier, "enroll", NEW, check=UNUSABLE).errors
     assert earlier.record("alice") == record
     earlier.enroll("root", "8264")
     assert earlier.authenticate("root", "8264").result == "SUCCESS"

@@ -23,6 +23,7 @@ EMBEDDED = (
 )
 FILES = "test_helper", "test_tool", "test_module", "test_lockout"
 PROGRAMS = "pam_passcode.so", "passcode", "passcode-helper", "passcode-finger"
+FOLDERS = "bin", "libexec", "security"
 # The others need libpam. Each needs libc and libsodium, and ld.so, from which arm64's stack protector reads.
 MORE = {"passcode-finger": "libsystemd.so.0"}
 
@@ -54,10 +55,12 @@ def package(builder):
 @pytest.fixture(scope="module")
 def programs(builder, package):
     folder = MACHINES / "arm64-programs"
+    folder.mkdir()
     for path in (package, built(builder, "passcode-finger")):
         sh("dpkg-deb", "-x", path, folder / "content")
     for name in PROGRAMS:
-        [path] = (folder / "content").rglob(name)
+        # Completions and a PAM service have the tool's name, too.
+        [path] = (path for path in (folder / "content").rglob(name) if path.parent.name in FOLDERS)
         shutil.copy(path, folder)
     shutil.rmtree(folder / "content")
     return folder
@@ -97,7 +100,9 @@ def test_hardening_and_libraries_as_on_amd64(programs, name):
     # Pages of 64 KiB.
     assert set(re.findall(r"LOAD .* (0x\w+)$", segments, re.MULTILINE)) == {"0x10000"}
     symbols = readelf("--dyn-syms", path)
-    assert "__stack_chk_fail" in symbols and "_chk@" in symbols
+    assert "__stack_chk_fail" in symbols
+    # Of the functions with a checked form passcode-finger calls none, on amd64 neither.
+    assert "_chk@" in symbols or name == "passcode-finger"
 
 
 def test_the_module_exports_pam_entries_and_is_small(programs):

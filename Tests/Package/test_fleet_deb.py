@@ -11,14 +11,14 @@ UNITS = "usr/lib/systemd/system"
 CONTENT = {
     "passcode-fleet": (
         FLEET,
-        {f"{UNITS}/passcode-fleet.service", "etc/apparmor.d/usr.libexec.passcode-fleet",
+        {"usr/libexec/passcode-fleet-check", f"{UNITS}/passcode-fleet.service", "etc/apparmor.d/usr.libexec.passcode-fleet",
          "usr/share/doc/passcode-fleet/examples/passcode-fleet.conf"},
     ),
     "passcode-verifier": (
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
          for name in (".socket", "@.service", "-seen.service", "-seen.timer", "-stunnel.service")}
-        | {"etc/apparmor.d/usr.sbin.passcode-verifier"}
+        | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
         | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf")},
     ),
@@ -38,7 +38,8 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
     files = {path.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, path in listed if mode[0] != "d"}
     documents = {f"usr/share/doc/{name}/{file}" for file in ("changelog.gz", "copyright")}
     assert set(files) == {program, f"usr/share/man/man8/{name}.8.gz", *documents, *others}
-    assert files.pop(program) == ("-rwxr-xr-x", "root/root")
+    for path in (program, f"usr/libexec/{name}-check"):
+        assert files.pop(path) == ("-rwxr-xr-x", "root/root")
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", package[name], "Installed-Size"))
     print(f"installed: {size} KiB")

@@ -107,9 +107,10 @@ static __typeof__(&crypt_r) crypt_with;
 
 // sodium_init chooses the code for this processor: without it, Argon2 is portable C, and much slower.
 static void find_argon2(int chooses) {
-  int (*sodium_init)(void) = (int (*)(void))function("libsodium.so.23", "sodium_init");
+  const char *library = dlopen("libsodium.so.23", RTLD_NOW) ? "libsodium.so.23" : "libsodium.so.26";
+  int (*sodium_init)(void) = (int (*)(void))function(library, "sodium_init");
   if (chooses && sodium_init() < 0) abort();
-  argon2 = (pwhash *)function("libsodium.so.23", "crypto_pwhash");
+  argon2 = (pwhash *)function(library, "crypto_pwhash");
 }
 
 static void hash(char **arguments) {

@@ -19,6 +19,7 @@ import time
 import _ctypes
 
 import helper
+import libsodium
 import lists
 import machine
 import pam
@@ -48,7 +49,7 @@ def medians(rows):
 
 def bare_hash(operations, memory):
     """crypto_pwhash of four bytes at the given cost."""
-    sodium = ctypes.CDLL("libsodium.so.23")
+    sodium = libsodium.load()
     sodium.sodium_init()
     out, salt = ctypes.create_string_buffer(32), os.urandom(16)
 

@@ -130,12 +130,12 @@ class Run:
         )
 
 
-def points(run):
+def points(run, begin="getresuid"):
     """(name, N, index) of each call that is the act's own: from the program's own beginning to its end."""
     calls, seen, found = run.calls, collections.Counter(), []
     marks = [index for index, (name, _) in enumerate(calls) if name == strace.MARK]
     # The tool begins where it asks who it is; what comes before is the dynamic linker's.
-    first = marks[0] if marks else [name for name, _ in calls].index("getresuid")
+    first = marks[0] if marks else [name for name, _ in calls].index(begin)
     last = marks[1] if marks else len(calls)
     for index, (name, _) in enumerate(calls):
         seen[name] += 1

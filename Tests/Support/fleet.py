@@ -3,7 +3,6 @@ Each server has a mount namespace of its own, with its own files in /etc/passcod
 
 import contextlib
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -107,12 +106,16 @@ class Server:
             folder.mkdir(parents=True)
         self.state.chmod(0o700)
         shutil.chown(self.state, ACCOUNT, ACCOUNT)
-        places = {self.files: "/etc/passcode", self.state: STATE, self.door: DOOR}
+        (self.folder / "hostname").write_text(f"server{number}\n")
+        places = {
+            self.files: "/etc/passcode", self.state: STATE, self.door: DOOR,
+            self.folder / "hostname": "/proc/sys/kernel/hostname",
+        }  # fmt: skip
         script = " && ".join(f"mount --bind {own} {place}" for own, place in places.items())
         self.holder = Holder(
-            ["nsenter", f"--net=/proc/{fleet.net.pid}/ns/net", "unshare", "--mount", "--propagation", "private"], script
+            [*fleet.inside(number), "unshare", "--mount", "--propagation", "private"], script
         )
-        self.write("verifier.conf", f"fleet=ward-7\netcd={2379 + 10 * number}\nlockout={fleet.lockout}\n")
+        self.write("verifier.conf", f"fleet=ward-7\netcd={fleet.client(number)}\nlockout={fleet.lockout}\n")
         self.write("workstations", "".join(name + "\n" for name in WARD))
 
     def write(self, name, text):
@@ -196,6 +199,7 @@ class Fleet:
         for path in ("/etc/passcode", STATE, DOOR):
             pathlib.Path(path).mkdir(exist_ok=True)
         self.net = Holder(["unshare", "--net"], "ip link set lo up")
+        self.make_networks()
         self.data = {number: FOLDER / f"data{number}" for number in range(3)}
         self.members = [self.start_member(number) for number in range(3)]
         self.servers = []
@@ -206,47 +210,69 @@ class Fleet:
             shutil.copy2(self.servers[0].files / "fleet.key", server.files / "fleet.key")
             shutil.chown(server.files / "fleet.key", "root", ACCOUNT)
 
+    def make_networks(self):
+        """All members and servers share one."""
+
+    def inside(self, _number):
+        """Before a command in the network of this member and its server."""
+        return ["nsenter", f"--net=/proc/{self.net.pid}/ns/net"]
+
+    def client(self, number):
+        """The port of 127.0.0.1 at which a member answers its server."""
+        return 2379 + 10 * number
+
+    def peer(self, number):
+        """Where a member answers the others."""
+        return f"http://127.0.0.1:{2380 + 10 * number}"
+
     def in_net(self, *words, **how):
         command = ["nsenter", f"--net=/proc/{self.net.pid}/ns/net", *(str(word) for word in words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
 
     def start_member(self, number, state="new"):
-        client, peer = 2379 + 10 * number, 2380 + 10 * number
-        cluster = ",".join(f"m{other}=http://127.0.0.1:{2380 + 10 * other}" for other in range(3))
+        client, peer = f"http://127.0.0.1:{self.client(number)}", self.peer(number)
+        cluster = ",".join(f"m{other}={self.peer(other)}" for other in range(3))
         log = (FOLDER / f"etcd{number}.log").open("a")
         command = [
-            "nsenter", f"--net=/proc/{self.net.pid}/ns/net", UNPACKED / "usr/bin/etcd", "--name", f"m{number}",
-            "--data-dir", self.data[number], "--listen-client-urls", f"http://127.0.0.1:{client}",
-            "--advertise-client-urls", f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}",
-            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}", "--initial-cluster", cluster,
+            *self.inside(number), UNPACKED / "usr/bin/etcd", "--name", f"m{number}",
+            "--data-dir", self.data[number], "--listen-client-urls", client, "--advertise-client-urls", client,
+            "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
             "--initial-cluster-state", state, "--initial-cluster-token", "ward-7",
         ]  # fmt: skip
         return subprocess.Popen(command, stdout=log, stderr=log)
 
-    def etcdctl(self, number, *words):
+    def etcdctl_words(self, number):
+        endpoint = f"--endpoints=http://127.0.0.1:{self.client(number)}"
         # etcdctl of Debian 12 speaks the second API unless it is told otherwise.
-        environment = {**os.environ, "ETCDCTL_API": "3"}
-        endpoint = f"--endpoints=http://127.0.0.1:{2379 + 10 * number}"
-        return self.in_net(UNPACKED / "usr/bin/etcdctl", endpoint, *words, env=environment)
+        return [*self.inside(number), "env", "ETCDCTL_API=3", str(UNPACKED / "usr/bin/etcdctl"), endpoint]
 
-    def heal(self):
-        """All members run, and everything is forgotten but the servers' files."""
+    def etcdctl(self, number, *words, **how):
+        command = [*self.etcdctl_words(number), *(str(word) for word in words)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
+
+    def restart(self):
+        """All members run, and all servers answer."""
         for number, member in enumerate(self.members):
             member.send_signal(signal.SIGCONT)
             if member.poll() is not None:
                 self.members[number] = self.start_member(number, "existing")
         wait_for(lambda: self.leader() is not None, 30)
-        self.etcdctl(0, "del", "--prefix", "/passcode/")
         for server in self.servers:
             wait_for(lambda server=server: server.ask(LOOK, "nobody").kind == NOT_ENROLLED, 30)
 
-    def leader(self):
-        """Its number; None where a member doesn't know one."""
+    def heal(self):
+        """The same, and everything is forgotten but the servers' files."""
+        self.restart()
+        self.etcdctl(0, "del", "--prefix", "/passcode/")
+
+    def leader(self, without=()):
+        """Its number; None where nobody knows one who is asked."""
+        limits = ["--command-timeout=1s", "--dial-timeout=1s"] if without else []
         for number, member in enumerate(self.members):
-            if member.poll() is not None:
+            if member.poll() is not None or number in without:
                 continue
             try:
-                [status] = json.loads(self.etcdctl(number, "endpoint", "status", "--write-out=json"))
+                [status] = json.loads(self.etcdctl(number, *limits, "endpoint", "status", "--write-out=json"))
             except (subprocess.CalledProcessError, ValueError):
                 continue
             if status["Status"].get("leader") and status["Status"]["leader"] == status["Status"]["header"]["member_id"]:

@@ -10,10 +10,11 @@ import os
 import pwd
 import re
 
+import libsodium
 from bed import SLOT
 from scenario import replace_line
 
-_sodium = ctypes.CDLL("libsodium.so.23")
+_sodium = libsodium.load()
 _NONCE, _TAG = 24, 16
 SALT, HASH = slice(0, 16), slice(29, 61)  # where they are in a credential
 

@@ -6,6 +6,7 @@
 ///     /passcode/1/u/<account>/last         the digest of the last wrong passcode. Has a lease
 ///     /passcode/1/u/<account>/code         what is kept of a one-time code: `OneTimeCode`. Has a lease
 ///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
+///     /passcode/1/v/<host name>            what a server notes of itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
 ///
@@ -21,6 +22,15 @@ public enum FleetKeys {
   public static func last(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/last") }
 
   public static func code(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/code") }
+
+  public static let servers = Bytes(text: "/passcode/1/v/")
+  public static func server(_ host: Bytes) -> Bytes { servers + hexadecimal(host) }
+
+  /// The host name of the server whose note a key is; nil: it is no server's.
+  public static func server(in key: Bytes) -> Bytes? {
+    guard key.starts(with: servers) else { return nil }
+    return bytes(hexadecimal: key[servers.count...])
+  }
 
   public static func station(_ workstation: Bytes) -> Bytes {
     Bytes(text: "/passcode/1/s/") + hexadecimal(workstation)

@@ -29,7 +29,7 @@
 // a code was sent. After `openWithoutWaiting`, and after any other reply, the stream ends.
 //
 // - A workstation MUST give up when nothing has come for 5 s, and after 130 s.
-// - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzEtcd
+// - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzFleet
 
 public enum FleetRequest {
   public static let version: UInt8 = 2

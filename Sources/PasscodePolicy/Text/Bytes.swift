@@ -157,6 +157,7 @@ func word(_ number: Int, of words: String) -> Bytes {
   let utf8 = words.utf8.span
   for index in utf8.indices {
     if utf8[index] == UInt8(ascii: " ") {
+      if left == 0 { break }
       left -= 1
     } else if left == 0 {
       word.append(byte: utf8[index])

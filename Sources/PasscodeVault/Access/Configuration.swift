@@ -90,7 +90,11 @@ public final class Configuration: Sendable {
       return []
     case .found(let file, let status):
       do throws(Errno) {
-        return try file.read(min(max(0, status.size), OptionParser.largestFile + 1), at: 0)
+        let size = min(max(0, status.size), OptionParser.largestFile + 1)
+        let text = try file.read(size, at: 0)
+        // Cut while it is read: half of it isn't what its author wants.
+        guard text.count == size, status.size >= 0 else { throw .inputOutput }
+        return text
       } catch {
         throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
       }

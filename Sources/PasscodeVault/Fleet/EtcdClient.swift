@@ -47,6 +47,16 @@ public final class EtcdClient: EtcdStore {
     post("/v3/lease/timetolive", EtcdRequest.timeLeft(lease)).flatMap { EtcdAnswer.timeLeft($0) }
   }
 
+  /// How this server's member is; nil: it doesn't answer.
+  func health() -> EtcdHealth? {
+    post("/v3/maintenance/status", EtcdRequest.nothing).flatMap { EtcdHealth($0) }
+  }
+
+  /// The names of the members; nil: no answer.
+  func members() -> [Bytes]? {
+    post("/v3/cluster/member/list", EtcdRequest.nothing).flatMap { EtcdHealth.members($0) }
+  }
+
   /// The body of an answer; nil: there is none, or it is an error.
   private func post(_ path: String, _ body: Bytes) -> Bytes? {
     guard !user.isEmpty else { return success(send(path, body, token: [])) }

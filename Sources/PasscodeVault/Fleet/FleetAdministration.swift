@@ -224,12 +224,24 @@ extension FleetVault {
 
   // MARK: The epoch
 
-  /// Notes how far etcd has come. For a timer: a server that nobody asks would otherwise take a snapshot that was restored.
+  /// Notes how far etcd has come, and there what this server is (`ServerNote`). For a timer: a server that nobody asks
+  /// would otherwise take a snapshot that was restored.
   ///
   /// - Returns: the fleet's epoch.
   /// - Throws: a fault, too, if etcd comes from the past, or this server's key is of an earlier epoch.
   @discardableResult
   public func noteEpoch() throws(Fault) -> UInt64 {
+    let epoch = try checkEpoch()
+    noteServer()
+    return epoch
+  }
+
+  /// Writes nothing into etcd.
+  ///
+  /// - Returns: the fleet's epoch.
+  /// - Throws: a fault, too, if etcd comes from the past, or this server's key is of an earlier epoch.
+  @discardableResult
+  public func checkEpoch() throws(Fault) -> UInt64 {
     let (epoch, _) = try fleetEpoch()
     if epoch > key.epoch { throw key.later }
     return epoch

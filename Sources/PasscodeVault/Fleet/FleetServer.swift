@@ -53,6 +53,14 @@ public enum FleetServer {
     return false
   }
 
+  /// Whether the list has any name.
+  public static func hasWorkstations(_ configuration: Configuration) throws(Fault) -> Bool {
+    guard let text = try read(workstationsPath, .configuration, configuration) else {
+      throw Fault(.missing, inConfiguration: true, path: workstationsPath)
+    }
+    return text.contains { $0 != UInt8(ascii: "\n") }
+  }
+
   /// What tells a workstation from all others in etcd's keys.
   public static func workstation(_ name: Bytes) -> Bytes { blake2b(name[...]) }
 

@@ -28,7 +28,7 @@ public final class FleetVault<Etcd: EtcdStore> {
   let vault: Vault
   let options: FleetOptions
   let key: FleetKey
-  private let etcd: Etcd
+  let etcd: Etcd
   private let seen: SeenFile
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.

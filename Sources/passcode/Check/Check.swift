@@ -37,6 +37,7 @@ struct Check {
       Check(name: "group", need: .system, run: checkGroup),
       Check(name: "runtime", need: .root, run: checkRuntime),
       Check(name: "apparmor", need: .root, run: checkAppArmor),
+      Check(name: "fleet", need: .system, run: checkFleet),
       // Last: it asks the helper only where nothing else is wrong.
       Check(name: "helper", need: .system, run: checkHelper),
     ]
@@ -126,6 +127,12 @@ final class CheckRun {
     hasFound = true
     if level == .error { errors += 1 }
     write(level, words)
+  }
+
+  /// Counts what a program of another package has found and written itself.
+  func add(_ status: UInt8?) {
+    hasFound = true
+    if status != 0 { errors += 1 }
   }
 
   @inline(never)

@@ -49,6 +49,9 @@ enum CheckFinding {
   /// There is no socket.
   case fingerNotListening(Bytes)
 
+  /// `verifier=` without the package that asks it.
+  case noFleetProgram
+
   // Services.
   case nobodyAsks
   case editedProfile(Bytes, Int)

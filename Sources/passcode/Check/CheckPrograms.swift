@@ -54,6 +54,27 @@ func checkFinger(_ run: CheckRun) {
   }
 }
 
+/// A fleet's packages bring programs that check their part: only they know stunnel, certificates and etcd. Each writes its
+/// findings itself, in this form.
+func checkFleet(_ run: CheckRun) {
+  let program = Installed.program(isHelper: false)
+  let folder = Bytes(program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
+  if !run.configuration.options.policy.verifier.isEmpty {
+    let path = program + Bytes(text: "-check")
+    if let status = try? FileStatus.of(path) { add(path, status, run) } else { run.tell(.noFleetProgram) }
+  }
+  let path = folder + Bytes(text: "passcode-verifier-check")
+  if let status = try? FileStatus.of(path) { add(path, status, run) }
+}
+
+private func add(_ path: Bytes, _ status: FileStatus, _ run: CheckRun) {
+  guard status.kind == .file, status.owner == 0, status.mode & 0o022 == 0 else {
+    return run.tell(.untrustedModule(path))
+  }
+  let format: Text = run.session.wantsJSON ? "json" : "lines"
+  run.add(PasscodeSystem.run(path, (run.session.isQuiet ? format + "-quiet" : format).bytes))
+}
+
 /// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.
 func checkAppArmor(_ run: CheckRun) {
   let source = Bytes(text: "/etc/apparmor.d/usr.libexec.passcode-helper")

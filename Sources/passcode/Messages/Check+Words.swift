@@ -156,6 +156,9 @@ extension CheckFinding {
         "%1: no such socket, so finger=yes changes nothing; run: systemctl enable --now passcode-finger.socket",
         path)
 
+    case .noFleetProgram:
+      told(.error, "verifier= needs a package that isn't installed; run: apt install passcode-fleet")
+
     case .nobodyAsks:
       told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
     case .editedProfile(let path, let line):

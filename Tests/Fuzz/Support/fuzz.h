@@ -7,6 +7,14 @@
 /* Ends the run: libFuzzer keeps the input. */
 _Noreturn void fuzz_fail(const char *reason);
 
+/* bytes.c: libc's comparisons, which are fast, and which the fuzzer doesn't follow byte by byte. */
+int fuzz_is_zero(const uint8_t *bytes, size_t count);
+int fuzz_is_same(const uint8_t *one, const uint8_t *other, size_t count);
+
+/* bytes.c: whether the expensive judges of a target look at an input, too: at all of them, and only at one in so many,
+   which the input's own bytes choose, where the environment has PASSCODE_FUZZ_SAMPLES. */
+int fuzz_is_judged(const uint8_t *bytes, size_t count, unsigned one_in);
+
 /* json.c: whether jansson takes a text for one JSON value, an object; the string that it has under `name` goes to
    `value`, with its length in bytes, -1 for null or none. Returns 0 if it isn't JSON. */
 int fuzz_json(const uint8_t *text, size_t count, const char *name, uint8_t *value, size_t room, long *length);
@@ -52,6 +60,8 @@ typedef struct {
 
 typedef struct {
   int prompts, tells, hashes, faults, delays, starts, sends;
+  /* Of the faults, those that say that there is no such file. */
+  int hidden;
   /* Bytes that were sent to helpers. */
   uint8_t sent[512];
   size_t sent_count;

@@ -89,7 +89,9 @@ int fuzz_fault(uint8_t *detail) {
     uint8_t what = plan.faults[2 * i + 1] - 1;
     seen.faults++;
     *detail = what >> 4;
-    return (what & 15) < sizeof errors / sizeof *errors ? errors[what & 15] : -1;
+    if ((what & 15) >= sizeof errors / sizeof *errors) return -1;
+    if (errors[what & 15] == ENOENT) seen.hidden++;
+    return errors[what & 15];
   }
   return 0;
 }

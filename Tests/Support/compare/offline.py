@@ -9,6 +9,7 @@ import ctypes
 import os
 
 import bench
+import libsodium
 from compare import stacks
 from compare.figures import counted, figure, taking_turns
 from scenario import RIGHT
@@ -51,7 +52,7 @@ def crypt(kit):
 
 def opening():
     """Seconds to find out that a key is the wrong one."""
-    sodium = ctypes.CDLL("libsodium.so.23")
+    sodium = libsodium.load()
     sealed, out, nonce = os.urandom(61 + 16), ctypes.create_string_buffer(61), os.urandom(24)
     length, zero = ctypes.c_ulonglong(len(sealed)), ctypes.c_ulonglong(0)
 

@@ -1,0 +1,71 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+// What the servers of a fleet know of each other: notes in etcd, by which `check` compares them. Nothing else looks at them.
+
+/// A server of a fleet, as it noted itself.
+public struct FleetPeer: Sendable {
+  /// Its host name.
+  public let name: Bytes
+  public let note: ServerNote
+}
+
+extension FleetVault {
+  /// Notes this server. If that fails, `check` on the others says that it is missing.
+  func noteServer() {
+    guard let note = ownNote(), let host = FleetPeer.ownName,
+      let lease = try? lease(seconds: ServerNote.lease)
+    else { return }
+    _ = try? commit(EtcdTransaction([.put(FleetKeys.server(host), value: note.encoded, lease: lease)]))
+  }
+
+  /// What this server would note of itself now; nil: it can't read its fleet key.
+  public func ownNote() -> ServerNote? {
+    guard var secrets = Secrets(vault.sodium), (try? key.load(&secrets.unsealed.key)) != nil else {
+      return nil
+    }
+    defer { secrets.unsealed.wipe() }
+    // Keyed by 32 random bytes, it tells nothing of them.
+    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
+    guard
+      let mark = secrets.unsealed.digest.keyed(
+        secrets.unsealed.key, context, secrets.unsealed.credential, secrets.passcode)
+    else { return nil }
+    return ServerNote(
+      version: Bytes(ProgramVersion().text), time: vault.clock.wall(),
+      mark: Bytes(mark.prefix(ServerNote.markLength)))
+  }
+
+  /// The servers that have noted themselves in the last 10 minutes.
+  public func peers() throws(Fault) -> [FleetPeer] {
+    let list = EtcdTransaction([.list(from: FleetKeys.servers, prefix: FleetKeys.servers, limit: 100)])
+    guard let outcome = try commit(list), outcome.succeeded,
+      case .entries(let entries, _)? = outcome.results.first
+    else { throw Fault.noEtcd }
+    var peers: [FleetPeer] = []
+    for entry in entries {
+      guard let name = FleetKeys.server(in: entry.key), let note = ServerNote(entry.value) else {
+        throw Fault(.damagedRecord, path: entry.key)
+      }
+      peers.append(FleetPeer(name: name, note: note))
+    }
+    return peers
+  }
+}
+
+extension FleetPeer {
+  /// This machine's host name.
+  public static var ownName: Bytes? {
+    guard let text = try? readKernelFile(Bytes(text: "/proc/sys/kernel/hostname")) else { return nil }
+    let name = Bytes(text.prefix { $0 != UInt8(ascii: "\n") })
+    return (1...64).contains(name.count) ? name : nil
+  }
+}
+
+extension FleetVault where Etcd == EtcdClient {
+  /// How this server's etcd is; nil: it doesn't answer.
+  public func health() -> EtcdHealth? { etcd.health() }
+
+  /// The names of etcd's members; nil: no answer.
+  public func members() -> [Bytes]? { etcd.members() }
+}

@@ -1,0 +1,119 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// `passcode-verifier check`: what is wrong on this server, and what to do about it. `passcode check` shows it, by way of
+/// passcode-verifier-check, which adds what openssl and systemctl know. It changes nothing.
+///
+/// - Each finding is a line in the form of `passcode check`, for people or in JSON.                 test_fleet_check.py
+/// - The exit status is 1 where there was an error, otherwise 0.
+struct ServerCheck {
+  private var report: CheckReport
+
+  static func run(_ order: Order) throws(Failure) -> Int32 {
+    guard ProcessIdentity.current().effective == 0 else { throw .needsRoot }
+    guard let sodium = Sodium() else { throw .noLibrary }
+    var check = ServerCheck(report: CheckReport(order))
+    do throws(Fault) {
+      let configuration = try Configuration.load(ModuleLine(configuration: nil), ProcessIdentity.current())
+      let vault = Vault(configuration, sodium) { _ in }
+      let fleet = try FleetServer.open(vault) {}
+      check.configuration(configuration)
+      try check.etcd(fleet)
+      try check.servers(fleet)
+    } catch {
+      check.report.tell(.error, error.text, path: error.path)
+    }
+    return check.report.hasErrors ? 1 : 0
+  }
+
+  private mutating func configuration(_ configuration: Configuration) {
+    report.begin("verifier-configuration")
+    do throws(Fault) {
+      if try !FleetServer.hasWorkstations(configuration) {
+        report.tell(
+          .warning, "\(FleetServer.workstationsPath): lists no workstation, so nobody is answered",
+          path: FleetServer.workstationsPath)
+      }
+    } catch {
+      report.tell(.error, error.text, path: error.path)
+    }
+    report.end()
+  }
+
+  private mutating func etcd(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
+    report.begin("verifier-etcd")
+    guard let health = fleet.health() else {
+      return report.tell(.error, "etcd doesn't answer: see its journal", command: "systemctl status etcd")
+    }
+    if !health.hasLeader {
+      report.tell(.error, "etcd has no leader: too few members answer each other; start those that are down")
+    }
+    for complaint in health.complaints {
+      report.tell(.error, "etcd complains: \(printable(complaint)); see etcdctl(1), alarm and defrag")
+    }
+    let settings =
+      (try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked).read(65_536, at: 0)) ?? []
+    let quota = EtcdHealth.quota(settings: settings)
+    let used = quota > 0 ? health.size / (quota / 100 + 1) : 100
+    if used >= 75 {
+      report.tell(
+        .warning,
+        "etcd's database has \(health.size >> 20) of \(quota >> 20) MiB: turn auto-compaction on, then defragment it",
+        command: "etcdctl defrag")
+    }
+    try fleet.checkEpoch()
+    report.end("\(health.size >> 10) KiB")
+  }
+
+  private mutating func servers(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
+    report.begin("verifier-servers")
+    let members = fleet.members() ?? []
+    let peers = try fleet.peers()
+    if members.isEmpty { report.tell(.error, "etcd doesn't list its members") }
+    if members.count == 1 || members.count % 2 == 0, !members.isEmpty {
+      report.tell(.warning, "etcd has \(members.count) members: three or five survive a loss")
+    }
+    if peers.count < members.count {
+      report.tell(
+        .error,
+        "etcd has \(members.count) members (\(names(members))), but in the last 10 minutes only these servers noted themselves: \(names(peers.map { $0.name })): see passcode-verifier-seen.timer on the others"
+      )
+    }
+    guard let own = fleet.ownNote() else { throw Fault(.noKey, path: FleetKey.usualPath) }
+    for peer in peers { compare(peer, own) }
+    report.end(names(peers.map { $0.name }))
+  }
+
+  private mutating func compare(_ peer: FleetPeer, _ own: ServerNote) {
+    let name = printable(peer.name)
+    if peer.note.mark != own.mark {
+      report.tell(
+        .error, "\(name): has another fleet key or another fleet= than this server: copy both from one server"
+      )
+    }
+    if peer.note.version != own.version {
+      report.tell(
+        .warning,
+        "\(name): has version \(peer.note.version), this server \(own.version): install the same on all")
+    }
+    let (ahead, behind) = (peer.note.time, own.time)
+    if ahead > behind, ahead - behind > 5 {
+      report.tell(.warning, "\(name): its clock is \(ahead - behind) s ahead of this server's: set both")
+    } else if behind > ahead, behind - ahead > 130 {
+      report.tell(
+        .warning,
+        "\(name): noted itself \(behind - ahead) s ago by its clock: that is behind, or its passcode-verifier-seen.timer doesn't run"
+      )
+    }
+  }
+
+  private func names(_ names: [Bytes]) -> Text {
+    var text: Text = ""
+    for index in names.indices {
+      if index > 0 { text += ", " }
+      text += Text("\(names[index].isEmpty ? Bytes(text: "?") : printable(names[index]))")
+    }
+    return names.isEmpty ? "none" : text
+  }
+}

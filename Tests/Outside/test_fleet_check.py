@@ -1,0 +1,134 @@
+"""`passcode check` on a fleet's server: what passcode-verifier finds. For a workstation test_workstation_check.py."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+
+def findings(done):
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {(row["check"], row["level"]): row["message"] for row in rows}
+
+
+def checked(server, status=0):
+    done = server.run("check", "--json", check=status)
+    return findings(done)
+
+
+@pytest.fixture
+def noted(fleet):
+    for server in fleet.servers:
+        server.run("seen")
+    return fleet
+
+
+def test_healthy_servers_know_each_other(noted):
+    for server in noted.servers:
+        found = checked(server)
+        assert {level for _, level in found} == {"ok"}, found
+        assert found["verifier-servers", "ok"] == "server0, server1, server2"
+    lines = noted.servers[0].run("check").stdout
+    assert [line.split(":")[0] for line in lines.splitlines()] == [
+        "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
+    ]  # fmt: skip
+    assert noted.servers[0].run("check", "--quiet").stdout == ""
+
+
+def another_key(fleet):
+    path = fleet.servers[2].files / "fleet.key"
+    key = path.read_bytes()
+    path.write_bytes(bytes(32) + key[32:])
+    fleet.servers[2].run("seen")
+    path.write_bytes(key)
+
+
+def an_older_version(fleet):
+    rewrite(fleet, r"version=\S+", "version=0.1")
+
+
+def a_clock_ahead(fleet):
+    rewrite(fleet, r"time=\d+", f"time={time.time() + 60:.0f}")
+
+
+def a_clock_behind(fleet):
+    rewrite(fleet, r"time=\d+", f"time={time.time() - 400:.0f}")
+
+
+def rewrite(fleet, pattern, value):
+    key = "/passcode/1/v/" + b"server2".hex()
+    text = re.sub(pattern, value, fleet.etcdctl(0, "get", "--print-value-only", key).rstrip("\n") + "\n")
+    fleet.etcdctl(0, "put", key, input=text)
+
+
+def a_server_that_is_missing(fleet):
+    fleet.etcdctl(0, "del", "/passcode/1/v/" + b"server2".hex())
+
+
+def no_workstation(fleet):
+    fleet.servers[0].write("workstations", "\n")
+
+
+def no_etcd(fleet):
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+
+
+def no_majority(fleet):
+    for number in (1, 2):
+        fleet.members[number].send_signal(signal.SIGSTOP)
+
+
+def bad_option(fleet):
+    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\nfleets=1\n")
+
+
+def no_key(fleet):
+    (fleet.servers[0].files / "fleet.key").rename(fleet.servers[0].files / "away")
+
+
+HARMS = [
+    (another_key, "verifier-servers", "error", "server2: has another fleet key"),
+    (an_older_version, "verifier-servers", "warning", "server2: has version 0.1"),
+    (a_clock_ahead, "verifier-servers", "warning", "server2: its clock is"),
+    (a_clock_behind, "verifier-servers", "warning", "server2: noted itself 40"),
+    (a_server_that_is_missing, "verifier-servers", "error", "only these servers noted themselves: server0, server1"),
+    (no_workstation, "verifier-configuration", "warning", "lists no workstation"),
+    (bad_option, "verifier-configuration", "error", "fleets"),
+    (no_key, "verifier-configuration", "error", "fleet.key"),
+    (no_majority, "verifier-etcd", "error", "etcd"),
+    (no_etcd, "verifier-etcd", "error", "etcd doesn't answer"),
+]
+
+
+def test_what_is_wrong_with_a_server_is_told(noted):
+    server = noted.servers[0]
+    kept = {name: (server.files / name).read_bytes() for name in ("verifier.conf", "workstations")}
+    for harm, check, level, words in HARMS:
+        harm(noted)
+        found = checked(server, int(level == "error"))
+        assert words in found.get((check, level), ""), (harm, found)
+        for name, content in kept.items():
+            (server.files / name).write_bytes(content)
+        if (server.files / "away").exists():
+            (server.files / "away").rename(server.files / "fleet.key")
+        if harm in (no_majority, no_etcd):
+            noted.restart()
+        else:
+            noted.servers[2].run("seen")
+
+
+def test_an_alarm_of_etcd_is_told(noted):
+    """As it raises it when its database is full."""
+    [status] = json.loads(noted.etcdctl(0, "endpoint", "status", "--write-out=json"))
+    member = status["Status"]["header"]["member_id"]
+    body = json.dumps({"action": "ACTIVATE", "memberID": str(member), "alarm": "NOSPACE"})
+    post = f"import urllib.request as u; u.urlopen('http://127.0.0.1:2379/v3/maintenance/alarm', {body.encode()!r}).read()"
+    subprocess.run([*noted.inside(0), "python3", "-c", post], check=True, capture_output=True)
+    try:
+        assert "NOSPACE" in checked(noted.servers[0], 1)["verifier-etcd", "error"]
+    finally:
+        noted.etcdctl(0, "alarm", "disarm")

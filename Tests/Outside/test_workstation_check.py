@@ -1,0 +1,124 @@
+"""`passcode check` on a fleet's workstation: what passcode-fleet-check finds, and what the tool makes of it."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import ward as wards
+from fleet import FOLDER, TREE
+from machine import sh
+
+SCRIPT = TREE / "Sources/system/check/passcode-fleet-check"
+INSTALLED = pathlib.Path("/usr/libexec/passcode-fleet-check")
+PLACE = "/etc/stunnel/passcode-fleet.conf"
+
+
+class Station:
+    """A workstation's files, and its script in the network of the servers."""
+
+    def __init__(self, ward):
+        self.ward = ward
+        self.conf, self.folder = FOLDER / "ws1.conf", wards.SOCKETS / "ws1"
+        self.socket, self.key = self.folder / "verifier.sock", ward.certificates.folder / "ws1.key"
+        self.text = self.conf.read_text()
+        self.script = FOLDER / "passcode-fleet-check"
+        self.script.write_text(SCRIPT.read_text().replace(PLACE, str(self.conf)))
+        self.script.chmod(0o755)
+
+    def restore(self, servers=1):
+        """All is well, with so many servers."""
+        connect = [line for line in self.text.splitlines() if line.startswith("connect")]
+        self.conf.write_text("\n".join(line for line in self.text.splitlines() if line not in connect[servers:]) + "\n")
+        self.key.chmod(0o600)
+        self.folder.chmod(0o750)
+        away = self.folder / "away"
+        if away.exists():
+            away.rename(self.socket)
+
+    def edit(self, old, new):
+        text = self.conf.read_text()
+        assert old in text
+        self.conf.write_text(text.replace(old, new))
+
+    def check(self, status):
+        command = [*self.ward.fleet.inside(0), self.script, "json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done
+        found = {}
+        for row in map(json.loads, done.stdout.splitlines()):
+            key = row["check"], row["level"]
+            found[key] = "\n".join([found[key], row["message"]]) if key in found else row["message"]
+        return found
+
+
+CERTIFICATES, SERVERS, SOCKET = "fleet-certificates", "fleet-servers", "fleet-socket"
+HARMS = {
+    "no socket": (lambda own: own.socket.rename(own.folder / "away"), SOCKET, "no such socket"),
+    "a folder that others can enter": (lambda own: own.folder.chmod(0o755), SOCKET, "must be root's"),
+    "no name is checked": (lambda own: own.edit("checkHost = server\n", ""), SERVERS, "checkHost must be set"),
+    "another name": (lambda own: own.edit("checkHost = server\n", "checkHost = other\n"), SERVERS, "none of the names"),
+    "no chain is checked": (lambda own: own.edit("verifyChain = yes", "verifyChain = no"), CERTIFICATES, "verifyChain"),
+    "one authority for all": (lambda own: own.edit("servers.pem", "workstations.pem"), CERTIFICATES, "in a server's place"),
+    "no certificate": (lambda own: own.edit("ws1.pem", "ws9.pem"), CERTIFICATES, "can't be read"),
+    "somebody else's key": (lambda own: own.edit("ws1.key", "ws2.key"), CERTIFICATES, "is not the key of"),
+    "a key for everybody": (lambda own: own.key.chmod(0o644), CERTIFICATES, "that others can't read"),
+    "a server that is down": (lambda own: own.ward.stop("server0"), SERVERS, f"127.0.0.1:{wards.FIRST_PORT}: no TLS"),
+}  # fmt: skip
+
+
+def test_what_is_wrong_is_told(ward):
+    own = Station(ward)
+    own.restore(servers=3)
+    found = own.check(0)
+    # The test's certificates are made for two days.
+    assert {key for key in found if key[1] != "skipped"} == {(SOCKET, "ok"), (CERTIFICATES, "warning"), (SERVERS, "warning")}, found
+    assert "expires on" in found[CERTIFICATES, "warning"] and "expires on" in found[SERVERS, "warning"]
+    for name, (harm, check, words) in HARMS.items():
+        own.restore()
+        harm(own)
+        found = own.check(1)
+        assert words in found.get((check, "error"), ""), (name, found)
+
+
+def test_without_openssl_that_is_told(ward):
+    own, program = Station(ward), os.path.realpath(shutil.which("openssl"))
+    own.restore()
+    away = FOLDER / "empty"
+    away.touch(mode=0o600)
+    sh("mount", "--bind", away, program)
+    try:
+        found = own.check(1)
+    finally:
+        sh("umount", program)
+    assert "openssl isn't there" in found[CERTIFICATES, "error"]
+
+
+@pytest.fixture
+def installed():
+    yield INSTALLED
+    INSTALLED.unlink(missing_ok=True)
+
+
+def test_the_tool_shows_what_it_finds_and_counts_its_errors(machine, installed):
+    def checks(*words):
+        done = machine.tool("check", *words)
+        return done.status, [line for line in done.output.splitlines() if "fleet" in line]
+
+    machine.configure(verifier="/run/passcode-fleet/verifier.sock")
+    status, lines = checks()
+    assert status == 1 and "passcode-fleet" in "".join(lines) and "isn't installed" in "".join(lines)
+    script = '#!/bin/sh\necho "$1 fleet-says"; exit ${STATUS:-0}\n'
+    installed.write_text(script)
+    installed.chmod(0o755)
+    assert [checks(*words)[1] for words in ([], ["--json"], ["--quiet"], ["--json", "--quiet"])] == [
+        ["lines fleet-says"], ["json fleet-says"], ["lines-quiet fleet-says"], ["json-quiet fleet-says"],
+    ]  # fmt: skip
+    installed.chmod(0o777)
+    status, lines = checks()
+    assert status == 1 and "only root may write to it" in "".join(lines)
+    installed.chmod(0o755)
+    machine.configure(verifier="none")
+    assert checks()[1] == ["✓ fleet"]
