@@ -20,12 +20,15 @@ struct Command {
   let name: Text
   let operand: Operand
   let options: [Option]
-  let summary: Phrase
+  /// Called only where it is shown: every run makes the table.
+  let words: () -> Phrase
   let run: (Session) throws(Failure) -> ExitStatus
   /// For oneself without root: by the helper. nil: nobody has it for themselves.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
   /// What `--batch` does for each user in a list.
   var batch: Act?
+
+  var summary: Phrase { words() }
 
   /// All of them, in the order of `--help`.
   static func table() -> [Command] {
@@ -34,55 +37,55 @@ struct Command {
         name: "enroll", operand: .user,
         options: [.length, .stdin, .generate, .force] + Option.terms
           + [.batch, .output, .show, .skipEnrolled],
-        summary: CommandHelp.enroll, run: runEnroll,
+        words: { CommandHelp.enroll }, run: runEnroll,
         runOwn: SelfService.enroll, batch: .enrolled),
       Command(
         name: "change", operand: .user, options: [.length, .stdin, .force],
-        summary: CommandHelp.change, run: runChange,
+        words: { CommandHelp.change }, run: runChange,
         runOwn: SelfService.change),
       Command(
-        name: "remove", operand: .user, options: [.stdin, .batch], summary: CommandHelp.remove,
+        name: "remove", operand: .user, options: [.stdin, .batch], words: { CommandHelp.remove },
         run: runRemove,
         runOwn: SelfService.remove, batch: .removed),
       Command(
         name: "unlock", operand: .user, options: [.stdin, .batch],
-        summary: CommandHelp.unlock,
+        words: { CommandHelp.unlock },
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
         name: "disable", operand: .otherUser, options: [.batch],
-        summary: CommandHelp.disable,
+        words: { CommandHelp.disable },
         run: runDisable, batch: .disabled),
       Command(
-        name: "enable", operand: .otherUser, options: [.batch], summary: CommandHelp.enable,
+        name: "enable", operand: .otherUser, options: [.batch], words: { CommandHelp.enable },
         run: runEnable, batch: .enabled),
       Command(
-        name: "rename", operand: .names, options: [], summary: CommandHelp.rename, run: runRename),
+        name: "rename", operand: .names, options: [], words: { CommandHelp.rename }, run: runRename),
       Command(
         name: "status", operand: .user, options: [],
-        summary: CommandHelp.status,
+        words: { CommandHelp.status },
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [.state, .since], summary: CommandHelp.list,
+        name: "list", operand: .none, options: [.state, .since], words: { CommandHelp.list },
         run: runList),
       Command(
-        name: "verify", operand: .user, options: [.stdin], summary: CommandHelp.verify,
+        name: "verify", operand: .user, options: [.stdin], words: { CommandHelp.verify },
         run: runVerify, runOwn: SelfService.verify),
       Command(
-        name: "key", operand: .keyAction, options: [.stdin, .pcrs], summary: CommandHelp.key,
+        name: "key", operand: .keyAction, options: [.stdin, .pcrs], words: { CommandHelp.key },
         run: runKey),
       Command(
-        name: "verifier", operand: .verifierAction, options: [], summary: CommandHelp.verifier,
+        name: "verifier", operand: .verifierAction, options: [], words: { CommandHelp.verifier },
         run: runVerifier),
-      Command(name: "check", operand: .none, options: [], summary: CommandHelp.check, run: runCheck),
+      Command(name: "check", operand: .none, options: [], words: { CommandHelp.check }, run: runCheck),
       Command(
         name: "check-weak", operand: .none, options: [],
-        summary: CommandHelp.checkWeak, run: runCheckWeak),
+        words: { CommandHelp.checkWeak }, run: runCheckWeak),
       Command(
         name: "calibrate", operand: .none, options: [.target, .write],
-        summary: CommandHelp.calibrate, run: runCalibrate),
+        words: { CommandHelp.calibrate }, run: runCalibrate),
       Command(
         name: "try", operand: .none, options: [.demo],
-        summary: CommandHelp.tryOut, run: runTry),
+        words: { CommandHelp.tryOut }, run: runTry),
     ]
   }
 
