@@ -147,6 +147,22 @@ def test_a_one_time_code(ward):
     ward.opens()
 
 
+def test_the_packages_are_upgraded(ward):
+    """What runs is started again, and logins go on."""
+    reinstall = "apt-get install -q -y --reinstall libpam-passcode"
+    running = "systemctl show --value --property=ExecMainStartTimestampMonotonic"
+    for name, package, tunnel in (
+        ("ws1", "passcode-fleet", "passcode-fleet"),
+        ("server1", "passcode-verifier", "passcode-verifier-stunnel"),
+    ):
+        before = ward.server(f"{running} {tunnel}", name)
+        ward.hosts[name].run(f"{reinstall} {package}")
+        assert int(ward.server(f"{running} {tunnel}", name)) > int(before)
+        assert ward.server(f"systemctl is-active {tunnel}", name) == "active\n"
+        ward.opens()
+    assert ward.server(f"systemctl is-active {' '.join(UNITS)}").split() == ["active"] * len(UNITS)
+
+
 @pytest.mark.parametrize("name", SERVERS)
 def test_the_power_of_a_server_is_cut(ward, name):
     """Logins go on with two, and the server comes back by itself."""
