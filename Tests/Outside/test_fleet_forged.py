@@ -16,15 +16,17 @@ FORGER = """if True:
     door = socket.create_server(("127.0.0.1", 2379))
     answer = b""
 
-    def serve():
-        while True:
-            peer, _ = door.accept()
-            peer.settimeout(5)
-            while b"failure" not in peer.recv(65536): pass
+    def serve(peer):
+        with peer:
+            heard = b""
+            while b"failure" not in heard and (more := peer.recv(65536)): heard += more
             peer.sendall(answer)
-            peer.close()
 
-    threading.Thread(target=serve, daemon=True).start()
+    def accept():
+        while True:
+            threading.Thread(target=serve, args=(door.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
     print("ready", flush=True)
     for line in sys.stdin:
         answer = base64.b64decode(line)
