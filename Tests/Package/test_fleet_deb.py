@@ -43,7 +43,7 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", package[name], "Installed-Size"))
     print(f"installed: {size} KiB")
-    assert size <= 256
+    assert size <= 288
 
 
 @pytest.mark.parametrize("name", CONTENT)
