@@ -60,12 +60,12 @@ func account(_ name: String) -> [CSetting] {
   return [.define(name, to: "\"\(account)\"")]
 }
 
-// Where the helper is, the program at the fingerprint reader and the one that asks a verifier, libpam's modules and
-// translations, and who owns the store.
+// Where the helper is, the program at the fingerprint reader, the one that asks a verifier, the verifier itself, libpam's
+// modules and translations, and who owns the store.
 let places =
   [
-    "PASSCODE_HELPER_PATH", "PASSCODE_FINGER_PATH", "PASSCODE_FLEET_PATH", "PASSCODE_MODULE_DIRECTORY",
-    "PASSCODE_LOCALE_DIRECTORY",
+    "PASSCODE_HELPER_PATH", "PASSCODE_FINGER_PATH", "PASSCODE_FLEET_PATH", "PASSCODE_VERIFIER_PATH",
+    "PASSCODE_MODULE_DIRECTORY", "PASSCODE_LOCALE_DIRECTORY",
   ].flatMap(place) + account("PASSCODE_ACCOUNT")
 
 // Every symbol resolved when the program starts and the tables then made read-only: a caller's

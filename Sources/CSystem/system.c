@@ -185,6 +185,10 @@ int cs_input_is_ready(int milliseconds) {
 #endif
 #endif
 
+#ifndef PASSCODE_VERIFIER_PATH
+#define PASSCODE_VERIFIER_PATH "/usr/sbin/passcode-verifier"
+#endif
+
 #ifndef PASSCODE_ACCOUNT
 #define PASSCODE_ACCOUNT "_passcode"
 #endif
@@ -202,7 +206,7 @@ const char *cs_fleet_path(void) {
 }
 
 const char *cs_verifier_path(void) {
-  return "/usr/sbin/passcode-verifier";
+  return PASSCODE_VERIFIER_PATH;
 }
 
 const char *cs_module_directory(void) {

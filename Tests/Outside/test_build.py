@@ -16,6 +16,7 @@ PATHS = {
     "PASSCODE_HELPER_PATH": "/usr/libexec/passcode-helper",
     "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_FLEET_PATH": "/usr/libexec/passcode-fleet",
+    "PASSCODE_VERIFIER_PATH": "/usr/sbin/passcode-verifier",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
 DEFAULTS = {**PATHS, "PASSCODE_ACCOUNT": "_passcode"}
@@ -23,6 +24,7 @@ OTHERS = {
     "PASSCODE_HELPER_PATH": "/opt/a/helper",
     "PASSCODE_FINGER_PATH": "/opt/a/finger",
     "PASSCODE_FLEET_PATH": "/opt/a/fleet",
+    "PASSCODE_VERIFIER_PATH": "/opt/a/verifier",
     "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
     "PASSCODE_ACCOUNT": "pass-code_1",
 }
