@@ -25,15 +25,17 @@ extension FleetVault {
       return nil
     }
     defer { secrets.unsealed.wipe() }
-    // Keyed by 32 random bytes, it tells nothing of them.
-    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
-    guard
-      let mark = secrets.unsealed.digest.keyed(
-        secrets.unsealed.key, context, secrets.unsealed.credential, secrets.passcode)
-    else { return nil }
+    guard let mark = digest(&secrets) else { return nil }
     return ServerNote(
       version: Bytes(ProgramVersion().text), time: vault.clock.wall(),
       mark: Bytes(mark.prefix(ServerNote.markLength)))
+  }
+
+  /// Of the fleet key: keyed by its 32 random bytes, it tells nothing of them.
+  private func digest(_ secrets: inout Secrets) -> Bytes? {
+    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
+    return secrets.unsealed.digest.keyed(
+      secrets.unsealed.key, context, secrets.unsealed.credential, secrets.passcode)
   }
 
   /// The servers that have noted themselves in the last 10 minutes.
