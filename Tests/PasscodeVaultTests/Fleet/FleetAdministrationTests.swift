@@ -58,7 +58,8 @@ struct FleetAdministrationTests {
     var secrets = try bed.secrets(TestBed.right)
     var login = FleetLogin(
       try bed.fleet(), account: FleetBed.alice, workstation: Bytes(text: "ws1"), service: [])
-    #expect(login.attempt(secrets.passcode, &secrets.unsealed).isGranted)
+    let verdict = secrets.attempt(&login)
+    #expect(verdict.isGranted)
     let proven = login.provenMark
     let mark = try #require(proven)
     try bed.enroll("8264", by: .passcode(mark))

@@ -38,9 +38,7 @@ final class FleetBed {
 
   func secrets(_ code: String) throws -> Secrets {
     guard var secrets = Secrets(sodium) else { throw POSIXError(.ENOMEM) }
-    #expect(secrets.line.take(Bytes(text: code)) == true)
-    #expect(secrets.passcode.take(secrets.line) == .passcode)
-    #expect(secrets.change.new.passcode.take(secrets.line) == .passcode)
+    secrets.type(code)
     return secrets
   }
 
@@ -48,7 +46,7 @@ final class FleetBed {
     throws
   {
     var secrets = try secrets(code)
-    try fleet().enroll(account, secrets.change, &secrets.unsealed, by: authority)
+    try secrets.enroll(account, fleet(), by: authority)
   }
 
   func attempt(
@@ -59,7 +57,7 @@ final class FleetBed {
       var login = FleetLogin(
         try fleet(vault: vault), account: account, workstation: Bytes(text: workstation),
         service: Bytes(text: "sudo"), isSecondFactor: isSecondFactor)
-      return login.attempt(secrets.passcode, &secrets.unsealed)
+      return secrets.attempt(&login)
     } catch let fault as Fault {
       return .unavailable(fault)
     }
@@ -100,5 +98,24 @@ final class FleetBed {
 
   static func isSettling(_ transaction: EtcdTransaction, _ account: Bytes = alice) -> Bool {
     transaction.actions.contains(.delete(FleetKeys.wait(account))) && !isCharge(transaction, account)
+  }
+}
+
+// Swift 6.2.3 lends two parts at once of `self`, and not of a local variable.
+extension Secrets {
+  fileprivate mutating func type(_ code: String) {
+    let typed = line.take(Bytes(text: code))
+    let (first, second) = (passcode.take(line), change.new.passcode.take(line))
+    #expect(typed == true && first == .passcode && second == .passcode)
+  }
+
+  fileprivate mutating func enroll(
+    _ account: Bytes, _ fleet: FleetVault<FakeEtcd>, by authority: Authority
+  ) throws {
+    try fleet.enroll(account, change, &unsealed, by: authority)
+  }
+
+  mutating func attempt(_ login: inout FleetLogin<FakeEtcd>) -> Verdict {
+    login.attempt(passcode, &unsealed)
   }
 }

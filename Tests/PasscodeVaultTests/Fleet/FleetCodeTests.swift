@@ -13,8 +13,7 @@ struct FleetCodeTests {
 
   private func secrets(_ code: String, new: String, _ bed: FleetBed) throws -> Secrets {
     var secrets = try bed.secrets(new)
-    #expect(secrets.line.take(Bytes(text: code)) == true)
-    #expect(secrets.passcode.takeCode(secrets.line) == true)
+    secrets.type(code: code)
     return secrets
   }
 
@@ -22,7 +21,7 @@ struct FleetCodeTests {
     _ bed: FleetBed, _ account: Bytes = FleetBed.alice, code: String = "KTMXRWPB", seconds: UInt64 = 3_600
   ) throws {
     var secrets = try secrets(code, new: fresh, bed)
-    try bed.fleet().invite(account, secrets.passcode, seconds: seconds, &secrets.unsealed)
+    try secrets.invite(account, bed.fleet(), seconds: seconds)
   }
 
   private func enroll(
@@ -32,7 +31,7 @@ struct FleetCodeTests {
     var secrets = try secrets(code, new: new, bed)
     let login = FleetLogin(
       try bed.fleet(), account: account, workstation: Bytes(text: workstation), service: [])
-    return try login.enroll(byCode: secrets.passcode, secrets.change, &secrets.unsealed)
+    return try secrets.enroll(login)
   }
 
   private func isCode(_ bed: FleetBed) -> Bool { bed.etcd.value(FleetKeys.code(FleetBed.alice)) != nil }
@@ -240,5 +239,21 @@ struct FleetCodeTests {
     }
     // 200 of each, give or take six standard deviations.
     #expect(counts.count == 24 && counts.values.allSatisfy { (115...285).contains($0) })
+  }
+}
+
+extension Secrets {
+  fileprivate mutating func type(code: String) {
+    let typed = line.take(Bytes(text: code))
+    let taken = passcode.takeCode(line)
+    #expect(typed == true && taken == true)
+  }
+
+  fileprivate mutating func invite(_ account: Bytes, _ fleet: FleetVault<FakeEtcd>, seconds: UInt64) throws {
+    try fleet.invite(account, passcode, seconds: seconds, &unsealed)
+  }
+
+  fileprivate mutating func enroll(_ login: FleetLogin<FakeEtcd>) throws -> CodeOutcome {
+    try login.enroll(byCode: passcode, change, &unsealed)
   }
 }
