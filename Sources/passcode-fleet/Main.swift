@@ -6,13 +6,15 @@ internal import PasscodeVault
 // root, and by passcode-helper, with their requests (HelperMessage.swift). All that has to do with the network is here.
 //
 // MUST, and what shows it:
-//  1  It answers root and `_passcode` alone, and is `_passcode` before it connects.              test_workstation_attacks.py
+//  1  It answers root and `_passcode` alone, and is `_passcode` before it connects.         test_workstation_attacks.py
 //  2  Nothing of its caller counts but who that is and one bounded request: no argument, environment or descriptor.
-//                                                                                                test_workstation_attacks.py
-//  3  It asks only about accounts that the configuration says are the fleet's, and never about root. test_workstation_attacks.py
-//  4  One reply to a request. After a look it waits 30 s for the attempt on the same account, and for nothing else, with its
-//     connection to the verifier: another one costs as much again. Meanwhile it holds no secret. Whatever keeps it from the verifier's is `unavailable`.            test_workstation_attacks.py
-//  5  It ends: 140 s for a request.                                                                   test_workstation_attacks.py
+//                                                                                           test_workstation_attacks.py
+//  3  It asks only about accounts that the configuration says are the fleet's, and never about root.
+//                                                                                           test_workstation_attacks.py
+//  4  One reply to a request. After a look it waits 30 s for the attempt on the same account, and for nothing else,
+//     with its connection to the verifier: another one costs as much again. Meanwhile it holds no secret. Whatever
+//     keeps it from the verifier's is `unavailable`.                                        test_workstation_attacks.py
+//  5  It ends: 140 s for a request.                                                         test_workstation_attacks.py
 
 @main
 struct Main {

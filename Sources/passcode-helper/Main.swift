@@ -19,7 +19,8 @@ internal import PasscodeVault
 //     opened.                                                                         test_selfservice.py
 //  7  It ends: 30 s for a request and the password, 140 s for the rest.               test_helper_time.py
 //  8  After a look it waits 30 s for the attempt on the same account, and for nothing else. Meanwhile it has
-//     nothing open but the file of the next two MUSTs and, for a fleet, its connection to passcode-fleet, and holds no other lock and no secret.  test_helper_time.py
+//     nothing open but the file of the next two MUSTs and, for a fleet, its connection to passcode-fleet, and holds
+//     no other lock and no secret.                                                    test_helper_time.py
 //  9  At most 16 helpers of one caller wait so: each holds a `CallerSlot`. Without one it answers the look, says
 //     that it doesn't wait, and ends.                                              test_helper_waiting.py
 // 10  At most 128 helpers of one caller run, whatever they wait for; one more ends without reading its request.
