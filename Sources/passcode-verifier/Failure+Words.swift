@@ -23,7 +23,8 @@ extension Failure {
     case .withdrawOnly: "--withdraw can't be used with --expires"
     case .root: "root's passcode is never a fleet's: set it on each machine, with passcode enroll"
     case .needsRoot: "only root can do that: run it with sudo"
-    case .noServiceAccount: "there is no account \(Installed.account): install the package libpam-passcode again"
+    case .noServiceAccount:
+      "there is no account \(Installed.account): install the package libpam-passcode again"
     case .noLibrary: "libsodium could not be initialised"
     case .notEnrolled(let name):
       "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
