@@ -253,7 +253,7 @@ extension Secrets {
     try fleet.invite(account, passcode, seconds: seconds, &unsealed)
   }
 
-  fileprivate mutating func enroll(_ login: FleetLogin<FakeEtcd>) throws -> CodeOutcome {
+  fileprivate mutating func enroll(_ login: borrowing FleetLogin<FakeEtcd>) throws -> CodeOutcome {
     try login.enroll(byCode: passcode, change, &unsealed)
   }
 }
