@@ -25,17 +25,11 @@ extension FleetVault {
       return nil
     }
     defer { secrets.unsealed.wipe() }
-    guard let mark = digest(&secrets) else { return nil }
+    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
+    guard let mark = secrets.digestOfKey(context) else { return nil }
     return ServerNote(
       version: Bytes(ProgramVersion().text), time: vault.clock.wall(),
       mark: Bytes(mark.prefix(ServerNote.markLength)))
-  }
-
-  /// Of the fleet key: keyed by its 32 random bytes, it tells nothing of them.
-  private func digest(_ secrets: inout Secrets) -> Bytes? {
-    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
-    return secrets.unsealed.digest.keyed(
-      secrets.unsealed.key, context, secrets.unsealed.credential, secrets.passcode)
   }
 
   /// The servers that have noted themselves in the last 10 minutes.
@@ -70,4 +64,11 @@ extension FleetVault where Etcd == EtcdClient {
 
   /// The names of etcd's members; nil: no answer.
   public func members() -> [Bytes]? { etcd.members() }
+}
+
+extension Secrets {
+  /// Keyed by the fleet key's 32 random bytes, it tells nothing of them.
+  fileprivate mutating func digestOfKey(_ context: Bytes) -> Bytes? {
+    unsealed.digest.keyed(unsealed.key, context, unsealed.credential, passcode)
+  }
 }
