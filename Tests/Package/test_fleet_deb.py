@@ -34,10 +34,12 @@ def package(fleet_debs):
 def test_what_is_in_the_packages_of_a_fleet(package, name):
     """Nothing with a special bit, and nothing of another's than root."""
     program, others = CONTENT[name]
-    listed = [line.split() for line in output("dpkg-deb", "-c", package[name]).splitlines()]
+    listed = [line.split()[:6] for line in output("dpkg-deb", "-c", package[name]).splitlines()]
     files = {path.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, path in listed if mode[0] != "d"}
     documents = {f"usr/share/doc/{name}/{file}" for file in ("changelog.gz", "copyright")}
-    assert set(files) == {program, f"usr/share/man/man8/{name}.8.gz", *documents, *others}
+    page, link = (f"usr/share/man/man8/{name}{part}.8.gz" for part in ("", "-check"))
+    assert set(files) == {program, page, link, *documents, *others}
+    assert files.pop(link) == ("lrwxrwxrwx", "root/root")
     for path in (program, f"usr/libexec/{name}-check"):
         assert files.pop(path) == ("-rwxr-xr-x", "root/root")
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
