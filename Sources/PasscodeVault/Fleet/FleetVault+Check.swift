@@ -26,7 +26,7 @@ extension FleetVault {
     }
     defer { secrets.unsealed.wipe() }
     // Keyed by 32 random bytes, it tells nothing of them.
-    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
+    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.shared[...])
     guard
       let mark = secrets.unsealed.digest.keyed(
         secrets.unsealed.key, context, secrets.unsealed.credential, secrets.passcode)
@@ -65,6 +65,15 @@ extension FleetPeer {
 extension FleetVault where Etcd == EtcdClient {
   /// How this server's etcd is; nil: it doesn't answer.
   public func health() -> EtcdHealth? { etcd.health() }
+
+  /// Whether etcd answers programs that name no account; nil: it doesn't answer.
+  public func answersAnyone() -> Bool? { etcd.answersAnyone() }
+
+  /// Whether the schedule allows more guesses than a fleet's should.
+  public var isWeak: Bool { options.lockout.isWeak }
+
+  /// Whether etcd's accounts are used.
+  public var namesUser: Bool { !options.user.isEmpty }
 
   /// The names of etcd's members; nil: no answer.
   public func members() -> [Bytes]? { etcd.members() }
