@@ -44,11 +44,11 @@ struct ConnectionRowTests {
 
   @Test func `it is found after any number of others, and only in a whole row`() throws {
     let others = String(
-      repeating: row("01", user: " 1000", inode: "9", ends: "0100007F:094B 0100007F:0001"), count: 40_000)
+      repeating: row("01", user: " 1000", inode: "9", ends: "0100007F:094B 0100007F:0001"), count: 4_000)
     let own = row("01", user: "  107", inode: "51234")
     #expect(find(others + own)?.user == 107)
     #expect(find(others + own.dropLast()) == nil)
-    #expect(find("12345" + own)?.user == 107, "the number of a row may be wide")
+    #expect(find("12345" + own.dropFirst(4))?.user == 107, "the number of a row may be wide")
   }
 
   @Test(arguments: ["4294967296", "-1", "x", "99999999999999999999"])
