@@ -2,8 +2,7 @@ internal import CSystem
 
 /// A TCP connection to a program of this machine, by 127.0.0.1.
 ///
-/// - Whoever has bound the port is at the other end, so its owner MUST be asked for (`isOwned`) before anything secret
-///   goes there, or anything is believed.
+/// - Anyone may have bound the port. `isOwned` MUST be true before anything secret goes there, or anything is believed.
 /// - Every wait MUST end, and what is taken MUST be bounded.
 public final class LoopbackConnection {
   private let socket: Descriptor
@@ -18,32 +17,46 @@ public final class LoopbackConnection {
     self.own = own
   }
 
-  /// Whether the process at the other end is one of these users', by the kernel's table of connections; see proc(5),
-  /// `/proc/net/tcp`.
+  /// Whether a process of one of these users has accepted the connection, by the kernel's table; see proc(5),
+  /// `/proc/net/tcp`. Waits up to 2 s for that.
+  ///
+  /// Until somebody accepts it, older kernels show root as the owner, and no inode. Owner and inode of a row are not read
+  /// at the same moment, so root is believed only in a row that is read after one with an inode.
   public func isOwned(by users: [UInt32]) -> Bool {
-    guard let table = try? readKernelFile(literal("/proc/net/tcp")) else { return false }
-    let (local, remote) = (LoopbackConnection.address(port), LoopbackConnection.address(own))
-    var start = table.startIndex
-    while start < table.endIndex {
-      let end = table[start...].firstIndex(of: 10) ?? table.endIndex
-      let fields = table[start..<end].split(separator: 32)
-      start = end + 1
-      guard fields.count > 7, fields[1].elementsEqual(local), fields[2].elementsEqual(remote) else {
+    let started = SystemClock.bootMilliseconds() ?? 0
+    var wasAccepted = false
+    var pause = 100
+    while let now = SystemClock.bootMilliseconds(), SystemClock.elapsed(from: started, to: now) < 2_000 {
+      guard let row = readRow(until: started + 2_000), row.isEstablished else { return false }
+      if row.isAccepted {
+        if row.user != 0 || wasAccepted { return users.contains(row.user) }
+        wasAccepted = true
         continue
       }
-      var user: UInt32 = 0
-      for digit in fields[7] { user = user &* 10 &+ UInt32(digit &- 48) }
-      return users.contains(user)
+      SystemClock.sleep(microseconds: pause)
+      pause = min(pause * 2, 20_000)
     }
     return false
   }
 
-  /// As the table has it: the address in the machine's order, and the port.
-  private static func address(_ port: UInt16) -> [UInt8] {
-    let digits = literal("0123456789ABCDEF")
-    let number = literal(1.littleEndian == 1 ? "0100007F:" : "7F000001:")
-    return number + [12, 8, 4, 0].map { digits[Int(port >> UInt16($0) & 15)] }
+  /// The row of the other end's socket; nil: there is none, or the table was too long to be read in time.
+  private func readRow(until deadline: UInt64) -> ConnectionRow? {
+    guard let file = try? Descriptor.open(literal("/proc/net/tcp"), .read) else { return nil }
+    var (offset, rest) = (0, [UInt8]())
+    while let now = SystemClock.bootMilliseconds(), now < deadline,
+      let part = try? file.read(LoopbackConnection.part, at: offset)
+    {
+      offset += part.count
+      rest += part
+      let end = rest.lastIndex(of: 10).map { $0 + 1 } ?? 0
+      if let row = ConnectionRow.find(in: rest[..<end], local: port, remote: own) { return row }
+      if part.count < LoopbackConnection.part { return nil }
+      rest.removeFirst(end)
+    }
+    return nil
   }
+
+  private static let part = 65_536
 
   /// Sends a request, and reads until it is answered.
   ///

@@ -13,7 +13,7 @@ internal import PasscodeVault
 //                                                                                           test_workstation_attacks.py
 //  4  One reply to a request. After a look it waits 30 s for the attempt on the same account, and for nothing else,
 //     with its connection to the verifier: another one costs as much again. Meanwhile it holds no secret. Whatever
-//     keeps it from the verifier's is `unavailable`.                                        test_workstation_attacks.py
+//     keeps it from the verifier's reply is `unavailable`.                                  test_workstation_attacks.py
 //  5  It ends: 140 s for a request.                                                         test_workstation_attacks.py
 
 @main

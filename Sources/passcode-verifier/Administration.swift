@@ -20,7 +20,8 @@ struct Administration {
     case .initialize: try initialize(sodium)
     case .restored: try reporting { () throws(Fault) in try declareRestored(vault) }
     case .seen, .check, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
-      let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault) {} }
+      let start: SeenFile.Start = order.command == .seen ? .allowed : .refused
+      let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault, start) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
     }
     note(order.command)
@@ -33,7 +34,7 @@ struct Administration {
     switch order.command {
     // ServerCheck is the check: it goes on where this one throws.
     case .initialize, .restored, .check: return 2
-    case .seen: try reporting { () throws(Fault) in _ = try fleet.noteEpoch() }
+    case .seen: try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
     case .list: return try list()
     case .status: return try show(order.user)
     case .enroll: try enroll()
@@ -131,8 +132,8 @@ struct Administration {
   private static func declareRestored(_ vault: Vault) throws(Fault) {
     let configuration = vault.configuration
     try FleetKey(FleetKey.usualPath, configuration).raiseEpoch()
-    try SeenFile(SeenFile.usualPath, for: configuration.access).forget()
-    let epoch = try FleetServer.open(vault) {}.declareEpoch()
+    try SeenFile(SeenFile.usualPath, for: configuration.access, .allowed).forget()
+    let epoch = try FleetServer.open(vault, .allowed) {}.declareEpoch()
     let key = try FleetKey(FleetKey.usualPath, configuration)
     if epoch > key.epoch { try key.raiseEpoch(to: epoch) }
   }

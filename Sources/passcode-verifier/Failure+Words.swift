@@ -32,7 +32,7 @@ extension Failure {
     case .notDigits: "a passcode is 4 or 6 digits"
     case .mismatch: "the two entries differ: start again"
     case .lengthNotAllowed(let length):
-      "a passcode of \(UInt64(length)) digits was asked for, or the configuration (lengths) doesn't allow it"
+      "the passcode must have \(UInt64(length)) digits, and the configuration (lengths) must allow that"
     case .refused(.length):
       "the configuration (lengths in /etc/security/passcode.conf) doesn't allow that length"
     case .refused(.weak(let weakness)):
@@ -59,6 +59,10 @@ extension Failure {
     return switch fault.reason {
     case .missing where fault.path == FleetServer.optionsPath:
       "\(words); write it, with a line fleet=NAME: see passcode-verifier(8)"
+    case .missing where fault.path == SeenFile.usualPath:
+      "\(words); this server has seen nothing of etcd yet: run passcode verifier seen"
+    case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
+      "\(words); only if it wasn't restored, and this server is new: passcode verifier seen --first"
     case .noKey where fault.path == FleetKey.usualPath:
       "\(words); on the first server run passcode verifier init, on the others copy its key"
     case .noEtcd: "\(words); see: systemctl status etcd, and etcdctl endpoint status --cluster"

@@ -32,7 +32,8 @@ enum Command: CaseIterable {
   /// Besides those of all commands.
   var options: [Order.Option] {
     switch self {
-    case .initialize, .restored, .seen: []
+    case .initialize, .restored: []
+    case .seen: [.first]
     case .list, .status, .check: [.json]
     case .enroll: [.stdin, .length, .generate, .skipEnrolled, .batch, .json, .output, .show]
     case .invite: [.expires, .withdraw, .batch, .json, .output, .show]
@@ -60,7 +61,7 @@ enum Command: CaseIterable {
 struct Order {
   enum Option: CaseIterable {
     case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
-      withdraw
+      withdraw, first
 
     static let everywhere: [Option] = [.help, .version, .quiet]
 
@@ -79,6 +80,7 @@ struct Order {
       case .skipEnrolled: Arguments.Option("skip-enrolled")
       case .expires: Arguments.Option("expires", takesValue: true)
       case .withdraw: Arguments.Option("withdraw")
+      case .first: Arguments.Option("first")
       }
     }
   }
@@ -126,7 +128,7 @@ struct Order {
         throw .expiresValue
       }
       self.seconds = seconds
-    case .help, .version, .quiet, .json, .stdin, .generate, .show, .skipEnrolled, .withdraw: break
+    case .help, .version, .quiet, .json, .stdin, .generate, .show, .skipEnrolled, .withdraw, .first: break
     }
   }
 

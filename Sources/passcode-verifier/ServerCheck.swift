@@ -18,7 +18,7 @@ struct ServerCheck {
       let configuration = try Configuration.load(ModuleLine(configuration: nil), ProcessIdentity.current())
       let vault = Vault(configuration, sodium) { _ in }
       let fleet = try FleetServer.open(vault) {}
-      check.configuration(configuration)
+      check.configuration(configuration, fleet)
       try check.etcd(fleet)
       try check.servers(fleet)
     } catch {
@@ -27,12 +27,18 @@ struct ServerCheck {
     return check.report.hasErrors ? 1 : 0
   }
 
-  private mutating func configuration(_ configuration: Configuration) {
+  private mutating func configuration(_ configuration: Configuration, _ fleet: FleetVault<EtcdClient>) {
     report.begin("verifier-configuration")
+    if fleet.isWeak {
+      report.tell(
+        .warning,
+        "\(FleetServer.optionsPath): lockout allows more than 10 guesses a day for each account: use longer delays",
+        path: FleetServer.optionsPath)
+    }
     do throws(Fault) {
       if try !FleetServer.hasWorkstations(configuration) {
         report.tell(
-          .warning, "\(FleetServer.workstationsPath): lists no workstation, so nobody is answered",
+          .warning, "\(FleetServer.workstationsPath): lists no workstations, so no requests are answered",
           path: FleetServer.workstationsPath)
       }
     } catch {
@@ -43,11 +49,23 @@ struct ServerCheck {
 
   private mutating func etcd(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
     report.begin("verifier-etcd")
+    let answersAnyone = fleet.answersAnyone() == true
+    if answersAnyone && fleet.namesUser {
+      return report.tell(
+        .error, "etcd's accounts are off: any program that reaches its port can change everything",
+        command: "etcdctl auth enable")
+    }
+    if answersAnyone {
+      report.tell(
+        .warning,
+        "etcd has no accounts: any program that reaches its port can change everything; set etcd_user")
+    }
     guard let health = fleet.health() else {
       return report.tell(.error, "etcd doesn't answer: see its journal", command: "systemctl status etcd")
     }
     if !health.hasLeader {
-      report.tell(.error, "etcd has no leader: too few members answer each other; start those that are down")
+      report.tell(
+        .error, "etcd has no leader: too few members can reach each other; start those that are down")
     }
     for complaint in health.complaints {
       report.tell(.error, "etcd complains: \(printable(complaint)); see etcdctl(1), alarm and defrag")
@@ -59,7 +77,7 @@ struct ServerCheck {
     if used >= 75 {
       report.tell(
         .warning,
-        "etcd's database has \(health.size >> 20) of \(quota >> 20) MiB: turn auto-compaction on, then defragment it",
+        "etcd's database uses \(health.size >> 20) of \(quota >> 20) MiB: turn on auto-compaction, then defragment it",
         command: "etcdctl defrag")
     }
     try fleet.checkEpoch()
@@ -72,12 +90,15 @@ struct ServerCheck {
     let peers = try fleet.peers()
     if members.isEmpty { report.tell(.error, "etcd doesn't list its members") }
     if members.count == 1 || members.count % 2 == 0, !members.isEmpty {
-      report.tell(.warning, "etcd has \(members.count) members: three or five survive a loss")
+      report.tell(
+        .warning,
+        "etcd has \(members.count) members: use three or five, so that the fleet survives the loss of a server"
+      )
     }
     if peers.count < members.count {
       report.tell(
         .error,
-        "etcd has \(members.count) members (\(names(members))), but in the last 10 minutes only these servers noted themselves: \(names(peers.map { $0.name })): see passcode-verifier-seen.timer on the others"
+        "etcd has \(members.count) members (\(names(members))), but only these servers reported in the last 10 minutes: \(names(peers.map { $0.name })); check passcode-verifier-seen.timer on the others"
       )
     }
     guard let own = fleet.ownNote() else { throw Fault(.noKey, path: FleetKey.usualPath) }
@@ -89,21 +110,24 @@ struct ServerCheck {
     let name = printable(peer.name)
     if peer.note.mark != own.mark {
       report.tell(
-        .error, "\(name): has another fleet key or another fleet= than this server: copy both from one server"
+        .error,
+        "\(name): has a different fleet key or verifier.conf (fleet=, etcd_user= or lockout=) than this server: copy both from one server"
       )
     }
     if peer.note.version != own.version {
       report.tell(
         .warning,
-        "\(name): has version \(peer.note.version), this server \(own.version): install the same on all")
+        "\(name): has version \(peer.note.version), this server has \(own.version): install the same version on all servers"
+      )
     }
     let (ahead, behind) = (peer.note.time, own.time)
     if ahead > behind, ahead - behind > 5 {
-      report.tell(.warning, "\(name): its clock is \(ahead - behind) s ahead of this server's: set both")
+      report.tell(
+        .warning, "\(name): its clock is \(ahead - behind) s ahead of this server's: synchronize both clocks")
     } else if behind > ahead, behind - ahead > 130 {
       report.tell(
         .warning,
-        "\(name): noted itself \(behind - ahead) s ago by its clock: that is behind, or its passcode-verifier-seen.timer doesn't run"
+        "\(name): last reported \(behind - ahead) s ago by its own clock: the clock is slow, or its passcode-verifier-seen.timer is not running"
       )
     }
   }

@@ -29,6 +29,7 @@ enum Words {
           --length 4|6     enroll: how many digits the new passcode must have
           --expires TIME   invite: how long the code is valid, such as 12h, 7d (the default) or 2w
           --withdraw       invite: delete the code instead
+          --first          seen: this server is new, and etcd was not restored
           --batch FILE|-   do this for each user in a list; its lines are USER or USER:PASSCODE
           --output FILE    with --batch: append USER:PASSCODE or USER:CODE to this file
           --show           with --batch: show passcodes or codes on a terminal
@@ -42,17 +43,17 @@ enum Words {
   }
 
   static var notByHand: Text {
-    "without a command it answers a workstation, on a connection: see passcode verifier --help"
+    "without a command, it answers a workstation over a connection; see passcode verifier --help"
   }
   static var initialized: Text {
     """
-    /etc/passcode/fleet.key: created. Copy it to the other servers, with its owner and mode, and to no workstation; keep a \
-    copy offline.
+    /etc/passcode/fleet.key: created. Copy it to the other servers, keeping its owner and mode, but never to a \
+    workstation. Keep a copy offline.
     """
   }
   static var restored: Text {
     """
-    From here on each passcode is locked out until you unlock it (passcode verifier unlock USER) or its user uses a \
+    From now on each passcode is locked out until you unlock it (passcode verifier unlock USER) or its user uses a \
     new one-time code (passcode verifier invite USER). Run this command on the other servers, too.
     """
   }
@@ -82,8 +83,10 @@ enum Words {
     let start: Text =
       "valid for \(time(seconds)), for \(name) alone: on a workstation, run as \(name): passcode enroll"
     return switch status.state {
-    case .locked: "\(start); to be used at once, it needs: passcode verifier unlock \(name)"
-    case .disabled: "\(start); before that, it needs: passcode verifier enable \(name)"
+    case .locked:
+      "\(start); the passcode is locked: to use the code now, run: passcode verifier unlock \(name)"
+    case .disabled:
+      "\(start); the passcode is disabled: first run: passcode verifier enable \(name)"
     case .ok, .exhausted, .corrupt, .expired, .mustChange: start
     }
   }

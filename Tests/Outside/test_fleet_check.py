@@ -29,13 +29,15 @@ def noted(fleet):
 def test_healthy_servers_know_each_other(noted):
     for server in noted.servers:
         found = checked(server)
-        assert {level for _, level in found} == {"ok"}, found
+        assert {key for key in found if key[1] != "ok"} == {("verifier-etcd", "warning")}, found
+        assert "etcd has no accounts" in found["verifier-etcd", "warning"], "the fixture's"
         assert found["verifier-servers", "ok"] == "server0, server1, server2"
     lines = noted.servers[0].run("check").stdout
     assert [line.split(":")[0] for line in lines.splitlines()] == [
-        "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
+        "✓ verifier-configuration", "! verifier-etcd", "✓ verifier-servers",
     ]  # fmt: skip
-    assert noted.servers[0].run("check", "--quiet").stdout == ""
+    [line] = noted.servers[0].run("check", "--quiet").stdout.splitlines()
+    assert line.startswith("! verifier-etcd: etcd has no accounts")
 
 
 def another_key(fleet):
@@ -90,13 +92,32 @@ def no_key(fleet):
     (fleet.servers[0].files / "fleet.key").rename(fleet.servers[0].files / "away")
 
 
+def another_schedule(fleet):
+    path = fleet.servers[2].files / "verifier.conf"
+    kept = path.read_text()
+    fleet.servers[2].write("verifier.conf", kept.replace("10:8h", "10:9h"))
+    fleet.servers[2].run("seen")
+    fleet.servers[2].write("verifier.conf", kept)
+
+
+def a_weak_schedule(fleet):
+    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\nlockout=3:1m\n")
+
+
+def accounts_that_are_off(fleet):
+    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\netcd_user=passcode\n")
+
+
 HARMS = [
-    (another_key, "verifier-servers", "error", "server2: has another fleet key"),
+    (another_key, "verifier-servers", "error", "server2: has a different fleet key"),
+    (another_schedule, "verifier-servers", "error", "server2: has a different fleet key or verifier.conf"),
     (an_older_version, "verifier-servers", "warning", "server2: has version 0.1"),
     (a_clock_ahead, "verifier-servers", "warning", "server2: its clock is"),
-    (a_clock_behind, "verifier-servers", "warning", "server2: noted itself 40"),
-    (a_server_that_is_missing, "verifier-servers", "error", "only these servers noted themselves: server0, server1"),
+    (a_clock_behind, "verifier-servers", "warning", "server2: last reported 40"),
+    (a_server_that_is_missing, "verifier-servers", "error", "only these servers reported in the last 10 minutes: server0, server1"),
     (no_workstation, "verifier-configuration", "warning", "lists no workstation"),
+    (a_weak_schedule, "verifier-configuration", "warning", "more than 10 guesses a day"),
+    (accounts_that_are_off, "verifier-etcd", "error", "etcd's accounts are off"),
     (bad_option, "verifier-configuration", "error", "fleets"),
     (no_key, "verifier-configuration", "error", "fleet.key"),
     (no_majority, "verifier-etcd", "error", "etcd"),
@@ -109,7 +130,8 @@ def test_what_is_wrong_with_a_server_is_told(noted):
     kept = {name: (server.files / name).read_bytes() for name in ("verifier.conf", "workstations")}
     for harm, check, level, words in HARMS:
         harm(noted)
-        found = checked(server, int(level == "error"))
+        # Its own note is older than the schedule that it has now: that is an error.
+        found = checked(server, int(level == "error" or harm is a_weak_schedule))
         assert words in found.get((check, level), ""), (harm, found)
         for name, content in kept.items():
             (server.files / name).write_bytes(content)

@@ -163,6 +163,7 @@ def test_etcd_s_own_accounts_keep_others_away(fleet):
         (server.state / "token").write_text(token.split(".")[0] + ".99999999")
         assert server.verify(RIGHT).kind == GRANTED and "99999999" not in (server.state / "token").read_text()
         assert server.run("status", "alice").stdout.startswith("alice: enrolled")
+        assert "accounts" not in server.run("check", check=None).stdout
         server.write("verifier.conf", plain)
     finally:
         fleet.etcdctl(0, "--user", "root:once", "auth", "disable")

@@ -17,8 +17,9 @@ CONTENT = {
     "passcode-verifier": (
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
-         for name in (".socket", "@.service", "-seen.service", "-seen.timer", "-stunnel.service")}
+         for name in (".socket", "@.service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
+        | {"usr/share/passcode-verifier/passcode-verifier.nft"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
         | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf")},
     ),
@@ -50,7 +51,8 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
 
 @pytest.mark.parametrize("name", CONTENT)
 def test_only_stunnel_is_needed_besides(deb, package, name):
-    assert needed_packages(package[name], "Depends") == {"libpam-passcode", "stunnel4", "libc6", "libsodium23"}
+    rule = {"nftables"} if name == "passcode-verifier" else set()
+    assert needed_packages(package[name], "Depends") == {"libpam-passcode", "stunnel4", "libc6", "libsodium23"} | rule
     version = output("dpkg-deb", "-f", deb, "Version").strip()
     assert f"libpam-passcode (= {version})" in output("dpkg-deb", "-f", package[name], "Depends")
 
@@ -109,7 +111,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 5
+    assert len(units) == 6
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 

@@ -25,7 +25,7 @@ ROOTS = pathlib.Path(os.environ.get("PASSCODE_ROOTS", MACHINES / "roots"))
 # What the tests use there besides the package: programs that ask PAM, and what drives them.
 PROGRAMS = (
     "adduser ansible-core apparmor apt bash-completion dbus expect fprintd i3lock iproute2 libpam-runtime libsodium23 login"
-    " opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin stunnel4 sudo"
+    " nftables opendoas openssh-client openssh-server pamtester passwd pkexec polkitd procps sasl2-bin stunnel4 sudo"
     " util-linux xdotool xvfb"
 )
 # What only one release has, or where one is enough.

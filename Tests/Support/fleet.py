@@ -18,7 +18,10 @@ from process import wait_for
 
 TREE = pathlib.Path(__file__).parents[2]
 UNPACKED = TREE / ".build/fleet/root"
-PACKAGES = ["etcd-server", "etcd-client", "stunnel4", "libwrap0"]
+PACKAGES = [
+    "etcd-server", "etcd-client", "stunnel4", "libwrap0",
+    "nftables", "libnftables1", "libnftnl11", "libjansson4", "libedit2", "libbsd0", "libmd0",
+]  # fmt: skip
 VERIFIER = BUILD / "passcode-verifier"
 FOLDER = pathlib.Path("/run/passcode-etcd")
 STATE, DOOR = "/var/lib/passcode-verifier", "/run/passcode-verifier"
@@ -35,8 +38,9 @@ WARD = ["CN=ws1", "CN=ws2"]
 
 def fetch():
     """Downloads Debian's packages of this release, and unpacks them, once."""
-    if UNPACKED.is_dir():
+    if (UNPACKED / "usr/sbin/nft").is_file():
         return
+    shutil.rmtree(UNPACKED, ignore_errors=True)
     unfinished = UNPACKED.parent / "unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
@@ -209,6 +213,8 @@ class Fleet:
         for server in self.servers[1:]:
             shutil.copy2(self.servers[0].files / "fleet.key", server.files / "fleet.key")
             shutil.chown(server.files / "fleet.key", "root", ACCOUNT)
+        for server in self.servers:
+            server.run("seen")
 
     def make_networks(self):
         """All members and servers share one."""

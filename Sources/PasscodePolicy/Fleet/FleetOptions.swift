@@ -45,6 +45,20 @@ public struct FleetOptions: Equatable, Sendable {
     }
   }
 
+  /// What must be the same on all servers, in one spelling.
+  public var shared: Bytes {
+    var bytes = name + [0] + user + [0]
+    for step in lockout.steps {
+      bytes += littleEndian(UInt64(step.failures), 8)
+      if case .seconds(let seconds) = step.delay {
+        bytes += littleEndian(seconds, 8)
+      } else {
+        bytes += littleEndian(0, 8)
+      }
+    }
+    return bytes
+  }
+
   private static func bit(_ name: ArraySlice<UInt8>) -> UInt8 {
     if name.spells("fleet") { return 1 }
     if name.spells("etcd") { return 2 }
@@ -85,6 +99,21 @@ extension Schedule {
   var endsWithTime: Bool {
     for step in steps where step.delay == .reset { return false }
     return true
+  }
+
+  /// Whether it allows more than 10 guesses a day, on the average of the first 10 days.
+  public var isWeak: Bool {
+    var (failures, seconds): (UInt32, UInt64) = (0, 0)
+    while seconds < 10 * 86_400 {
+      failures += 1
+      if failures > 100 { return true }
+      switch delay(after: failures) {
+      case .none: break
+      case .seconds(let delay): seconds += delay
+      case .reset: return false
+      }
+    }
+    return false
   }
 }
 

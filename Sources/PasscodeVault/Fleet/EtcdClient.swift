@@ -57,6 +57,12 @@ public final class EtcdClient: EtcdStore {
     post("/v3/cluster/member/list", EtcdRequest.nothing).flatMap { EtcdHealth.members($0) }
   }
 
+  /// Whether it answers programs that name no account; nil: it doesn't answer.
+  func answersAnyone() -> Bool? {
+    let question = EtcdTransaction([.count(prefix: FleetKeys.epoch)])
+    return send("/v3/kv/txn", question.body, token: []).map { $0.status == 200 }
+  }
+
   /// The body of an answer; nil: there is none, or it is an error.
   private func post(_ path: String, _ body: Bytes) -> Bytes? {
     guard !user.isEmpty else { return success(send(path, body, token: [])) }

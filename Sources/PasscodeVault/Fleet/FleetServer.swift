@@ -16,17 +16,19 @@ public enum FleetServer {
 
   /// Opens a fleet on this server.
   ///
-  /// - Parameter atWork: called before each request to etcd.
-  public static func open(_ vault: Vault, atWork: @escaping () -> Void) throws(Fault) -> FleetVault<
-    EtcdClient
-  > {
+  /// - Parameters:
+  ///   - start: what is done if this server has seen nothing of etcd yet.
+  ///   - atWork: called before each request to etcd.
+  public static func open(
+    _ vault: Vault, _ start: SeenFile.Start = .refused, atWork: @escaping () -> Void
+  ) throws(Fault) -> FleetVault<EtcdClient> {
     let configuration = vault.configuration
     guard let text = try read(optionsPath, .configuration, configuration) else {
       throw Fault(.missing, inConfiguration: true, path: optionsPath)
     }
     let options = try FleetOptions(file: text[...], path: optionsPath)
     let key = try FleetKey(FleetKey.usualPath, configuration)
-    let seen = try SeenFile(SeenFile.usualPath, for: configuration.access)
+    let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
     let etcd = EtcdClient(
       port: options.port, user: options.user,
       password: { () throws(Fault) in try password(configuration) },

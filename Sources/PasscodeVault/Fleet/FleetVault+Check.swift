@@ -25,7 +25,7 @@ extension FleetVault {
       return nil
     }
     defer { secrets.unsealed.wipe() }
-    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.name[...])
+    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.shared[...])
     guard let mark = secrets.digestOfKey(context) else { return nil }
     return ServerNote(
       version: Bytes(ProgramVersion().text), time: vault.clock.wall(),
@@ -61,6 +61,15 @@ extension FleetPeer {
 extension FleetVault where Etcd == EtcdClient {
   /// How this server's etcd is; nil: it doesn't answer.
   public func health() -> EtcdHealth? { etcd.health() }
+
+  /// Whether etcd answers programs that name no account; nil: it doesn't answer.
+  public func answersAnyone() -> Bool? { etcd.answersAnyone() }
+
+  /// Whether the schedule allows more guesses than a fleet's should.
+  public var isWeak: Bool { options.lockout.isWeak }
+
+  /// Whether etcd's accounts are used.
+  public var namesUser: Bool { !options.user.isEmpty }
 
   /// The names of etcd's members; nil: no answer.
   public func members() -> [Bytes]? { etcd.members() }

@@ -29,7 +29,7 @@ public final class FleetVault<Etcd: EtcdStore> {
   let options: FleetOptions
   let key: FleetKey
   let etcd: Etcd
-  private let seen: SeenFile
+  let seen: SeenFile
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
   public init(_ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile) {

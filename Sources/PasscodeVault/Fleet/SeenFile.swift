@@ -5,42 +5,73 @@ internal import PasscodeSystem
 ///
 /// - What is kept MUST be read before etcd is asked: another process may have seen more until the answer comes.
 /// - It is written without a sync, in place: a power cut may lose the last ones, and a snapshot is older by more.
-///                                                                                          FleetSnapshotTests
+/// - A server that has seen nothing MUST refuse every etcd: after its files are lost, it would believe a snapshot. Only
+///   `seen` and `restored`, which root runs, begin.                                          FleetSnapshotTests
+/// - A wait for another process ends after 2 s.                                             test_verifier_seen.py
 public final class SeenFile {
+  /// What is done where nothing has been seen yet.
+  public enum Start: Sendable {
+    /// Every answer is refused.
+    case refused
+    /// The file is made, and the first answer is believed. For root.
+    case allowed
+  }
+
+  private static let milliseconds: UInt64 = 2_000
+
   private let path: Bytes
   private let file: Descriptor
+  private let start: Start
   private var floor: FleetSeen?
 
   public static var usualPath: Bytes { Bytes(text: "/var/lib/passcode-verifier/seen") }
 
-  /// Makes it, empty, where there is none; root makes it for the service account.
-  public init(_ path: Bytes, for access: Access) throws(Fault) {
+  /// Opens it. Root gives it to the service account.
+  ///
+  /// - Throws: `missing` if it isn't there, unless this is the start; a fault if it isn't a plain file with one name that
+  ///   belongs to this process's user, or for root to the service account. (The folder is that account's: what lies there
+  ///   under this name may be a hard link to another's file.)
+  public init(_ path: Bytes, for access: Access, _ start: Start = .refused) throws(Fault) {
     self.path = path
+    self.start = start
     do throws(Errno) {
-      file = try SeenFile.openOrCreate(path)
-      if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: owner.gid) }
+      if start == .allowed { try SeenFile.create(path) }
+      file = try Descriptor.open(path, .readWrite)
+      try SeenFile.adopt(file, for: access)
       let content = try file.read(FleetSeen.length, at: 0)
       floor = FleetSeen(content)
       if floor == nil && !content.isEmpty { throw Errno.invalid }
     } catch {
+      if error == .noEntry { throw Fault(.missing, path: path) }
       throw Fault(.failed, path: path, error: error.code)
     }
   }
 
-  private static func openOrCreate(_ path: Bytes) throws(Errno) -> Descriptor {
-    do throws(Errno) { return try Descriptor.open(path, .readWrite) } catch {
-      if error != .noEntry { throw error }
-    }
-    do throws(Errno) { return try Descriptor.open(path, .create(mode: 0o600)) } catch {
+  private static func create(_ path: Bytes) throws(Errno) {
+    do throws(Errno) { _ = try Descriptor.open(path, .create(mode: 0o600)) } catch {
       if error != .exists { throw error }
     }
-    return try Descriptor.open(path, .readWrite)
   }
+
+  private static func adopt(_ file: borrowing Descriptor, for access: Access) throws(Errno) {
+    let status = try file.status()
+    let own = ProcessIdentity.current().effective
+    let service = access == .root ? serviceAccount() : nil
+    guard status.kind == .file, status.links == 1, status.owner == own || status.owner == service?.uid else {
+      throw .denied
+    }
+    if let service, status.owner != service.uid { try file.setOwner(service.uid, group: service.gid) }
+  }
+
+  /// Whether this server has seen nothing of etcd yet.
+  var isEmpty: Bool { floor == nil }
 
   /// Takes note of where an answer comes from.
   ///
-  /// - Throws: a fault if it comes from the past, or from another cluster, or if that can't be noted.
+  /// - Throws: a fault if it comes from the past, or from another cluster, or if that can't be noted; and if nothing was
+  ///   seen before, unless this is the start.
   func take(_ origin: EtcdOrigin) throws(Fault) {
+    if floor == nil && start == .refused { throw Fault(.missing, path: path) }
     if let floor, floor.next(origin) == nil {
       throw Fault(.fleetRestored, path: path, error: Errno.stale.code)
     }
@@ -49,12 +80,22 @@ public final class SeenFile {
     floor = next
     do throws(Errno) {
       // Another process may have written more, or may be writing: what is highest stays.
-      while !RangeLock.tryLock(file, at: 0, count: 1) { SystemClock.sleep(microseconds: 200) }
+      try lock()
       defer { RangeLock.unlock(file, at: 0, count: 1) }
       if let other = FleetSeen(try file.read(FleetSeen.length, at: 0)), other.next(origin) == nil { return }
       try file.write(next.encoded, at: 0)
     } catch {
       throw Fault(.failed, path: path, error: error.code)
+    }
+  }
+
+  private func lock() throws(Errno) {
+    let started = SystemClock.bootMilliseconds() ?? 0
+    while !RangeLock.tryLock(file, at: 0, count: 1) {
+      guard let now = SystemClock.bootMilliseconds(),
+        SystemClock.elapsed(from: started, to: now) < SeenFile.milliseconds
+      else { throw .wouldBlock }
+      SystemClock.sleep(microseconds: 200)
     }
   }
 

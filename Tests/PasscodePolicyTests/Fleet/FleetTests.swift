@@ -113,6 +113,25 @@ struct FleetOptionsTests {
   }
 
   /// Four workstations with three wrong codes each must not keep an owner out until an administrator comes.
+  @Test(arguments: [
+    ("3:1m,5:5m,7:15m,9:1h,10:8h", false), ("10:3h", false), ("3:1m", true), ("9:1h", true),
+    ("1000:8h", true),
+    ("1:2h", true), ("1:1d", false),
+  ])
+  func `a schedule that allows more than 10 guesses a day is weak`(text: String, isWeak: Bool) throws {
+    #expect(try #require(Schedule(slice(text))).isWeak == isWeak)
+  }
+
+  @Test func `servers have the same in common only if name, account and schedule are the same`() throws {
+    let one = try options("fleet=b\netcd_user=c\nlockout=3:1m\n")
+    #expect(try one.shared == options("fleet=b\netcd_user=c\nlockout=3:60s\netcd=9\n").shared)
+    for other in [
+      "fleet=a\netcd_user=c\nlockout=3:1m", "fleet=b\nlockout=3:1m", "fleet=b\netcd_user=c\nlockout=3:2m",
+    ] {
+      #expect(try one.shared != options(other).shared, "\(other)")
+    }
+  }
+
   @Test func `the schedule of a fleet ends with a time`() {
     #expect(Schedule.fleet == Schedule(slice("3:1m,5:5m,7:15m,9:1h,10:8h")))
     #expect(Schedule.fleet.endsWithTime && !Schedule.standard.endsWithTime)

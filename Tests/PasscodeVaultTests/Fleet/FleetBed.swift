@@ -22,18 +22,20 @@ final class FleetBed {
     sodium = try #require(Sodium())
     // The store, for its hashing slots, and a key.
     try FleetKey.create(keyPath, group: nil, sodium)
-    try "".write(to: bed.folder.appendingPathComponent("seen"), atomically: true, encoding: .utf8)
+    try fleet(start: .allowed).checkEpoch()
     if enrolled { try enroll() }
   }
 
   var keyPath: Bytes { Bytes(text: bed.folder.path + "/fleet.key") }
 
   /// As on each server; a server of its own has another file for what it saw.
-  func fleet(server: String = "seen", vault: Vault? = nil) throws -> FleetVault<FakeEtcd> {
+  func fleet(
+    server: String = "seen", vault: Vault? = nil, start: SeenFile.Start = .refused
+  ) throws -> FleetVault<FakeEtcd> {
     let vault = vault ?? bed.vault
     return FleetVault(
       vault, FleetOptions(name: Bytes(text: "ward")), try FleetKey(keyPath, vault.configuration), etcd,
-      try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0)))
+      try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0), start))
   }
 
   func secrets(_ code: String) throws -> Secrets {

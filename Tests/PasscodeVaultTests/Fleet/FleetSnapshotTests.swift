@@ -10,6 +10,11 @@ struct FleetSnapshotTests {
     return false
   }
 
+  private func isMissing(_ verdict: Verdict) -> Bool {
+    if case .unavailable(let fault) = verdict { return fault.reason == .missing }
+    return false
+  }
+
   private func isOfAnotherEpoch(_ verdict: Verdict) -> Bool {
     if case .unavailable(let fault) = verdict { return fault.reason == .fleetEpoch }
     return false
@@ -28,6 +33,23 @@ struct FleetSnapshotTests {
     #expect(try restored(bed.attempt(TestBed.right)))
   }
 
+  @Test func `a server that has seen nothing refuses an etcd that has passcodes, until it is told`() throws {
+    let bed = try FleetBed()
+    #expect(throws: Fault.self) { try bed.fleet(server: "new") }
+    #expect(throws: Fault.self) { try bed.fleet(server: "new", start: .allowed).noteEpoch() }
+    #expect(throws: Fault.self, "what was refused is not noted") { try bed.fleet(server: "new").checkEpoch() }
+    try bed.fleet(server: "new", start: .allowed).noteEpoch(isTold: true)
+    try bed.fleet(server: "new").checkEpoch()
+  }
+
+  @Test func `a server that has seen nothing begins with an etcd that has none`() throws {
+    let bed = try FleetBed(enrolled: false)
+    try bed.fleet(server: "new", start: .allowed).noteEpoch()
+    try bed.fleet(server: "new").checkEpoch()
+    bed.etcd.set(FleetKeys.epoch, Bytes(text: "2"))
+    #expect(throws: Fault.self) { try bed.fleet(server: "other", start: .allowed).noteEpoch() }
+  }
+
   @Test func `another cluster is refused, and a later term of the same is not`() throws {
     let bed = try FleetBed()
     bed.etcd.term += 1
@@ -43,6 +65,8 @@ struct FleetSnapshotTests {
     bed.etcd.restore(snapshot)
     try SeenFile(Bytes(text: bed.bed.folder.path + "/seen"), for: .person(0)).forget()
     try raiseEpoch(bed)
+    #expect(try isMissing(bed.attempt(TestBed.right)), "until root has begun again")
+    try bed.fleet(start: .allowed).checkEpoch()
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
     #expect(try bed.fleet().status(FleetBed.alice).state == .exhausted)
     #expect(try bed.fleet().disable(FleetBed.alice, true) == true)
