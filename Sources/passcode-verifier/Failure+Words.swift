@@ -23,11 +23,14 @@ extension Failure {
     case .withdrawOnly: "--withdraw can't be used with --expires"
     case .root: "root's passcode is never a fleet's: set it on each machine, with passcode enroll"
     case .needsRoot: "only root can do that: run it with sudo"
-    case .noServiceAccount: "there is no account \(Installed.account): install the package libpam-passcode again"
+    case .noServiceAccount:
+      "there is no account \(Installed.account): install the package libpam-passcode again"
     case .noLibrary: "libsodium could not be initialised"
     case .notEnrolled(let name):
       "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
     case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
+    case .codeUsed(let name):
+      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid: if that was somebody else, run: passcode verifier disable \(printable(name))"
     case .notDigits: "a passcode is 4 or 6 digits"
     case .mismatch: "the two entries differ: start again"
     case .lengthNotAllowed(let length):
