@@ -67,7 +67,7 @@ struct Main {
         asked = looked
       } else {
         guard try becomeService(caller) else { return HelperReply(.notPermitted) }
-        asked = try self.verifier(for: request.head)
+        asked = try self.verifier(for: request.head, from: caller)
       }
       let reply = try asked.reply(to: request)
       verifier = consume asked
@@ -77,7 +77,9 @@ struct Main {
     }
   }
 
-  private static func verifier(for head: HelperRequest) throws(Fault) -> Verifier {
+  private static func verifier(
+    for head: HelperRequest, from caller: ProcessIdentity
+  ) throws(Fault) -> Verifier {
     let account: Account
     switch Account.numbered(head.uid) {
     case .found(let found): account = found
@@ -90,7 +92,7 @@ struct Main {
     guard configuration.options.policy.asksVerifier(account.uid) else {
       throw Fault(.failed, path: Configuration.usualPath, error: Errno.invalid.code)
     }
-    return Verifier(for: account, configuration)
+    return Verifier(for: account, configuration, isForRoot: caller.effective == 0)
   }
 
   /// - Returns: false where the caller is neither root nor the helper.

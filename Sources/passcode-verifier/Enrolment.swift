@@ -117,8 +117,11 @@ extension Administration {
 
   func invite() throws(Failure) {
     if order.has(.withdraw) {
-      guard try reporting({ () throws(Fault) in try withdraw(order.user) }) else { throw .noCode(order.user) }
-      return Administration.say(order, Words.withdrawn(order.user))
+      switch try reporting({ () throws(Fault) in try withdraw(order.user) }) {
+      case .done: return Administration.say(order, Words.withdrawn(order.user))
+      case .noCode: throw .noCode(order.user)
+      case .used: throw .codeUsed(order.user)
+      }
     }
     var secrets = try newSecrets()
     try invite(&secrets)
@@ -147,10 +150,10 @@ extension Administration {
     Administration.note(.invite, account)
   }
 
-  /// - Returns: whether there was one.
-  func withdraw(_ account: Bytes) throws(Fault) -> Bool {
-    guard try fleet.withdraw(account) else { return false }
-    Administration.note(.invite, account, event: "one-time code withdrawn")
-    return true
+  /// Withdraws it, and notes that.
+  func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
+    let outcome = try fleet.withdraw(account)
+    if outcome == .done { Administration.note(.invite, account, event: "one-time code withdrawn") }
+    return outcome
   }
 }

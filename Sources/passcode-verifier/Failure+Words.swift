@@ -29,6 +29,8 @@ extension Failure {
     case .notEnrolled(let name):
       "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
     case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
+    case .codeUsed(let name):
+      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid: if that was somebody else, run: passcode verifier disable \(printable(name))"
     case .notDigits: "a passcode is 4 or 6 digits"
     case .mismatch: "the two entries differ: start again"
     case .lengthNotAllowed(let length):

@@ -15,6 +15,7 @@ enum Failure: Error {
   case noServiceAccount, noLibrary
   case notEnrolled(Bytes)
   case noCode(Bytes)
+  case codeUsed(Bytes)
   case notDigits, mismatch
   case lengthNotAllowed(Int)
   case refused(Choice.Refusal)
@@ -45,7 +46,7 @@ enum Failure: Error {
     case .notEnrolled, .noCode: 3
     case .notDigits, .mismatch, .lengthNotAllowed, .refused: 5
     case .root, .needsRoot: 6
-    case .fault, .noServiceAccount, .noLibrary, .noRandomPasscode, .unwritable, .unwritableSecret,
+    case .fault, .codeUsed, .noServiceAccount, .noLibrary, .noRandomPasscode, .unwritable, .unwritableSecret,
       .openOutput, .inUse, .output:
       7
     case .cancelled: 8

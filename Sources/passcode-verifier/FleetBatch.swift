@@ -137,7 +137,13 @@ struct FleetBatch: ~Copyable {
       case .enroll:
         if order.has(.skipEnrolled), try administration.fleet.status(name).isEnrolled { return .skipped }
       case .invite:
-        if order.has(.withdraw) { return try administration.withdraw(name) ? .done : .unchanged }
+        if order.has(.withdraw) {
+          switch try administration.withdraw(name) {
+          case .done: return .done
+          case .noCode: return .unchanged
+          case .used: throw Fault(.changedMeanwhile)
+          }
+        }
         administration.makeUpCode(&secrets.passcode)
         try write(name, secrets.passcode, &secrets.line)
         try administration.keep(name, secrets.passcode, &secrets.unsealed)

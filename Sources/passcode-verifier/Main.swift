@@ -11,11 +11,13 @@ internal import PasscodeVault
 // MUST, and what shows it:
 //  1  The process that faces the network reads neither key nor etcd's password: the relay runs as stunnel's account.
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
-//     distinguished name in its certificate, and only if the list has that name.            test_verifier_attacks.py
+//     distinguished name in its certificate, and only if the list has that name. That is asked before anything of a
+//     request is read.                                                                       test_verifier_attacks.py
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
-//  5  It ends: 30 s for a request, 140 s for the rest. At most 64 of a server wait so for the attempt after a look.
+//  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. At most 64 of a server wait so,
+//     and at most 128 serve one workstation: more get a refusal.                             test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
 
 @main
@@ -63,20 +65,32 @@ struct Main {
       complain(Words.notByHand)
       return 2
     }
-    do throws(Errno) { try HelperService.layDownInheritance(limit: 30) } catch { return 1 }
+    do throws(Errno) { try HelperService.layDownInheritance(limit: 10) } catch { return 1 }
     guard let sodium = Sodium() else { return 1 }
     let peer = VerifierService.peer()
-    guard let head = FleetRequest.readName(HelperService.receive), let request = Request.read(sodium) else {
-      SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
-      return 1
+    guard let name = FleetRequest.readName(HelperService.receive) else { return nonsense() }
+    var service = Service(workstation: name, peer: peer, sodium)
+    if let refusal = service.refusal() {
+      HelperService.reply(FleetReply.encoded(refusal))
+      HelperService.dropInput()
+      HelperService.endReplies()
+      return 0
     }
-    serve(request, Service(workstation: head, peer: peer, sodium), sodium)
+    guard let request = Request.read(sodium) else { return nonsense() }
+    serve(request, service, sodium)
     HelperService.endReplies()
     return 0
   }
 
+  private static func nonsense() -> Int32 {
+    SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
+    return 1
+  }
+
   /// One request; or a look, and the attempt that follows it within 30 s.
-  private static func serve(_ request: consuming Request, _ service: Service, _ sodium: Sodium) {
+  private static func serve(
+    _ request: consuming Request, _ service: consuming Service, _ sodium: Sodium
+  ) {
     let account = request.account
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
     let reply = service.answer(request)

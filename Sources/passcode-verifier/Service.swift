@@ -3,10 +3,12 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 /// From a workstation's request to its reply.
-struct Service {
+struct Service: ~Copyable {
   private let name: Bytes
   private let peer: UInt32?
   private let sodium: Sodium
+  /// To the end of the process.
+  private var place: FleetTurn?
 
   /// - Parameters:
   ///   - workstation: the distinguished name that the relay passed on.
@@ -17,15 +19,38 @@ struct Service {
     self.sodium = sodium
   }
 
+  /// Becomes the service account. A connection that may not ask must keep neither this process nor one of the places.
+  ///
+  /// - Returns: what the workstation is told instead of being heard; nil: it may ask.
+  mutating func refusal() -> HelperReply? {
+    do throws(Fault) {
+      try becomeService()
+      guard try configuration() != nil else { return HelperReply(.notPermitted) }
+      guard let place = FleetTurn.toServe(name) else {
+        throw Fault(.failed, path: Bytes(text: "passcode-verifier"), error: Errno.wouldBlock.code)
+      }
+      self.place = consume place
+      return nil
+    } catch {
+      return unavailable(error)
+    }
+  }
+
+  /// - Precondition: there was no `refusal`.
   func answer(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
-      return reply.fault.map { told($0) } ?? reply
+      if let fault = reply.fault { return told(fault) }
+      return reply
     } catch {
-      log(LogLine("passcode unavailable"), cause: error.text.bytes)
-      return told(error)
+      return unavailable(error)
     }
+  }
+
+  private func unavailable(_ fault: Fault) -> HelperReply {
+    log(LogLine("passcode unavailable"), cause: fault.text.bytes)
+    return told(fault)
   }
 
   /// What a workstation has words for: the path and the system's words. The log here has said the rest.
@@ -38,20 +63,14 @@ struct Service {
   }
 
   private func answer(_ request: inout Request) throws(Fault) -> HelperReply {
-    try becomeService()
     HelperService.limitTime(seconds: 140)
-    let configuration = try Configuration.loadForService(isSecondFactor: false)
-    guard isRelay(peer), try FleetServer.lists(name, configuration) else {
-      log(LogLine("passcode-verifier: not on the list of workstations"))
-      return HelperReply(.notPermitted)
-    }
+    // The list may be another one since the connection began.
+    guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
     let signs = Signs()
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let operation = request.head.operation
-    let turn =
-      operation.isAttempt || operation == .change
-      ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
+    let turn = operation.isCharged ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
     defer { withExtendedLifetime(turn) {} }
     let fleet = try FleetServer.open(vault) { signs.give() }
     let reply = try reply(&request, fleet)
@@ -66,6 +85,16 @@ struct Service {
       }
     }
     return reply
+  }
+
+  /// nil: this workstation may not ask.
+  private func configuration() throws(Fault) -> Configuration? {
+    let configuration = try Configuration.loadForService(isSecondFactor: false)
+    guard isRelay(peer), try FleetServer.lists(name, configuration) else {
+      log(LogLine("passcode-verifier: not on the list of workstations"))
+      return nil
+    }
+    return configuration
   }
 
   /// What the log says of it; nil where it is no news.
@@ -165,6 +194,16 @@ struct Service {
     line.add("workstation", name)
     if let cause { line.add("cause", sentence: cause) }
     SystemLog.notice(line.text)
+  }
+}
+
+extension HelperOperation {
+  /// Whether a verifier charges it in the account's budget.
+  fileprivate var isCharged: Bool {
+    switch self {
+    case .verify, .prove, .change, .enrollByCode: true
+    case .look, .status, .remove, .enroll, .unlock: false
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 """passcode-verifier: who is answered, and who is believed to be etcd."""
 
 import socket
+import struct
 import subprocess
 import time
 
@@ -19,6 +20,42 @@ def test_nobody_else_is_asked_for(fleet, account):
 @pytest.mark.parametrize("name", ["CN=ws3", "CN=ws", "CN=ws1, CN=ws2", "CN=WS1", " CN=ws1", "/CN=ws1", "x"])
 def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
     assert fleet.servers[0].verify(RIGHT, name=name).kind == FORBIDDEN
+
+
+def head(name):
+    """What the relay says first."""
+    return struct.pack("<BH", 3, len(name)) + name.encode()
+
+
+def test_a_name_that_the_list_doesn_t_have_is_not_waited_for(fleet):
+    process, ours = fleet.servers[0].start(head("CN=ws3"))
+    with ours:
+        ours.settimeout(1)
+        assert fleets.decode(b"".join(iter(lambda: ours.recv(4096), b""))).kind == FORBIDDEN
+    assert process.wait(1) == 0
+
+
+def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):
+    """By connections on which it asks nothing: 128 wait for a request, for 10 s, and one more is refused."""
+    server = fleet.servers[0]
+    assert server.verify(RIGHT).kind == GRANTED
+    started = time.monotonic()
+    idle = [server.start(head("CN=ws1")) for _ in range(136)]
+    try:
+        fleets.wait_for(lambda: sum(process.poll() is not None for process, _ in idle) == 136 - 128, 8)
+        for process, ours in idle:
+            if process.poll() is not None:
+                assert fleets.decode(ours.recv(4096)).kind == UNAVAILABLE
+        assert server.verify(RIGHT).kind == UNAVAILABLE
+        assert server.verify(RIGHT, name="CN=ws2").kind == GRANTED
+        fleets.wait_for(lambda: all(process.poll() is not None for process, _ in idle), 20)
+        assert time.monotonic() - started < 20
+        assert server.verify(RIGHT).kind == GRANTED
+    finally:
+        for process, ours in idle:
+            process.kill()
+            process.wait()
+            ours.close()
 
 
 def test_requests_that_make_no_sense_get_no_reply(fleet):

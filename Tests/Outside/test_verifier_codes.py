@@ -1,11 +1,13 @@
 """One-time codes: an administrator hands one out on a server, and its account's person sets a passcode on a workstation.
 The rules are in OneTimeCode.swift."""
 
+import fcntl
+import hashlib
 import re
 
 from fleet import (
     DISABLED, DONE, ENROLL_BY_CODE, FOLDER, GRANTED, LOCKED, NO_CODE, NOT_ENROLLED, REFUSED, WRONG, WRONG_AND_LOCKED,
-    at_once, refusing_weak,
+    at_once, decode, refusing_weak, request,
 )  # fmt: skip
 from scenario import RIGHT
 
@@ -50,6 +52,25 @@ def test_of_many_with_the_right_code_one_sets_a_passcode(fleet):
     kinds = [reply.kind for reply in at_once(jobs)]
     assert sorted(kinds) == [DONE] + [NO_CODE] * 5
     assert fleet.servers[0].verify(news[kinds.index(DONE)], "carol").kind == GRANTED
+
+
+def test_an_attempt_with_a_code_waits_for_its_turn(fleet):
+    """As one with a passcode does, before it asks etcd: otherwise a crowd with codes would ask again and again."""
+    server = fleet.servers[0]
+    server.enroll("carol", RIGHT)
+    code = server.invite("carol")
+    assert server.verify(RIGHT, "carol").kind == GRANTED, "it makes the file"
+    byte = (1 << 16) + int.from_bytes(hashlib.blake2b(b"carol", digest_size=32).digest()[:2], "little")
+    with (server.state / "turns").open("r+") as turns:
+        fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        process, ours = server.start(request(ENROLL_BY_CODE, "carol", passcode=code, new=NEW))
+        with ours:
+            ours.settimeout(5)
+            for _ in range(2):
+                assert ours.recv(1) == b"\0"
+            fcntl.lockf(turns, fcntl.LOCK_UN, 1, byte)
+            assert decode(b"".join(iter(lambda: ours.recv(4096), b""))).kind == DONE
+    process.wait(10)
 
 
 def test_one_that_is_withdrawn_or_disabled_opens_nothing(fleet):

@@ -154,6 +154,28 @@ def asked(operation, account, code=""):
     return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()
 
 
+def test_one_person_delays_nobody_else_while_the_servers_are_silent(machine, folder):
+    """Half of the slots for those that connect are one account's at most."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(folder / "verifier.sock"))
+        (folder / "verifier.sock").chmod(0o666)
+        door.listen(200)  # and it never says a word
+        crowd = []
+        for _ in range(40):
+            ours, theirs = socket.socketpair()
+            with theirs:
+                crowd.append((subprocess.Popen([PROGRAM], stdin=theirs), ours))
+            ours.sendall(asked(fleets.LOOK, uid("alice")))
+        time.sleep(0.5)
+        started = time.monotonic()
+        assert ask_program(asked(fleets.LOOK, uid("bob")))[0][1] == fleets.UNAVAILABLE
+        assert 4.5 < time.monotonic() - started < 8, "it waited for alice's"
+        for process, ours in crowd:
+            process.kill()
+            process.wait()
+            ours.close()
+
+
 def test_without_root_the_program_asks_nothing(machine, folder):
     """Not even about oneself: that is the helper's to decide."""
     with Liar(folder / "verifier.sock", reply(1)) as liar:

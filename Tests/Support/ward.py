@@ -132,7 +132,7 @@ class Ward:
         port = FIRST_PORT + server.number
         self._stunnel(
             f"server{server.number}", server.command(),
-            f"[passcode]\naccept = 127.0.0.1:{port}\nexec = {VERIFIER}\nexecArgs = passcode-verifier relay\n"
+            f"[passcode]\naccept = 127.0.0.1:{port}\nexec = {VERIFIER}\nexecArgs = passcode-verifier relay\nTIMEOUTbusy = 10\n"
             + self._identity(identity, "workstations"),
         )  # fmt: skip
         self.fleet.in_net("python3", "-c", f"if True:\n import socket, time\n for _ in range(400):\n"

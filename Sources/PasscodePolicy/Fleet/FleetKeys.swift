@@ -8,6 +8,7 @@
 ///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
 ///     /passcode/1/v/<host name>            what a server notes of itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
+///     /passcode/1/s/<workstation>/a/<account>   those of one account there: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
 ///
 /// Account, workstation and attempt id MUST be written in hexadecimal: an account named `alice/wait` is nobody's key.
@@ -34,6 +35,9 @@ public enum FleetKeys {
 
   public static func station(_ workstation: Bytes) -> Bytes {
     Bytes(text: "/passcode/1/s/") + hexadecimal(workstation)
+  }
+  public static func station(_ workstation: Bytes, account: Bytes) -> Bytes {
+    station(workstation) + Bytes(text: "/a/") + hexadecimal(account)
   }
   public static func flights(_ workstation: Bytes) -> Bytes { station(workstation) + Bytes(text: "/f/") }
   public static func flight(_ workstation: Bytes, _ attempt: Bytes) -> Bytes {

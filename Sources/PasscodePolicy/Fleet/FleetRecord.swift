@@ -43,14 +43,20 @@ public struct FleetRecord: Equatable, Sendable {
 ///     failures=7
 ///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
 ///
-/// It counts for an hour (its lease). At the last one that is allowed the hour begins again, and until it is over no
-/// passcode is taken from there.                                                                 FleetTests
+/// It counts for an hour (its lease) from the first one on. At the last one that is allowed an hour begins, and until it is
+/// over no passcode is taken from there; if that one turns out right, what is left is counted in the first hour again.
+///
+/// The same is counted of each account there, in the same window. At `mostOfAccount` no passcode of that account is taken
+/// there until the window ends: otherwise one person, with two wrong ones before each right one, could stop the workstation
+/// for everybody.                                                                     FleetTests, FleetStationTests
 public struct StationCount: Equatable, Sendable {
   /// Wrong passcodes, and those that are being checked: 1 to `most`.
   public let failures: UInt64
   public let window: Bytes
 
   public static let most: UInt64 = 20
+  /// Of these, by one account: it takes three people to stop a workstation.
+  public static let mostOfAccount: UInt64 = 8
   /// Of the window, and of being stopped.
   public static let seconds: UInt64 = 3_600
   public static let windowLength = 16
@@ -76,4 +82,15 @@ public struct StationCount: Equatable, Sendable {
 
   /// No more attempt may begin there, unless one of those that are under way turns out right.
   public var isFull: Bool { failures >= StationCount.most }
+
+  /// The same, of an account's count: for that account.
+  public var isFullForAccount: Bool { failures >= StationCount.mostOfAccount }
+
+  /// With one more.
+  public var next: StationCount { StationCount(failures: failures + 1, window: window) }
+
+  /// Without one of them; nil: none is left.
+  public var previous: StationCount? {
+    failures > 1 ? StationCount(failures: failures - 1, window: window) : nil
+  }
 }

@@ -75,7 +75,7 @@ extension FleetVault {
   ///
   /// - Returns: whether there was one.
   public func remove(_ account: Bytes) throws(Fault) -> Bool {
-    let hadCode = try withdraw(account)
+    let hadCode = try withdraw(account) == .done
     return try alter(account) { (before) throws(Fault) in
       guard let before, before.record.state != .removed else { return nil }
       var record = Record(uid: FleetRecord.uid, name: account, generation: 1)

@@ -5,6 +5,15 @@ public import PasscodeSystem
 
 // MARK: What an administrator does with them; for root on a server
 
+/// What came of withdrawing a one-time code.
+public enum Withdrawal: Equatable, Sendable {
+  case done
+  /// There was none, or it has expired meanwhile, or somebody else has withdrawn it.
+  case noCode
+  /// A passcode was set meanwhile, which ended the code: by the code, or by an administrator.
+  case used
+}
+
 extension FleetVault {
   /// Keeps a code for the account, in place of an earlier one.
   ///
@@ -52,16 +61,25 @@ extension FleetVault {
     }
   }
 
-  /// Deletes the account's code.
-  ///
-  /// - Returns: whether there was one.
-  public func withdraw(_ account: Bytes) throws(Fault) -> Bool {
-    let state = try read(account, nowhere)
-    guard state.code != nil else { return false }
-    let delete = EtcdTransaction([.delete(FleetKeys.code(account))])
-    if try commit(delete)?.succeeded == true { return true }
-    if try read(account, nowhere).code == nil { return true }
-    throw Fault.noEtcd
+  /// Deletes the account's code, on condition that nobody has used it meanwhile.
+  public func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
+    var state = try read(account, nowhere)
+    let before = state.record?.record.state
+    var wait = FleetWait(vault.clock)
+    while let entry = state.code {
+      let delete = EtcdTransaction(
+        if: [.unchanged(entry.key, revision: entry.modified)], [.delete(entry.key)])
+      let outcome = try commit(delete)
+      if let outcome, outcome.succeeded { return .done }
+      state = try read(account, nowhere)
+      if state.code == nil {
+        if case .enrolled? = state.record?.record.state, state.record?.record.state != before { return .used }
+        return outcome == nil ? .done : .noCode
+      }
+      if outcome == nil { throw Fault.noEtcd }
+      try pause(&wait, state, account)
+    }
+    return .noCode
   }
 
   /// The account's code, if it is of this epoch.

@@ -32,7 +32,7 @@ extension FleetLogin where Etcd: EtcdStore {
     var lost = 0
     // Mostly all is as the charge left it: then nothing has to be read.
     let first = try? fleet.commit(
-      settling(charge, StationMark(count: charge.count, revision: charge.revision, lease: charge.countLease)))
+      settling(charge, StationMark(charge)))
     if let first, first.succeeded { return (true, nil) }
     if first == nil { lost += 1 }
     for _ in 0..<Self.mostRounds where lost < 2 {
@@ -81,34 +81,44 @@ extension FleetLogin where Etcd: EtcdStore {
   func takeBackCount(
     _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ station: StationMark?
   ) {
-    guard let station, station.count.window == charge.count.window else { return }
-    let count = station.count
+    guard let station, station.count.window == charge.station.count.window else { return }
+    let lease = charge.station.windowLease
+    // A full count has a lease of its own, and may outlast the window.
+    let isOver = station.count.isFull && fleet.etcd.timeLeft(lease) == 0
     let key = FleetKeys.station(workstation)
     transaction.conditions.append(.unchanged(key, revision: station.revision))
-    if count.failures == 1 {
-      transaction.actions.append(.delete(key))
-    } else {
-      let less = StationCount(failures: count.failures - 1, window: count.window)
-      transaction.actions.append(.put(key, value: less.encoded, lease: station.lease))
+    transaction.actions.append(write(key, isOver ? nil : station.count.previous, lease))
+    if let own = station.own {
+      let key = FleetKeys.station(workstation, account: account)
+      transaction.actions.append(write(key, isOver ? nil : own.previous, lease))
     }
+  }
+
+  private func write(_ key: Bytes, _ count: StationCount?, _ lease: UInt64) -> EtcdTransaction.Action {
+    guard let count else { return .delete(key) }
+    return .put(key, value: count.encoded, lease: lease)
   }
 }
 
-/// A workstation's count, as it was at some revision.
+/// The counts of a workstation, and of the account there, as they were at some revision.
 struct StationMark {
   let count: StationCount
   let revision: UInt64
-  let lease: UInt64
+  /// nil: it has none.
+  let own: StationCount?
 
-  init(count: StationCount, revision: UInt64, lease: UInt64) {
-    self.count = count
-    self.revision = revision
-    self.lease = lease
+  /// As they were charged.
+  init(_ charge: FleetCharge) {
+    count = charge.station.count
+    revision = charge.revision
+    own = charge.station.own
   }
 
   /// nil: it has none now.
   init?(_ state: FleetState) {
     guard let count = state.station, let entry = state.stationEntry else { return nil }
-    self.init(count: count, revision: entry.modified, lease: entry.lease)
+    self.count = count
+    revision = entry.modified
+    own = state.ownCount
   }
 }

@@ -105,6 +105,10 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       if state.flights > 0 { return .busy }
       return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
     }
+    if let own = state.ownCount, own.isFullForAccount, let entry = state.ownEntry {
+      if state.busy != nil { return .busy }
+      return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
+    }
     return state.busy == nil ? .ready(record) : .busy
   }
 
@@ -180,13 +184,22 @@ struct FleetCharge {
   let revision: UInt64
   /// As it was before.
   let before: Record
-  /// The workstation's count that includes it, as it was charged, and the lease of that.
-  let count: StationCount
-  let countLease: UInt64
+  let station: StationCharge
 
   var earlier: FailedAttempts {
     FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
   }
+}
+
+/// What a charge makes of the counts of its workstation, and of its account there.
+///
+/// Both are written in the same transactions, and each of those depends on the revision of the workstation's.
+struct StationCharge {
+  let count: StationCount
+  let lease: UInt64
+  let own: StationCount
+  /// The window's, which began with its first attempt. When the count is full its own lease is another one.
+  let windowLease: UInt64
 }
 
 // MARK: - Charge
@@ -206,7 +219,7 @@ extension FleetLogin where Etcd: EtcdStore {
     charged.record.times.failure = vault.clock.wall()
     charged.record.failureService = service
     charged.record.attemptID = id
-    let count = try count(state)
+    let station = try count(state)
     let busy = try fleet.lease(seconds: Self.busySeconds)
     var transaction = EtcdTransaction(
       if: [
@@ -219,7 +232,10 @@ extension FleetLogin where Etcd: EtcdStore {
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
         .put(FleetKeys.busy(account), value: id, lease: busy),
         .put(FleetKeys.flight(workstation, id), value: [], lease: busy),
-        .put(FleetKeys.station(workstation), value: count.count.encoded, lease: count.lease),
+        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
+        .put(
+          FleetKeys.station(workstation, account: account), value: station.own.encoded,
+          lease: station.windowLease),
       ])
     if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
       let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
@@ -234,8 +250,7 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     return FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, count: count.count,
-      countLease: count.lease)
+      id: id, record: charged, revision: revision, before: record.record, station: station)
   }
 
   /// The revision of a charge that wasn't acknowledged; nil: it was refused.
@@ -247,13 +262,18 @@ extension FleetLogin where Etcd: EtcdStore {
     return nil
   }
 
-  /// The workstation's count with this attempt. At the last one that it may have, its hour begins again.
-  private func count(_ state: FleetState) throws(Fault) -> (count: StationCount, lease: UInt64) {
-    let failures = (state.station?.failures ?? 0) + 1
-    let window = state.station?.window ?? randomBytes(StationCount.windowLength, vault.sodium)
-    let count = StationCount(failures: failures, window: window)
-    if let entry = state.stationEntry, !count.isFull { return (count, entry.lease) }
-    return (count, try fleet.lease(seconds: StationCount.seconds + Self.leaseMargin))
+  /// The counts with this attempt. At the last one that the workstation may have, an hour begins.
+  private func count(_ state: FleetState) throws(Fault) -> StationCharge {
+    let hour = StationCount.seconds + Self.leaseMargin
+    guard let station = state.station, let entry = state.stationEntry else {
+      let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
+      let lease = try fleet.lease(seconds: hour)
+      return StationCharge(count: first, lease: lease, own: first, windowLease: lease)
+    }
+    let count = station.next
+    let own = state.ownCount?.next ?? StationCount(failures: 1, window: count.window)
+    let lease = count.isFull ? try fleet.lease(seconds: hour) : entry.lease
+    return StationCharge(count: count, lease: lease, own: own, windowLease: entry.lease)
   }
 
   /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.

@@ -7,16 +7,22 @@ internal import PasscodeSystem
 ///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
 ///         below 64                            it waits for the attempt after a look
 ///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
+///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
 ///
 /// - A verifier without a turn MUST NOT wait for an attempt, also where the file can't be made or opened.
 ///                                                                                          test_verifier.py
+/// - One workstation MUST NOT use up the verifiers of a server (`MaxConnections` of passcode-verifier.socket). Where the file
+///   can't be made or opened, it is served: such a fault refuses nobody.             test_verifier_attacks.py
 /// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
 public struct FleetTurn: ~Copyable {
   /// Verifiers of this server that wait for the attempt after a look.
   public static let mostWaiting = 64
+  /// Verifiers of this server that serve one workstation.
+  public static let mostServing = 128
   private static let firstAccount = 1 << 16
+  private static let firstServing = 1 << 20
 
   private var lock: RangeLock?
   public private(set) var isTaken: Bool
@@ -43,12 +49,23 @@ public struct FleetTurn: ~Copyable {
     return none
   }
 
+  /// The right to serve a workstation; nil: as many as may do so already.
+  public static func toServe(_ workstation: Bytes) -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    let first = firstServing + mostServing * hash(workstation)
+    for byte in first..<first + mostServing where RangeLock.tryLock(file, at: byte, count: 1) {
+      return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+    }
+    return nil
+  }
+
+  private static func hash(_ name: Bytes) -> Int { Int(littleEndianNumber(blake2b(name[...]), 0, 2)) }
+
   /// Waits until no other attempt on the account is under way on this server: otherwise each of them would ask etcd again
   /// and again until it is free.
   public static func toAttempt(_ account: Bytes, _ clock: Clock) -> FleetTurn {
     guard let file = open() else { return none }
-    let hash = blake2b(account[...])
-    let byte = firstAccount + Int(littleEndianNumber(hash, 0, 2))
+    let byte = firstAccount + hash(account)
     var wait = Wait(Wait.Limits(withoutMovement: 21_000, longest: 60_000), clock)
     while !RangeLock.tryLock(file, at: byte, count: 1) {
       guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {

@@ -16,7 +16,8 @@ internal import PasscodeSystem
 //     fails, the charge stays; and the verdict, too, unless the passcode was disabled, removed or replaced meanwhile.
 //     `granted` comes from one line.                                              FleetLoginTests, AttemptTests
 //  7  A workstation has 20 wrong passcodes an hour over all accounts, counted in the charge's own transaction. Those that
-//     are being checked count, too; one more waits for them.                                    FleetStationTests
+//     are being checked count, too; one more waits for them. Eight of them at most are one account's. The hour begins with
+//     the first one, so 39 are possible within minutes, around its end.                         FleetStationTests
 //  8  An etcd that lies behind what this server has seen, or is another one, is refused; and so is one whose epoch is later
 //     than this server's key. A passcode of an earlier epoch is locked out until it is unlocked.  FleetSnapshotTests
 //  9  Every wait ends: 30 s without movement, 120 s altogether, and 2 s for an answer.            FleetLoginTests
@@ -78,6 +79,7 @@ public final class FleetVault<Etcd: EtcdStore> {
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
       .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
       .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
+      .read(FleetKeys.station(workstation, account: account)),
     ])
     // Asked twice: reading changes nothing.
     var outcome = try commit(transaction)
@@ -142,6 +144,9 @@ struct FleetState {
   let last: EtcdEntry?
   let station: StationCount?
   let stationEntry: EtcdEntry?
+  /// Of these, the account's, in the same window.
+  let ownCount: StationCount?
+  let ownEntry: EtcdEntry?
   /// Attempts that are under way from the workstation.
   let flights: UInt64
   /// A one-time code, valid or not.
@@ -159,12 +164,16 @@ struct FleetState {
     last = outcome.entry(3)
     stationEntry = outcome.entry(4)
     station = stationEntry.flatMap { StationCount($0.value) }
+    ownEntry = outcome.entry(8)
+    let own = ownEntry.flatMap { StationCount($0.value) }
+    ownCount = own?.window == station?.window ? own : nil
     flights = outcome.count(5)
     code = outcome.entry(7)
     if entry != nil && record == nil {
       throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
     }
     (epoch, epochRevision) = try FleetState.epoch(outcome.entry(6))
+    if let ownEntry, own == nil { throw Fault(.damagedRecord, path: ownEntry.key) }
     if let stationEntry, station == nil { throw Fault(.damagedRecord, path: stationEntry.key) }
   }
 

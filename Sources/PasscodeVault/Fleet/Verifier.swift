@@ -19,14 +19,17 @@ public struct Verifier: ~Copyable {
 
   private let account: Account
   private let configuration: Configuration
+  private let isForRoot: Bool
   private var path: Bytes { configuration.options.policy.verifier }
   /// Between a look and the attempt.
   private var waiting: VerifierConnection?
 
   /// - Precondition: the options say that the account's passcode is the fleet's (`asksVerifier`).
-  public init(for account: Account, _ configuration: Configuration) {
+  /// - Parameter isForRoot: whether one of root's programs asks, and not a helper.
+  public init(for account: Account, _ configuration: Configuration, isForRoot: Bool) {
     self.account = account
     self.configuration = configuration
+    self.isForRoot = isForRoot
   }
 
   /// Asks what the module, or the helper, has asked: with the account's name in place of its uid. Whether the account
@@ -74,7 +77,7 @@ public struct Verifier: ~Copyable {
         return old
       }
     }
-    let turn = CallerSlot.takeToConnect()
+    let turn = CallerSlot.takeToConnect(for: account.uid, isForRoot: isForRoot)
     defer { withExtendedLifetime(turn) {} }
     let started = SystemClock.bootMilliseconds() ?? 0
     let connection = try connect()

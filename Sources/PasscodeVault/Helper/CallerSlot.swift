@@ -10,6 +10,8 @@ internal import PasscodeSystem
 ///         uid × 16 + i             waiting for the attempt after a look, i below 16
 ///         2^40 + uid × 128 + i     running, i below 128
 ///         2^41 + i                 passcode-fleet, until the first sign of the verifier, i below 8
+///         2^41 + 8 + i             the same, started by root's programs
+///         2^42 + uid × 4 + i       the same, of the account that it asks about, i below 4
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends. Nothing is written,
 /// so nothing can be stale. The uid is the helper's real one when it started; root has no exception.
@@ -27,15 +29,20 @@ public struct CallerSlot: ~Copyable {
     case running
     /// From the reply to a look on.
     case waiting
-    /// Of passcode-fleet, whoever started it: from the connection to the first sign of the verifier.
+    /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
     case connecting
+    /// The same, started by root.
+    case connectingForRoot
+    /// The same, whoever started it, for one account.
+    case connectingForAccount
 
     /// How many helpers of one caller may have one at a time.
     public var limit: Int {
       switch self {
       case .running: 128
       case .waiting: 16
-      case .connecting: 8
+      case .connecting, .connectingForRoot: 8
+      case .connectingForAccount: 4
       }
     }
 
@@ -43,6 +50,8 @@ public struct CallerSlot: ~Copyable {
       switch self {
       case .running: 1 << 40
       case .connecting: 1 << 41
+      case .connectingForRoot: 1 << 41 + 8
+      case .connectingForAccount: 1 << 42
       case .waiting: 0
       }
     }
@@ -75,17 +84,32 @@ public struct CallerSlot: ~Copyable {
     return .allTaken
   }
 
-  /// Waits until fewer of this machine are connecting to a fleet's server: connections that are all begun at the same
-  /// moment are all ready at the same moment, and that may be too late for each.
+  /// The right to connect to a fleet's server, as long as it is kept.
+  public struct Connecting: ~Copyable {
+    fileprivate let own: Outcome
+    fileprivate let machines: Outcome
+  }
+
+  /// Waits until fewer of this machine are connecting to a fleet's server, and fewer of this account: connections that are
+  /// all begun at the same moment are all ready at the same moment, and that may be too late for each.
   ///
-  /// - Returns: after 60 s without one; and where there is no sound file.
-  public static func takeToConnect() -> Outcome {
+  /// Half of the slots at most are one account's. A person can ask a helper about their own account only, and starts
+  /// root's programs, such as sudo, for it: while the servers are silent, the others go on.   test_workstation_attacks.py
+  ///
+  /// - Returns: after 5 s without one; and where there is no sound file.
+  public static func takeToConnect(for account: UInt32, isForRoot: Bool) -> Connecting {
     let started = SystemClock.bootMilliseconds() ?? 0
+    let own = take(.connectingForAccount, for: account, since: started)
+    return Connecting(
+      own: own, machines: take(isForRoot ? .connectingForRoot : .connecting, for: 0, since: started))
+  }
+
+  private static func take(_ purpose: Purpose, for caller: UInt32, since started: UInt64) -> Outcome {
     var pause = 5_000
     while true {
-      let outcome = take(.connecting, for: 0)
+      let outcome = take(purpose, for: caller)
       guard outcome.areAllTaken, let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < 60_000
+        SystemClock.elapsed(from: started, to: now) < 5_000
       else { return outcome }
       // A crowd that looks all the time leaves no time for those that connect.
       SystemClock.sleep(microseconds: pause)

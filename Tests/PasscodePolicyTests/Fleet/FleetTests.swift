@@ -15,6 +15,7 @@ struct FleetKeysTests {
       let own = [
         FleetKeys.record(name), FleetKeys.wait(name), FleetKeys.busy(name), FleetKeys.last(name),
         FleetKeys.station(name), FleetKeys.flight(name, name), FleetKeys.flights(name),
+        FleetKeys.station(name, account: name),
       ]
       for key in own { #expect(keys.insert(key).inserted || name.isEmpty) }
       #expect(FleetKeys.account(FleetKeys.record(name)) == name)

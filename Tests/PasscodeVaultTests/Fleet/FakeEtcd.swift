@@ -32,7 +32,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var now: () -> UInt64
   /// What happens to a transaction that writes; asked for each, in their order.
   var mishap: (EtcdTransaction) -> Mishap? = { _ in nil }
-  /// Called before a transaction that writes is carried out: what others do meanwhile.
+  /// Called before a transaction that writes or deletes is carried out: what others do meanwhile.
   var before: (EtcdTransaction) -> Void = { _ in }
   var isDown = false
   private(set) var writes = 0
@@ -43,7 +43,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
 
   func commit(_ transaction: EtcdTransaction) -> EtcdOutcome? {
     let isWrite = transaction.actions.contains { if case .put = $0 { true } else { false } }
-    if isWrite { before(transaction) }
+    let isDelete = transaction.actions.contains { if case .delete = $0 { true } else { false } }
+    if isWrite || isDelete { before(transaction) }
     if isDown { return nil }
     return lock.withLock {
       defer {

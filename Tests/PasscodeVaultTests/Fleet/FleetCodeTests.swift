@@ -129,7 +129,7 @@ struct FleetCodeTests {
       let outcome = try enroll(code, bed)
       #expect(outcome != .done)
     }
-    #expect(try bed.fleet().withdraw(Bytes(text: "bob")) == false)
+    #expect(try bed.fleet().withdraw(Bytes(text: "bob")) == .noCode)
   }
 
   @Test func `of two workstations with the right one, one sets a passcode`() throws {
@@ -166,6 +166,30 @@ struct FleetCodeTests {
       #expect(try bed.failures() == 1)
       _ = try bed.fleet().disable(FleetBed.alice, false)
       #expect(try bed.attempt(TestBed.right).isGranted, "the old passcode stands")
+    }
+  }
+
+  @Test func `withdrawing a code that is used, or replaced, at the same moment says what became of it`()
+    throws
+  {
+    let withdrawal = [EtcdTransaction.Action.delete(FleetKeys.code(FleetBed.alice))]
+    let acts: [(FleetBed) throws -> Void] = [
+      { _ = try self.enroll(self.code, $0) },
+      { try self.invite($0, code: "BBBBCCCC") },
+      { _ = try $0.fleet().withdraw(FleetBed.alice) },
+    ]
+    for (act, expected) in zip(acts, [Withdrawal.used, .done, .noCode]) {
+      let bed = try FleetBed()
+      try invite(bed)
+      var isFirst = true
+      bed.etcd.before = { transaction in
+        guard transaction.actions == withdrawal, isFirst else { return }
+        isFirst = false
+        do { try act(bed) } catch { Issue.record("\(error)") }
+      }
+      #expect(try bed.fleet().withdraw(FleetBed.alice) == expected)
+      #expect(!isFirst && !isCode(bed))
+      #expect(try bed.attempt(expected == .used ? fresh : TestBed.right).isGranted)
     }
   }
 

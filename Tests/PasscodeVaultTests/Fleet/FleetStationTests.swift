@@ -51,6 +51,68 @@ struct FleetStationTests {
     #expect(bed.station() == 1)
   }
 
+  @Test func `the hour ends, though right ones come after the 19th wrong one`() throws {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    for index in 0..<19 { _ = try bed.attempt(TestBed.wrong[index % 2], people[index / 2]) }
+    for _ in 0..<4 {
+      bed.bed.now += 3_000_000
+      #expect(try bed.attempt(TestBed.right, people[11]).isGranted)
+    }
+    #expect(bed.station() == 0)
+    #expect(try bed.attempt("6048", people[11]) == .wrong(.open(attemptsLeft: 2), failures: 1))
+    #expect(bed.station() == 1)
+  }
+
+  @Test func `the hour ends, too, while the 20th is being checked and turns out right`() throws {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    for index in 0..<19 { _ = try bed.attempt(TestBed.wrong[index % 2], people[index / 2]) }
+    bed.bed.now += 3_600_000
+    var isFirst = true
+    bed.etcd.before = { transaction in
+      guard FleetBed.isSettling(transaction, people[11]), isFirst else { return }
+      isFirst = false
+      bed.bed.now += 8_000
+    }
+    #expect(try bed.attempt(TestBed.right, people[11]).isGranted)
+    #expect(!isFirst && bed.station() == 0)
+    #expect(try bed.failures(people[11]) == 0)
+  }
+
+  @Test func `one person can't stop a workstation for others`() throws {
+    let bed = try FleetBed()
+    let bob = Bytes(text: "bob")
+    try bed.enroll("8264", bob)
+    var last: Verdict?
+    for _ in 0..<10 {
+      for code in [TestBed.wrong[0], TestBed.wrong[1], TestBed.right] { last = try bed.attempt(code) }
+    }
+    guard case .locked(let left, _)? = last else {
+      Issue.record("she goes on: \(String(describing: last))")
+      return
+    }
+    #expect((3_500_000...3_600_000).contains(left) && bed.station() == 8)
+    #expect(try bed.attempt("8264", bob).isGranted)
+    #expect(try bed.attempt(TestBed.right, at: "ws2").isGranted, "she is locked at this workstation alone")
+    bed.bed.now += 3_608_000
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(bed.station() == 0)
+  }
+
+  @Test func `right ones leave nothing of an account's count`() throws {
+    let bed = try FleetBed()
+    let key = FleetKeys.station(Bytes(text: "ws1"), account: FleetBed.alice)
+    for index in 0..<2 {
+      _ = try bed.attempt(TestBed.wrong[index])
+      _ = try bed.attempt(TestBed.right)
+      #expect(bed.etcd.value(key).flatMap { StationCount($0)?.failures } == UInt64(index + 1))
+    }
+    bed.bed.now += 3_608_000
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(bed.etcd.value(key) == nil)
+  }
+
   /// One more than the budget has room for waits for those that are being checked: it may turn out that they are right.
   @Test func `beyond the last one, attempts that are under way are waited for`() throws {
     let bed = try FleetBed()
