@@ -19,6 +19,8 @@ internal import PasscodeVault
 //  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. At most 64 of a server wait so,
 //     and at most 128 serve one workstation: more get a refusal.                             test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
+//  7  Neither it nor the relay keeps, where AppArmor is in force, what only root's commands need: it can't write programs,
+//     or read others' files.                                             test_verifier_apparmor.py, test_fleet_kernel.py
 
 @main
 struct Main {
@@ -65,6 +67,7 @@ struct Main {
       complain(Words.notByHand)
       return 2
     }
+    Confinement.narrow(to: Bytes(text: "passcode-verifier//serve"))
     do throws(Errno) { try HelperService.layDownInheritance(limit: 10) } catch { return 1 }
     guard let sodium = Sodium() else { return 1 }
     let peer = VerifierService.peer()

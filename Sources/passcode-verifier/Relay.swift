@@ -9,6 +9,7 @@ enum Relay {
   private static var path: Bytes { Bytes(text: "/run/passcode-verifier/socket") }
 
   static func run() -> Int32 {
+    Confinement.narrow(to: Bytes(text: "passcode-verifier//relay"))
     // stunnel sets it for a certificate that it verified; without one there is nobody to name.
     guard let name = environment("SSL_CLIENT_DN"), let head = FleetRequest.relayHead(name) else { return 1 }
     do throws(Errno) {

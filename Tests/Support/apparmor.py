@@ -7,17 +7,25 @@ import subprocess
 
 
 class Profile:
-    def __init__(self, path):
+    def __init__(self, path, child=None):
+        """`child`: the name of a profile within that one; its rules alone."""
         text = subprocess.run(
             ["apparmor_parser", "--preprocess", str(path)], check=True, capture_output=True, text=True
         ).stdout
         self.variables = {}
         self.rules = []
+        inside = None
         for line in text.splitlines():
             line = line.split("#")[0].strip()
+            if found := re.fullmatch(r"profile (\w+) \{", line):
+                inside = found[1]
+            elif line == "}":
+                inside = None
             if found := re.fullmatch(r"(@\{\w+\})\s*(\+?)=\s*(.*)", line):
                 values = found[3].split()
                 self.variables[found[1]] = (self.variables.get(found[1], []) if found[2] else []) + values
+            elif inside != child:
+                continue
             elif found := re.fullmatch(r"(?:owner\s+)?([/@]\S+)\s+([rwaklmixPUCuc]+),", line):
                 self.rules += [(re.compile(pattern(path)), found[2]) for path in self.expanded(found[1])]
 
