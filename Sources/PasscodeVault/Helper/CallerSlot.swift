@@ -95,21 +95,23 @@ public struct CallerSlot: ~Copyable {
   ///
   /// Half of the slots at most are one account's. A person can ask a helper about their own account only, and starts
   /// root's programs, such as sudo, for it: while the servers are silent, the others go on.   test_workstation_attacks.py
+  /// A crowd on one account keeps only itself waiting, so that may take longer.                   test_fleet_crowds.py
   ///
-  /// - Returns: after 5 s without one; and where there is no sound file.
+  /// - Returns: without one, after 60 s of waiting for those of the account, and 5 s for the others; and where there is no
+  ///   sound file.
   public static func takeToConnect(for account: UInt32, isForRoot: Bool) -> Connecting {
-    let started = SystemClock.bootMilliseconds() ?? 0
-    let own = take(.connectingForAccount, for: account, since: started)
+    let own = take(.connectingForAccount, for: account, within: 60_000)
     return Connecting(
-      own: own, machines: take(isForRoot ? .connectingForRoot : .connecting, for: 0, since: started))
+      own: own, machines: take(isForRoot ? .connectingForRoot : .connecting, for: 0, within: 5_000))
   }
 
-  private static func take(_ purpose: Purpose, for caller: UInt32, since started: UInt64) -> Outcome {
+  private static func take(_ purpose: Purpose, for caller: UInt32, within limit: UInt64) -> Outcome {
+    let started = SystemClock.bootMilliseconds() ?? 0
     var pause = 5_000
     while true {
       let outcome = take(purpose, for: caller)
       guard outcome.areAllTaken, let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < 5_000
+        SystemClock.elapsed(from: started, to: now) < limit
       else { return outcome }
       // A crowd that looks all the time leaves no time for those that connect.
       SystemClock.sleep(microseconds: pause)
