@@ -1,12 +1,16 @@
 """Crowds at two workstations of a fleet."""
 
 import collections
+import contextlib
 import random
 import re
+import subprocess
+import sys
+import time
 
 import pytest
 from scenario import RIGHT
-from ward import crowds
+from ward import FIRST_PORT, SOCKETS, at, crowds
 
 
 def causes(machine):
@@ -34,3 +38,60 @@ def test_right_ones_at_two_workstations_all_pass(machine, ward):
     for crowd in crowds(machine, [[("alice", RIGHT, 0)] * 30] * 2):
         assert crowd.count("SUCCESS") == 30
     assert ward.fleet.servers[1].failures() == 0
+
+
+# MARK: Connections on which nothing is said
+
+HOLD = """if True:
+    import socket, sys, time
+    family, place, count = socket.AF_UNIX, sys.argv[1], int(sys.argv[2])
+    if place.isdigit():
+        family, place = socket.AF_INET, ("127.0.0.1", int(place))
+    held = []
+    for _ in range(count):
+        held.append(socket.socket(family))
+        while held[-1].connect_ex(place):
+            time.sleep(0.01)
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextlib.contextmanager
+def idle(ward, place, count):
+    """So many connections to a workstation's socket, or to a port."""
+    command = ["prlimit", "--nofile=4096", *ward.fleet.inside(0), sys.executable, "-c", HOLD, str(place), str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    yield
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.on_request
+def test_idle_connections_of_one_workstation_stop_no_other_one(machine, ward):
+    """More than a server has verifiers, all with one certificate, and nothing is asked on them."""
+    at(machine, "ws2")
+    with idle(ward, SOCKETS / "ws1/verifier.sock", 600):
+        for _ in range(3):
+            started = time.monotonic()
+            assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
+            assert time.monotonic() - started < 5
+
+
+@pytest.mark.on_request
+def test_connections_without_a_certificate_end_soon(machine, ward):
+    """More than stunnel accepts, at the only server that runs: it ends each one after TIMEOUTbusy."""
+    for number in (1, 2):
+        ward.stop(f"server{number}")
+    started = time.monotonic()
+    with idle(ward, FIRST_PORT, 2500):
+        flooded = time.monotonic()
+        while machine.authenticate("alice", RIGHT).result != "SUCCESS":
+            assert time.monotonic() - flooded < 15
+    print(f"connected after {flooded - started:.1f} s, granted {time.monotonic() - flooded:.1f} s later")
+    ward.serve(ward.fleet.servers[1])
+    with idle(ward, FIRST_PORT, 2500):
+        started = time.monotonic()
+        assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
+        assert time.monotonic() - started < 5, "another server answers meanwhile"

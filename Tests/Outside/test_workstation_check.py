@@ -30,7 +30,7 @@ class Station:
 
     def restore(self, servers=1):
         """All is well, with so many servers."""
-        connect = [line for line in self.text.splitlines() if line.startswith("connect")]
+        connect = list(dict.fromkeys(line for line in self.text.splitlines() if line.startswith("connect")))
         self.conf.write_text("\n".join(line for line in self.text.splitlines() if line not in connect[servers:]) + "\n")
         self.key.chmod(0o600)
         self.folder.chmod(0o750)

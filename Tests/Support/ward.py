@@ -131,7 +131,7 @@ class Ward:
     def serve(self, server, identity="server"):
         port = FIRST_PORT + server.number
         self._stunnel(
-            f"server{server.number}", server.command(),
+            f"server{server.number}", server.command("prlimit", "--nofile=4096"),  # as in the unit
             f"[passcode]\naccept = 127.0.0.1:{port}\nexec = {VERIFIER}\nexecArgs = passcode-verifier relay\nTIMEOUTbusy = 10\n"
             + self._identity(identity, "workstations"),
         )  # fmt: skip
@@ -139,19 +139,18 @@ class Ward:
                           f"  if socket.socket().connect_ex(('127.0.0.1', {port})) == 0: break\n  time.sleep(0.05)\n else: raise SystemExit(1)")  # fmt: skip
 
     def connect(self, name, identity):
-        """A workstation's end: the socket that its passcode.conf names."""
-        path = SOCKETS / name / "verifier.sock"
-        make_folder(path.parent)
-        servers = "".join(f"connect = 127.0.0.1:{FIRST_PORT + number}\n" for number in range(3))
-        self._stunnel(
-            name, ["nsenter", f"--net=/proc/{self.fleet.net.pid}/ns/net"],
-            f"[passcode]\nclient = yes\naccept = {path}\n{servers}failover = prio\nTIMEOUTconnect = 1\n"
-            f"checkHost = server\n" + self._identity(identity, "servers"),
-        )  # fmt: skip
-        wait_for(path.exists)
-        shutil.chown(path, "root", ACCOUNT)
-        path.chmod(0o660)
-        return path
+        """A workstation's end: the socket that its passcode.conf names, and the second one."""
+        paths = SOCKETS / name / "verifier.sock", SOCKETS / name / "verifier.sock.2"
+        make_folder(paths[0].parent)
+        text = "client = yes\nfailover = prio\nTIMEOUTconnect = 1\ncheckHost = server\n" + self._identity(identity, "servers")
+        for path, order in zip(paths, ((0, 1, 2), (1, 2, 0)), strict=True):
+            servers = "".join(f"connect = 127.0.0.1:{FIRST_PORT + number}\n" for number in order)
+            text += f"[{path.suffix}]\naccept = {path}\n{servers}"
+        self._stunnel(name, ["nsenter", f"--net=/proc/{self.fleet.net.pid}/ns/net"], text)
+        for path in paths:
+            wait_for(path.exists)
+            shutil.chown(path, "root", ACCOUNT)
+            path.chmod(0o660)
 
     def stop(self, name):
         process = self.processes.pop(name)

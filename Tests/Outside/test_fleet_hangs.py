@@ -1,0 +1,124 @@
+"""A server of a fleet that hangs, or that has no etcd: what a login on a workstation costs then."""
+
+import os
+import signal
+import time
+
+import pytest
+from fleet import FOLDER
+from machine import ALICE
+from process import wait_for
+from scenario import PASSWORD, PROMPT, RIGHT, refused_unasked
+from test_workstation import STACK, UNAVAILABLE, within_five_seconds
+from ward import at
+
+NOTE = "/run/passcode/second"
+# Beside it: what a login takes on a busy machine. A person waits at most 5 s, once a minute.
+USUAL = 1.5
+
+
+def timed(machine, **how):
+    started = time.monotonic()
+    outcome = within_five_seconds(lambda: machine.authenticate("alice", RIGHT, **how))
+    return outcome.result, time.monotonic() - started
+
+
+def freeze(ward, number):
+    os.kill(ward.processes[f"server{number}"].pid, signal.SIGSTOP)
+
+
+@pytest.fixture
+def thawed(ward):
+    yield ward
+    for process in (*ward.processes.values(), *ward.fleet.members):
+        process.send_signal(signal.SIGCONT)
+
+
+HANGS = {
+    "its stunnel": lambda ward: freeze(ward, 0),
+    "its etcd": lambda ward: ward.fleet.members[0].send_signal(signal.SIGSTOP),
+}
+
+
+@pytest.mark.parametrize("hang", HANGS.values(), ids=HANGS)
+@pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
+def test_the_first_server_hangs(machine, thawed, capsys, hang, how):
+    """The first login waits for it, those of the next minute don't."""
+    hang(thawed)
+    wait_for(lambda: thawed.fleet.leader(without=(0,)) is not None, 30)
+    results = [timed(machine, **how) for _ in range(4)]
+    with capsys.disabled():
+        print("\n  seconds of each login:", *(f"{seconds:.1f}" for _, seconds in results))
+    assert [result for result, _ in results] == ["SUCCESS"] * 4
+    assert max(seconds for _, seconds in results[1:]) < USUAL < results[0][1]
+
+
+def test_the_first_server_has_no_etcd(machine, thawed):
+    """It says so at once; the passcode works all the same."""
+    thawed.fleet.members[0].kill()
+    wait_for(lambda: thawed.fleet.leader(without=(0,)) is not None, 30)
+    for _ in range(3):
+        assert timed(machine)[0] == "SUCCESS"
+
+
+def test_after_a_minute_the_first_server_is_asked_again(machine, thawed):
+    freeze(thawed, 0)
+    assert timed(machine)[0] == "SUCCESS"
+    with open(NOTE, "r+b") as file:
+        noted = int.from_bytes(file.read(8), "little")
+        assert time.clock_gettime(time.CLOCK_BOOTTIME) * 1000 - noted < 10_000
+        file.seek(0)
+        file.write((noted - 60_000).to_bytes(8, "little"))
+    result, seconds = timed(machine)
+    assert result == "SUCCESS" and seconds > USUAL
+    for content in (b"", b"\xff" * 8, b"no number"):  # what nobody wrote there decides nothing
+        with open(NOTE, "wb") as file:
+            file.write(content)
+        assert timed(machine)[0] == "SUCCESS"
+
+
+def test_all_servers_hang(with_passwords, thawed):
+    """Within 5 s there is an answer, and the password works."""
+    machine = with_passwords
+    for number in range(3):
+        freeze(thawed, number)
+    for how in ({}, ALICE):
+        assert refused_unasked(within_five_seconds(lambda how=how: machine.authenticate("alice", RIGHT, **how)), UNAVAILABLE)
+    machine.service(stack=STACK)
+    outcome = within_five_seconds(lambda: machine.authenticate("alice", PASSWORD))
+    assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Password: "])
+
+
+def test_a_code_is_never_sent_twice(machine, thawed):
+    """A server that hangs after it has let a code be asked for: that attempt has no verdict, and isn't tried elsewhere."""
+
+    def hang(_handle):
+        for number in range(3):
+            freeze(thawed, number)
+        return RIGHT
+
+    outcome = machine.authenticate("alice", hang)
+    assert (outcome.result, outcome.prompts) == (UNAVAILABLE, [PROMPT])
+    for process in thawed.processes.values():
+        process.send_signal(signal.SIGCONT)
+    wait_for(lambda: machine.authenticate("alice", RIGHT).result == "SUCCESS", 20)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_only_a_server_with_its_name_is_believed_at_either_socket(machine, thawed, number):
+    """The name is demanded once for both sections of stunnel's configuration. Here the only server has the right
+    authority, and another name."""
+    certificates = thawed.certificates
+    certificates.make("other", "servers")
+    for server in thawed.fleet.servers:
+        thawed.stop(f"server{server.number}")
+    thawed.serve(thawed.fleet.servers[number], "other")
+    for _ in range(2):
+        assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+    log = (FOLDER / "ws1.log").read_text()
+    assert "Service [.sock] accepted" in log and "Service [.2] accepted" in log
+    assert log.count("Subject checks failed") >= 4
+    thawed.stop(f"server{number}")
+    thawed.serve(thawed.fleet.servers[number])
+    at(machine, "ws1")
+    assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
