@@ -223,6 +223,36 @@ def test_a_snapshot_that_was_restored(ward):
         assert "enrolled, wrong" in ward.server("passcode verifier status alice", name)
 
 
+def test_all_servers_are_lost(ward, tmp_path):
+    """New ones, the old authorities, the copy of fleet.tar, and the snapshot: nothing is answered before it is declared."""
+    ward.follow("6.1", "2.7")
+    root = ward.people["server1"].machine.path / "root"
+    copies = {name: shutil.copy(root / name, tmp_path) for name in ("passcode.snapshot", "fleet.tar")}
+    assert ward.sudo(WRONG[3], PASSWORD)[1] == 0  # forgotten by the snapshot
+    for name in SERVERS:
+        ward.lose(name)
+    refused(ward)
+    for name in SERVERS:
+        ward.authorities.names = {"server3": name, re.escape(ADDRESSES["server3"]): ADDRESSES[name]}
+        ward.follow("5.2")
+        ward.add(name)
+        ward.carry(f"root/fleet-ca/{name}.tar", ward.authorities, name)
+    ward.follow("2.1", "2.2", "2.3")
+    for name in SERVERS:
+        for copy in copies.values():
+            shutil.copy(copy, ward.people[name].machine.path / "root")
+        ward.people[name].follow(ward.page, "2.8")
+    ward.follow("6.2", "6.3")
+    for name in SERVERS:
+        assert "no such file" in ward.server("passcode verifier status alice", name)
+    ward.follow("6.4", "6.5")
+    refused(ward)
+    ward.follow("2.9")
+    refused(ward)
+    ward.follow("6.6")
+    ward.opens()
+
+
 def refused(ward):
     """The right passcode, everywhere; the password works."""
     text, status = ward.sudo(ward.code, PASSWORD)

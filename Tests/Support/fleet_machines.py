@@ -11,7 +11,7 @@ from debian_machine import Machine, root, sh
 
 ARCHIVE = "srv/packages"
 # What apt on them can install besides our own packages.
-AVAILABLE = "etcd-server etcd-client openssl stunnel4"
+AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4"
 DOWNLOAD = f"""--customize-hook=export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get clean && \
 apt-get -q -y --download-only install {AVAILABLE} >/dev/null && \
 mkdir -p "$1/{ARCHIVE}" && mv "$1"/var/cache/apt/archives/*.deb "$1/{ARCHIVE}/" """
