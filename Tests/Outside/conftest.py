@@ -72,12 +72,13 @@ def peers():
 
 
 @pytest.fixture
-def make_bed(journal):
-    """Makes beds, and takes them away after the test and after a look into the log."""
-    made = []
+def make_bed(journal, request):
+    """Makes beds, and takes them away after the test and after a look into the log. What is measured is on a disk, whose
+    syncs take time; everything else in memory."""
+    made, place = [], None if request.node.get_closest_marker("alone") else "/run"
 
     def make(owner="root", usual=False, **options):
-        made.append(beds.Bed(owner, journal, usual, **options))
+        made.append(beds.Bed(owner, journal, usual, place, **options))
         return made[-1]
 
     yield make
