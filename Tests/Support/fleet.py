@@ -2,6 +2,7 @@
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
 import contextlib
+import fcntl
 import json
 import pathlib
 import shutil
@@ -37,9 +38,15 @@ WARD = ["CN=ws1", "CN=ws2"]
 
 
 def fetch():
-    """Downloads Debian's packages of this release, and unpacks them, once."""
-    if (UNPACKED / "usr/sbin/nft").is_file():
-        return
+    """Downloads Debian's packages of this release, and unpacks them, once; another run may be doing so."""
+    UNPACKED.parent.mkdir(parents=True, exist_ok=True)
+    with UNPACKED.with_name("lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (UNPACKED / "usr/sbin/nft").is_file():
+            unpack()
+
+
+def unpack():
     shutil.rmtree(UNPACKED, ignore_errors=True)
     unfinished = UNPACKED.parent / "unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
