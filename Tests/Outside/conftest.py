@@ -14,7 +14,6 @@ import bed as beds  # noqa: E402
 import finger as fingers  # noqa: E402
 import fleet as fleets  # noqa: E402
 import machine as machines  # noqa: E402
-import process  # noqa: E402
 import reader as readers  # noqa: E402
 import sealing  # noqa: E402
 import tally  # noqa: E402
@@ -24,7 +23,7 @@ from history import LOCKOUT  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
-from shared import is_ours  # noqa: E402
+from shared import pytest_runtest_protocol  # noqa: E402, F401
 
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
@@ -38,12 +37,6 @@ def pytest_configure(config):
         if not program.is_file():
             pytest.exit(f"{program} is not there: build it first", 1)
     heed_signals()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item):
-    """True, as if it were done, where another run has the file: it counts there."""
-    return None if is_ours(item.path) else True
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -266,10 +259,7 @@ def enrolled_reader(people):
 
 @pytest.fixture
 def reader(enrolled_reader):
-    """The reader, free, with fprintd running; no touch was charged yet."""
-    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
-    process.wait_for(enrolled_reader.is_free)
-    return enrolled_reader
+    return fingers.untouched(enrolled_reader)
 
 
 @pytest.fixture(scope="module")
@@ -281,9 +271,7 @@ def installed_reader(installation):
 
 @pytest.fixture
 def free_reader(installed_reader):
-    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
-    process.wait_for(installed_reader.is_free)
-    return installed_reader
+    return fingers.untouched(installed_reader)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
     """And says of those that it has begun itself that they are taken."""
     files, shared, programs = ["test_deleted.py", "test_patience.py"], tmp_path / "shared", tmp_path / "programs"
     shared.mkdir()
-    (shared / files[0]).touch()
+    (shared / f"Tests-Outside-{files[0]}").touch()
     shutil.copytree(BUILD, programs)  # out of this run's /run
     setting = {"PASSCODE_SHARED": str(shared), "PASSCODE_BUILD": str(programs)}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PASSCODE_")}
@@ -95,7 +95,7 @@ def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
     )  # fmt: skip
     begun = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
     assert done.returncode == 0 and begun == {f"Tests/Outside/{files[1]}"}, done
-    assert sorted(path.name for path in shared.iterdir()) == files
+    assert sorted(path.name for path in shared.iterdir()) == [f"Tests-Outside-{file}" for file in files]
 
 
 # MARK: Tests/all

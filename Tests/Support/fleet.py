@@ -2,7 +2,6 @@
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
 import contextlib
-import fcntl
 import json
 import pathlib
 import shutil
@@ -16,6 +15,7 @@ from bed import BUILD, TOOL
 from helper import Reply
 from machine import ACCOUNT, CONFIGURATION
 from process import wait_for
+from shared import locked
 
 TREE = pathlib.Path(__file__).parents[2]
 UNPACKED = TREE / ".build/fleet/root"
@@ -39,9 +39,7 @@ WARD = ["CN=ws1", "CN=ws2"]
 
 def fetch():
     """Downloads Debian's packages of this release, and unpacks them, once; another run may be doing so."""
-    UNPACKED.parent.mkdir(parents=True, exist_ok=True)
-    with UNPACKED.with_name("lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(UNPACKED.with_name("lock")):
         if not (UNPACKED / "usr/sbin/nft").is_file():
             unpack()
 
