@@ -18,6 +18,9 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   private let isSecondFactor: Bool
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
+  /// What a look has read, if an attempt may begin with it. The charge depends on all of it but the last wrong passcode, so
+  /// it is kept only where there is none: where anything has changed since, the charge is refused, and all is read again.
+  public var known: FleetState?
 
   /// - Parameters:
   ///   - workstation: what tells it from all others; not empty, at most 64 bytes.
@@ -46,11 +49,13 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
     defer { unsealed.wipe() }
     do throws(Fault) {
-      switch try readiness(try fleet.read(account, workstation)) {
+      let state = try fleet.read(account, workstation)
+      switch try readiness(state) {
       case .refused(let verdict): return verdict
       case .busy: return nil
       case .ready(let record):
         _ = try fleet.openCredential(record, &unsealed)
+        if state.last == nil { known = state }
         return nil
       }
     } catch {
@@ -63,7 +68,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     do throws(Fault) {
       var wait = FleetWait(vault.clock)
       while true {
-        let state = try fleet.read(account, workstation)
+        let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
         if let verdict = try attempt(passcode, state, &unsealed) { return verdict }
         guard wait.pause(state.movement) else {
           throw Fault(.busyRecord, path: FleetKeys.record(account))

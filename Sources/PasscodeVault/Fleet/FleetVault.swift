@@ -29,7 +29,7 @@ public final class FleetVault<Etcd: EtcdStore> {
   let vault: Vault
   let options: FleetOptions
   let key: FleetKey
-  let etcd: Etcd
+  public let etcd: Etcd
   let seen: SeenFile
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
@@ -135,7 +135,7 @@ extension Fault {
 }
 
 /// All that decides about an account, at one moment.
-struct FleetState {
+public struct FleetState {
   let record: FleetRecord?
   /// Of the record; 0: there is none.
   let revision: UInt64
