@@ -13,6 +13,7 @@ struct Service: ~Copyable {
   private var admitted: Configuration?
   /// From a look to the attempt: the connection to etcd, and what was read.
   private var etcd: EtcdClient?
+  private let signs = Signs()
   private var known: FleetState?
 
   /// - Parameters:
@@ -74,7 +75,7 @@ struct Service: ~Copyable {
     let found: Configuration?
     if let first = admitted.take() { found = first } else { found = try configuration() }
     guard let configuration = found else { return HelperReply(.notPermitted) }
-    let signs = Signs()
+    let signs = signs
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let operation = request.head.operation
