@@ -75,16 +75,16 @@ public final class FleetVault<Etcd: EtcdStore> {
     guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
       throw Fault(.noAccount, name: account)
     }
-    let transaction = EtcdTransaction([
-      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
-      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
-      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
-      .read(FleetKeys.station(workstation, account: account)),
-    ])
+    let transaction = EtcdTransaction(FleetState.questions(account, workstation))
     // Asked twice: reading changes nothing.
     var outcome = try commit(transaction)
     if outcome == nil { outcome = try commit(transaction) }
     guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    return try state(outcome, account)
+  }
+
+  /// - Parameter outcome: of `FleetState.questions`.
+  func state(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) -> FleetState {
     let state = try FleetState(outcome, account)
     if state.epoch > key.epoch { throw key.later }
     return state
@@ -154,6 +154,16 @@ public struct FleetState {
   /// The fleet's; and the revision of its key, 0: there is none.
   let epoch: UInt64
   let epochRevision: UInt64
+
+  /// What is read for it.
+  static func questions(_ account: Bytes, _ workstation: Bytes) -> [EtcdTransaction.Action] {
+    [
+      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
+      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
+      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
+      .read(FleetKeys.station(workstation, account: account)),
+    ]
+  }
 
   fileprivate init(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) {
     let entry = outcome.entry(0)

@@ -14,6 +14,19 @@ struct FleetConflictTests {
     #expect(bed.etcd.requests == before + 2, "charge and settle")
   }
 
+  @Test func `a charge that is refused says what has changed`() throws {
+    let bed = try FleetBed()
+    let bob = Bytes(text: "bob")
+    try bed.enroll("8264", bob)
+    var before = bed.etcd.requests
+    let verdict = try bed.attempt(TestBed.right) {
+      _ = try bed.attempt("1593", bob)
+      before = bed.etcd.requests
+    }
+    #expect(verdict.isGranted && bed.station() == 1)
+    #expect(bed.etcd.requests == before + 3, "two charges and settle")
+  }
+
   @Test func `what has changed since a look counts`() throws {
     let acts: [(FleetBed) throws -> Void] = [
       { _ = try $0.fleet().disable(FleetBed.alice, true) }, { _ = try $0.fleet().remove(FleetBed.alice) },
