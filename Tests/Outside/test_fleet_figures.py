@@ -26,7 +26,6 @@ def load():
     return " ".join(pathlib.Path("/proc/loadavg").read_text().split()[:3])
 
 
-@pytest.mark.on_request
 def test_a_login_through_a_healthy_fleet_costs_little_more_than_one_here(machine, ward, capsys):
     """Three members of etcd, stunnel at both ends, loopback; alice's passcode is the fleet's, bob's this machine's."""
     machine.configure(**COST, verifier_uids=uid("alice"))
