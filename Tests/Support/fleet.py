@@ -2,7 +2,9 @@
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
 import contextlib
+import ctypes
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -35,6 +37,7 @@ OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
 # Where the package has passcode-verifier.
 INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]
+CLONE_FS = 0x200
 
 
 def fetch():
@@ -135,6 +138,16 @@ class Server:
     def command(self, *words):
         namespaces = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in (("net", "net"), ("mount", "mnt"))]
         return ["nsenter", *namespaces, *(str(word) for word in words)]
+
+    def enter(self):
+        """From now on this thread, and what it starts, is on this server."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        kinds = [os.open(f"/proc/{self.holder.pid}/ns/{name}", os.O_RDONLY) for name in ("net", "mnt")]
+        # A mount namespace can't be entered while others have the same root and working directory.
+        calls = [libc.unshare(CLONE_FS), *(libc.setns(kind, 0) for kind in kinds)]
+        assert calls == [0, 0, 0], os.strerror(ctypes.get_errno())
+        for kind in kinds:
+            os.close(kind)
 
     def run(self, *words, check=0, **how):
         done = subprocess.run(self.command(VERIFIER, *words), capture_output=True, text=True, timeout=60, **how)
