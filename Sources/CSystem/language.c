@@ -7,7 +7,7 @@
 
 const char *cs_translation(const uint8_t *text, const uint8_t *plural, unsigned long number) {
 #ifdef PASSCODE_LOCALE_DIRECTORY
-  // Elsewhere than where the C library looks by itself.
+  // The catalogues aren't in the directory where the C library looks.
   bindtextdomain(DOMAIN, PASSCODE_LOCALE_DIRECTORY);
 #endif
   const char *one = (const char *)text, *many = (const char *)plural;

@@ -283,6 +283,7 @@ def test_completions(content, complete):
 def test_the_completion_for_zsh_has_every_option(content):
     text = FILES["zsh"].read_text()
     sh("zsh", "-n", FILES["zsh"])
-    everything = set().union(*(options(content, command) for command in COMMANDS)) | {"--withdraw"}
+    of_the_fleet = {"--withdraw", "--first"}
+    everything = set().union(*(options(content, command) for command in COMMANDS)) | of_the_fleet
     assert set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text)) == everything
     assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == {*COMMANDS, "verifier"}

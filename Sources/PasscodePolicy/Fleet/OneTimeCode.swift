@@ -4,9 +4,9 @@
 ///     KTMXRWPB        8 letters, each drawn uniformly from 24: no I and no O, which look like 1 and 0
 ///
 /// 24^8 is about 2^37. That suffices, because a guess is an attempt of the account like any other: the schedule leaves
-/// about 30 a week, so a code that is valid for a week is guessed once in 3,000 million weeks. Whoever reads etcd's disk
-/// has nothing to search without the fleet key, and with it 2^37 Argon2 hashes for a code that is worth nothing once it was
-/// used.
+/// about 30 a week, so a code that is valid for a week is guessed once in 3,000 million weeks. Someone who
+/// reads etcd's disk has nothing to search without the fleet key, and with it 2^37 Argon2 hashes for a code that is worth
+/// nothing once it was used.
 ///
 /// What is kept of it in etcd (`FleetKeys.code`), version 1:
 ///
@@ -23,7 +23,7 @@
 ///                                                                         FleetCodeTests, test_verifier_codes.py
 ///  5  A wrong one is charged before it is hashed, in the account's own budget and the workstation's, and is locked out by
 ///     the same delays. None is remembered: the same wrong one again counts again.               FleetCodeTests
-///  6  The transaction that sets a passcode deletes the code, whoever sets it; so does removing the passcode. Of two
+///  6  The transaction that sets a passcode deletes the code, no matter who sets it; so does removing the passcode. Of two
 ///     workstations with the right code one sets a passcode.                                     FleetCodeTests
 ///  7  One of an earlier epoch is none: a snapshot may bring back a code that was used. One that was made since `restored`
 ///     replaces a passcode that is locked out until it is unlocked.                              FleetCodeTests

@@ -15,7 +15,7 @@
 ///     sealed=6f1c…                 hexadecimal; empty where removed
 ///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
 ///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since.
-///                                  What isn't root's stays until the passcode is set anew
+///                                  What isn't root's stays until a passcode is set again
 ///     must_change=no               or yes: it opens one login; or used: it has opened that, and must be changed
 ///     expires_time=0               when it expires: wall clock, seconds since 1970; 0: never, and then the next three
 ///                                  lines are left out

@@ -52,8 +52,8 @@ public struct Surroundings: Sendable {
   let person: PersonalData
   let site: WeakList
 
-  /// A clock that lies doesn't make 1999 a good code; and the table is to be made anew before its rules for
-  /// years grow beyond the share of codes that may be refused.
+  /// Fixed years: a wrong clock doesn't make 1999 a good code. The table has to be made again before its rules for
+  /// years exceed the share of codes that may be refused.
   static let years = 2025...2040
 
   /// - Parameter now: seconds since 1970, UTC.

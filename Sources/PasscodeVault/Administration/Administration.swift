@@ -46,7 +46,7 @@ extension Vault {
     // Before anything is made: without the key there is nothing to enrol with.
     try MachineKey(configuration: configuration).load(&unsealed.key)
     let store = try Store.open(configuration)
-    // On a full disk a new file can't be made; one that is there can be filled anew.
+    // On a full disk a new file can't be made; an existing one can be written again.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
     background?.begin(self, store)
     while try !write(enrolment, new, &unsealed, store) { background?.pause(store, policy.hashingSlots) }
@@ -231,7 +231,7 @@ extension Vault {
     return .write
   }
 
-  /// What the password unlocked once stays so until it is set anew: root's unlock vouches for no passcode that somebody
+  /// What the password unlocked once stays so until a passcode is set again: root's unlock vouches for no passcode that somebody
   /// else may have guessed or set.
   private func lastUnlock(_ record: Record, _ authority: Authority) -> Record.Proof {
     switch record.unlockedBy {

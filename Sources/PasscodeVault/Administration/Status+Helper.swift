@@ -1,11 +1,12 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// A status on its way from the helper to its caller: the two are inverse, but for `lockedUntil`, which is told anew.
+// A status on its way from the helper to its caller: each reverses the other, except for `lockedUntil`, which the
+// caller computes by its own clock.
 //                                                                                                   StatusTests
 
 extension HelperStatus {
-  /// What the helper tells.
+  /// What the helper sends.
   public init(_ status: Status) {
     self.init(
       State(status.state), isEnrolled: status.isEnrolled, length: status.length, failures: status.failures,

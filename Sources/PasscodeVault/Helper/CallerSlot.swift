@@ -33,7 +33,7 @@ public struct CallerSlot: ~Copyable {
     case connecting
     /// The same, started by root.
     case connectingForRoot
-    /// The same, whoever started it, for one account.
+    /// The same, for one account, no matter who started it.
     case connectingForAccount
 
     /// How many helpers of one caller may have one at a time.

@@ -128,19 +128,21 @@ struct EtcdOutcomeTests {
     #expect(left(#"{"code":5,"message":"x"}"#) == nil)
   }
 
-  @Test func `a token is what a header can carry`() {
+  @Test func `a token is what a header can carry`() throws {
     #expect(EtcdAnswer.token(Bytes(text: #"{"header":{},"token":"abc.12"}"#)) == Bytes(text: "abc.12"))
     #expect(EtcdAnswer.token(Bytes(text: #"{"token":"a\r\nX: y"}"#)) == nil)
     #expect(EtcdAnswer.token(Bytes(text: #"{"token":""}"#)) == nil)
-    func response(_ status: UInt16, _ body: String) -> HTTPResponse {
-      guard
-        case .whole(let response) = HTTPResponse.read(
-          Bytes(text: "HTTP/1.1 \(status) x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
-      else { fatalError("not a response") }
+    func response(_ status: UInt16, _ body: String) throws -> HTTPResponse {
+      let text = "HTTP/1.1 \(status) x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+      guard case .whole(let response) = HTTPResponse.read(Bytes(text: text)) else {
+        throw NoResponse()
+      }
       return response
     }
-    #expect(EtcdAnswer.wantsToken(response(401, #"{"error":"invalid auth token","code":16}"#)))
-    #expect(!EtcdAnswer.wantsToken(response(503, #"{"error":"timeout","code":14}"#)))
-    #expect(!EtcdAnswer.wantsToken(response(200, #"{"code":16}"#)))
+    #expect(try EtcdAnswer.wantsToken(response(401, #"{"error":"invalid auth token","code":16}"#)))
+    #expect(try !EtcdAnswer.wantsToken(response(503, #"{"error":"timeout","code":14}"#)))
+    #expect(try !EtcdAnswer.wantsToken(response(200, #"{"code":16}"#)))
   }
 }
+
+private struct NoResponse: Error {}

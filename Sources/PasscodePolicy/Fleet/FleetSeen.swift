@@ -1,0 +1,39 @@
+/// How far this server has seen etcd come, kept outside etcd: `seen`, 24 bytes, little-endian:
+///
+///     offset 0     cluster     8 bytes    its id
+///     offset 8     revision    8 bytes
+///     offset 16    term        8 bytes    Raft's
+///
+/// A cluster that was restored from a snapshot has the same id, and lies behind: guesses that were charged since would be
+/// refunded. So one that lies behind what was seen, or another one, MUST be refused until an administrator says that it
+/// was restored; then every passcode must be unlocked.                                              FleetTests
+public struct FleetSeen: Equatable, Sendable {
+  public let origin: EtcdOrigin
+
+  public static let length = 24
+
+  public init(_ origin: EtcdOrigin) {
+    self.origin = origin
+  }
+
+  /// nil: it isn't what a server writes.
+  public init?(_ bytes: Bytes) {
+    guard bytes.count == FleetSeen.length else { return nil }
+    origin = EtcdOrigin(
+      cluster: littleEndianNumber(bytes, 0, 8), revision: littleEndianNumber(bytes, 8, 8),
+      term: littleEndianNumber(bytes, 16, 8))
+  }
+
+  public var encoded: Bytes {
+    littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
+  }
+
+  /// What is to be kept once this answer came; nil: it comes from another cluster, or from the past.
+  public func next(_ answer: EtcdOrigin) -> FleetSeen? {
+    guard answer.cluster == origin.cluster, answer.revision >= origin.revision, answer.term >= origin.term
+    else {
+      return nil
+    }
+    return FleetSeen(answer)
+  }
+}
