@@ -1,7 +1,11 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/un.h>
 
 int cs_connect_loopback(uint16_t port, uint16_t *own) {
@@ -21,6 +25,48 @@ int cs_connect_loopback(uint16_t port, uint16_t *own) {
   }
   *own = ntohs(address.sin_port);
   return file;
+}
+
+/* The kernel answers while it takes the request: nothing is waited for. */
+static int ask_kernel(int file, struct inet_diag_req_v2 *question, struct inet_diag_msg *answer) {
+  struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 question;
+  } request = {{.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST}, *question};
+  struct sockaddr_nl kernel = {.nl_family = AF_NETLINK}, sender = {0};
+  socklen_t size = sizeof sender;
+  union {
+    struct nlmsghdr head;
+    uint8_t bytes[4096];
+  } reply;
+  if (sendto(file, &request, sizeof request, 0, (struct sockaddr *)&kernel, sizeof kernel) != sizeof request) return errno;
+  ssize_t got = recvfrom(file, &reply, sizeof reply, MSG_DONTWAIT, (struct sockaddr *)&sender, &size);
+  if (got < 0) return errno;
+  if (size != sizeof sender || sender.nl_pid != 0 || got < (ssize_t)NLMSG_LENGTH(sizeof *answer) ||
+      reply.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || reply.head.nlmsg_len < NLMSG_LENGTH(sizeof *answer))
+    return ENOENT;
+  memcpy(answer, NLMSG_DATA(&reply.head), sizeof *answer);
+  return 0;
+}
+
+int cs_loopback_peer(uint16_t port, uint16_t own, struct cs_socket *peer) {
+  struct inet_diag_req_v2 question = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0U};
+  struct inet_diag_msg answer;
+  question.id.idiag_sport = htons(port);
+  question.id.idiag_dport = htons(own);
+  question.id.idiag_src[0] = question.id.idiag_dst[0] = htonl(INADDR_LOOPBACK);
+  question.id.idiag_cookie[0] = question.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  int file = cs_above_standard(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (file < 0) return errno;
+  int error = ask_kernel(file, &question, &answer);
+  close(file);
+  if (error != 0) return error;
+  /* Where no connection has these ends, it is the socket that listens there. */
+  if (answer.idiag_family != AF_INET || answer.id.idiag_sport != htons(port) || answer.id.idiag_dport != htons(own) ||
+      answer.id.idiag_src[0] != htonl(INADDR_LOOPBACK) || answer.id.idiag_dst[0] != htonl(INADDR_LOOPBACK))
+    return ENOENT;
+  *peer = (struct cs_socket){answer.idiag_state == TCP_ESTABLISHED, answer.idiag_uid, answer.idiag_inode};
+  return 0;
 }
 
 int cs_connect_path(const uint8_t *path, unsigned seconds) {

@@ -1,4 +1,4 @@
-/// A TCP socket of this machine, by its row in `/proc/net/tcp`:
+/// A TCP socket of this machine, by sock_diag(7) or by its row in `/proc/net/tcp`:
 ///
 ///     sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
 ///      7: 0100007F:094B 0100007F:D3F2 01 00000000:00000000 00:00000000 00000000   107        0 51234 1 …
@@ -35,8 +35,12 @@ struct ConnectionRow: Equatable {
     guard fields.count > 9, let user = ConnectionRow.number(fields[7]), user <= UInt64(UInt32.max),
       let inode = ConnectionRow.number(fields[9])
     else { return nil }
-    isEstablished = fields[3].elementsEqual(literal("01"))
-    self.user = UInt32(user)
+    self.init(isEstablished: fields[3].elementsEqual(literal("01")), user: UInt32(user), inode: inode)
+  }
+
+  init(isEstablished: Bool, user: UInt32, inode: UInt64) {
+    self.isEstablished = isEstablished
+    self.user = user
     isAccepted = isEstablished && inode != 0
   }
 

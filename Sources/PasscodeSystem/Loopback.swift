@@ -17,8 +17,8 @@ public final class LoopbackConnection {
     self.own = own
   }
 
-  /// Whether a process of one of these users has accepted the connection, by the kernel's table; see proc(5),
-  /// `/proc/net/tcp`. Waits up to 2 s for that.
+  /// Whether a process of one of these users has accepted the connection, by what the kernel says; see sock_diag(7), and
+  /// proc(5), `/proc/net/tcp`. Waits up to 2 s for that.
   ///
   /// Until somebody accepts it, older kernels show root as the owner, and no inode. Owner and inode of a row are not read
   /// at the same moment, so root is believed only in a row that is read after one with an inode.
@@ -27,7 +27,9 @@ public final class LoopbackConnection {
     var wasAccepted = false
     var pause = 100
     while let now = SystemClock.bootMilliseconds(), SystemClock.elapsed(from: started, to: now) < 2_000 {
-      guard let row = readRow(until: started + 2_000), row.isEstablished else { return false }
+      guard let row = askForRow() ?? readRow(until: started + 2_000), row.isEstablished else {
+        return false
+      }
       if row.isAccepted {
         if row.user != 0 || wasAccepted { return users.contains(row.user) }
         wasAccepted = true
@@ -39,8 +41,16 @@ public final class LoopbackConnection {
     return false
   }
 
-  /// The row of the other end's socket; nil: there is none, or the table was too long to be read in time.
-  private func readRow(until deadline: UInt64) -> ConnectionRow? {
+  /// The other end's socket; nil: there is none, or the kernel can't be asked for it.
+  func askForRow() -> ConnectionRow? {
+    var peer = cs_socket()
+    guard unsafe cs_loopback_peer(port, own, &peer) == 0 else { return nil }
+    return ConnectionRow(isEstablished: peer.established, user: peer.user, inode: UInt64(peer.inode))
+  }
+
+  /// The row of the other end's socket; nil: there is none, or the table was too long to be read in time. For each read the
+  /// kernel walks through a table whose size depends on the memory: that takes milliseconds.
+  func readRow(until deadline: UInt64) -> ConnectionRow? {
     guard let file = try? Descriptor.open(literal("/proc/net/tcp"), .read) else { return nil }
     var (offset, rest) = (0, [UInt8]())
     while let now = SystemClock.bootMilliseconds(), now < deadline,

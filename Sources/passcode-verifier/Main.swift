@@ -91,6 +91,7 @@ struct Main {
   private static func serve(
     _ request: consuming Request, _ service: consuming Service, _ sodium: Sodium
   ) {
+    var service = service
     let account = request.account
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
     let reply = service.answer(request)

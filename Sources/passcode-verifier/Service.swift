@@ -9,6 +9,12 @@ struct Service: ~Copyable {
   private let sodium: Sodium
   /// To the end of the process.
   private var place: FleetTurn?
+  /// For the first request.
+  private var admitted: Configuration?
+  /// From a look to the attempt: the connection to etcd, and what was read.
+  private var etcd: EtcdClient?
+  private let signs = Signs()
+  private var known: FleetState?
 
   /// - Parameters:
   ///   - workstation: the distinguished name that the relay passed on.
@@ -25,7 +31,8 @@ struct Service: ~Copyable {
   mutating func refusal() -> HelperReply? {
     do throws(Fault) {
       try becomeService()
-      guard try configuration() != nil else { return HelperReply(.notPermitted) }
+      guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
+      admitted = configuration
       guard let place = FleetTurn.toServe(name) else {
         throw Fault(.failed, path: Bytes(text: "passcode-verifier"), error: Errno.wouldBlock.code)
       }
@@ -37,7 +44,7 @@ struct Service: ~Copyable {
   }
 
   /// - Precondition: there was no `refusal`.
-  func answer(_ request: consuming Request) -> HelperReply {
+  mutating func answer(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
@@ -62,17 +69,20 @@ struct Service: ~Copyable {
     }
   }
 
-  private func answer(_ request: inout Request) throws(Fault) -> HelperReply {
+  private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
     HelperService.limitTime(seconds: 140)
-    // The list may be another one since the connection began.
-    guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
-    let signs = Signs()
+    // For the attempt after a look the list is asked again: it may be another one by then.
+    let found: Configuration?
+    if let first = admitted.take() { found = first } else { found = try configuration() }
+    guard let configuration = found else { return HelperReply(.notPermitted) }
+    let signs = signs
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let operation = request.head.operation
     let turn = operation.isCharged ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
     defer { withExtendedLifetime(turn) {} }
-    let fleet = try FleetServer.open(vault) { signs.give() }
+    let fleet = try FleetServer.open(vault, keeping: etcd) { signs.give() }
+    etcd = fleet.etcd
     let reply = try reply(&request, fleet)
     if let event = event(request.head.operation, reply) {
       var line = LogLine(event: event)
@@ -129,18 +139,19 @@ struct Service: ~Copyable {
     }
   }
 
-  private func reply(
+  private mutating func reply(
     _ request: inout Request, _ fleet: FleetVault<EtcdClient>
   ) throws(Fault) -> HelperReply {
     var login = FleetLogin(
       fleet, account: request.account, workstation: FleetServer.workstation(name), service: request.service,
       isSecondFactor: request.head.conditions.isSecondFactor)
+    // An attempt on another account doesn't follow a look.
+    login.known = known.take()
     switch request.head.operation {
     case .look:
-      guard let refusal = login.look(&request.secrets.unsealed) else {
-        return HelperReply(.openWithoutWaiting)
-      }
-      return HelperReply(verdict: refusal)
+      let refusal = login.look(&request.secrets.unsealed)
+      known = login.known
+      return refusal.map { HelperReply(verdict: $0) } ?? HelperReply(.openWithoutWaiting)
     case .verify, .prove:
       return HelperReply(verdict: login.attempt(request.secrets.passcode, &request.secrets.unsealed))
     case .status: return try fleet.status(request.account).reply

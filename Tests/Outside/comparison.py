@@ -2,8 +2,11 @@
 
 import os
 
+import pytest
 from compare import output, report, words
 from compare.figures import Effort
+
+pytestmark = pytest.mark.alone
 
 
 def test_compare(peers, make_bed, machine, capsys):

@@ -14,7 +14,6 @@ import bed as beds  # noqa: E402
 import finger as fingers  # noqa: E402
 import fleet as fleets  # noqa: E402
 import machine as machines  # noqa: E402
-import process  # noqa: E402
 import reader as readers  # noqa: E402
 import sealing  # noqa: E402
 import tally  # noqa: E402
@@ -24,6 +23,7 @@ from history import LOCKOUT  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
+from shared import pytest_runtest_protocol  # noqa: E402, F401
 
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
@@ -72,12 +72,13 @@ def peers():
 
 
 @pytest.fixture
-def make_bed(journal):
-    """Makes beds, and takes them away after the test and after a look into the log."""
-    made = []
+def make_bed(journal, request):
+    """Makes beds, and takes them away after the test and after a look into the log. What is measured is on a disk, whose
+    syncs take time; everything else in memory."""
+    made, place = [], None if request.node.get_closest_marker("alone") else "/run"
 
     def make(owner="root", usual=False, **options):
-        made.append(beds.Bed(owner, journal, usual, **options))
+        made.append(beds.Bed(owner, journal, usual, place, **options))
         return made[-1]
 
     yield make
@@ -258,10 +259,7 @@ def enrolled_reader(people):
 
 @pytest.fixture
 def reader(enrolled_reader):
-    """The reader, free, with fprintd running; no touch was charged yet."""
-    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
-    process.wait_for(enrolled_reader.is_free)
-    return enrolled_reader
+    return fingers.untouched(enrolled_reader)
 
 
 @pytest.fixture(scope="module")
@@ -273,9 +271,7 @@ def installed_reader(installation):
 
 @pytest.fixture
 def free_reader(installed_reader):
-    shutil.rmtree(fingers.COUNTS, ignore_errors=True)
-    process.wait_for(installed_reader.is_free)
-    return installed_reader
+    return fingers.untouched(installed_reader)
 
 
 @pytest.fixture

@@ -17,20 +17,21 @@ from ward import crowds
 pytestmark = pytest.mark.alone
 BAR = 1.25
 COST = {"opslimit": 3, "memlimit": "64M"}
+# As their packages make them. Where an account isn't in /etc/passwd, it is looked for in systemd's libraries, too: that
+# takes each program another millisecond.
+ACCOUNTS = [f"{name}:x:{number}:65534::/nonexistent:/usr/sbin/nologin\n" for name, number in (("etcd", 990), ("stunnel4", 991))]
 
 
 def load():
     return " ".join(pathlib.Path("/proc/loadavg").read_text().split()[:3])
 
 
-@pytest.mark.on_request
 def test_a_login_through_a_healthy_fleet_costs_little_more_than_one_here(machine, ward, capsys):
     """Three members of etcd, stunnel at both ends, loopback; alice's passcode is the fleet's, bob's this machine's."""
     machine.configure(**COST, verifier_uids=uid("alice"))
     ward.fleet.servers[0].enroll("alice", RIGHT)
     machine.enroll("bob", RIGHT)
     fleets, own = bench.login(machine, "alice", RIGHT, "SUCCESS"), bench.login(machine, "bob", RIGHT, "SUCCESS")
-    bench.interleaved(3, fleets, own)
 
     def measure():
         fleets.inner.clear(), own.inner.clear()
@@ -41,9 +42,11 @@ def test_a_login_through_a_healthy_fleet_costs_little_more_than_one_here(machine
                   f"{ours / theirs:.3f} (at most {BAR}), load {load()}")  # fmt: skip
         return ours / theirs
 
-    # As in test_figures.py: what else goes on disturbs one measurement, a slower program is slower in all of them.
-    first = measure()
-    assert first <= BAR or statistics.median([first, measure(), measure()]) <= BAR
+    with accounts_changed(lambda old: old + ACCOUNTS):
+        bench.interleaved(3, fleets, own)
+        # As in test_figures.py: what else goes on disturbs one measurement, a slower program is slower in all of them.
+        first = measure()
+        assert first <= BAR or statistics.median([first, measure(), measure()]) <= BAR
 
 
 class Memory:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from bed import BUILD
 
 TREE = pathlib.Path(__file__).parents[2]
 INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
@@ -80,6 +81,23 @@ def test_programs_of_another_folder_are_tested_as_they_are(tree):
     assert "older than" in run(tree, PASSCODE_BUILD=str(tree / ".build/ship/out")).stderr
 
 
+def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
+    """And says of those that it has begun itself that they are taken."""
+    files, shared, programs = ["test_deleted.py", "test_patience.py"], tmp_path / "shared", tmp_path / "programs"
+    shared.mkdir()
+    (shared / f"Tests-Outside-{files[0]}").touch()
+    shutil.copytree(BUILD, programs)  # out of this run's /run
+    setting = {"PASSCODE_SHARED": str(shared), "PASSCODE_BUILD": str(programs)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PASSCODE_")}
+    done = subprocess.run(
+        [TREE / "Tests/outside", "-vv", *(f"Tests/Outside/{file}" for file in files)],
+        env=environment | setting, capture_output=True, text=True,
+    )  # fmt: skip
+    begun = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
+    assert done.returncode == 0 and begun == {f"Tests/Outside/{files[1]}"}, done
+    assert sorted(path.name for path in shared.iterdir()) == [f"Tests-Outside-{file}" for file in files]
+
+
 # MARK: Tests/all
 
 SWIFT = """✔ Test "one" passed after 0.1 seconds.
@@ -107,13 +125,13 @@ def whole(tmp_path, unit, **setting):
 
 @pytest.mark.parametrize("setting", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}], ids=str)
 def test_every_test_is_counted_in_any_locale(tmp_path, setting):
-    """Four commands, two unit tests, a fuzzer, 8 from outside twice, 4 of the package."""
+    """Four commands, two unit tests, a fuzzer, 8 from outside in each of three runs, 4 of the package in each of two."""
     unit = SWIFT + "✔ Test run with 2 tests in 1 suite passed after 1 seconds.\n"
-    assert whole(tmp_path, unit, **setting) == ("27 passed, 0 failed", 0)
+    assert whole(tmp_path, unit, **setting) == ("39 passed, 0 failed", 0)
 
 
 def test_a_failed_unit_test_is_counted_once(tmp_path):
     unit = SWIFT + """✘ Test "three" failed after 0.1 seconds with 1 issue.
 ✘ Test run with 3 tests in 1 suite failed after 1 seconds with 1 issue.
 """
-    assert whole(tmp_path, unit) == ("27 passed, 1 failed", 1)
+    assert whole(tmp_path, unit) == ("39 passed, 1 failed", 1)

@@ -4,6 +4,7 @@ import pathlib
 import random
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -13,7 +14,7 @@ import machine as machines
 import pytest
 from fleet import (
     CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, STATUS,
-    UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, request,
+    UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, decode, request,
 )  # fmt: skip
 from process import wait_for
 from scenario import RIGHT
@@ -41,6 +42,51 @@ def test_enrolled_once_the_passcode_works_at_every_server(fleet):
     fleet.servers[0].run("remove", "alice")
     assert fleet.servers[1].ask(LOOK, "alice").kind == NOT_ENROLLED
     fleet.servers[0].run("remove", "carol", check=3)
+
+
+def look_and_attempt(server, code, meanwhile):
+    """An attempt on alice's account on the connection of its look, and what happens before it."""
+    process, ours = server.start(request(LOOK, "alice"))
+    with ours:
+        ours.settimeout(30)
+        looked = b""
+        while not (reply := decode(looked)):
+            looked += ours.recv(4096)
+        assert reply.kind == OPEN
+        meanwhile()
+        # The relay's head came with the look.
+        ours.sendall(request(VERIFY, "alice", passcode=code)[3 + len("CN=ws1") :])
+        ours.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: ours.recv(4096), b""))
+    process.wait(30)
+    return decode(answer).kind
+
+
+def restart_etcd(fleet):
+    fleet.members[0].kill()
+    fleet.members[0].wait()
+    fleet.restart()
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "kind"),
+    [
+        (lambda fleet: None, GRANTED),
+        (restart_etcd, GRANTED),
+        (lambda fleet: fleet.servers[1].verify(CODES[0]), GRANTED),
+        (lambda fleet: [fleet.servers[1].verify(code) for code in codes(3)], LOCKED),
+        (lambda fleet: fleet.servers[2].run("disable", "alice"), DISABLED),
+        (lambda fleet: fleet.servers[2].run("remove", "alice"), NOT_ENROLLED),
+        (lambda fleet: fleet.servers[2].enroll("alice", "8264"), WRONG),
+    ],
+    ids=["nothing", "etcd starts again", "a wrong one", "three wrong ones", "disabled", "removed", "another passcode"],
+)
+def test_an_attempt_counts_with_what_has_happened_since_its_look(fleet, meanwhile, kind):
+    """It begins with what the look has read, and on the look's connection to etcd."""
+    server = fleet.servers[0]
+    assert look_and_attempt(server, RIGHT, lambda: meanwhile(fleet)) == kind
+    if kind == GRANTED:
+        assert server.failures() == 0
 
 
 def test_many_guesses_over_all_servers_are_one_budget(fleet):

@@ -3,6 +3,7 @@
 import concurrent.futures
 import functools
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -11,10 +12,13 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
 import debian_machine as machines  # noqa: E402
-from package import build  # noqa: E402
+import shared  # noqa: E402
+from package import build_once  # noqa: E402
 from process import heed_signals  # noqa: E402
+from shared import pytest_runtest_protocol  # noqa: E402, F401
 
 RELEASES = ("bookworm", "trixie")
+BUILDS = pathlib.Path(shared.FOLDER or machines.MACHINES)
 
 
 def pytest_configure(config):
@@ -35,13 +39,33 @@ def of(item):
 
 
 @pytest.fixture(scope="session")
-def built():
-    """The folder of the package's build: the .deb, its .changes, the tree. Meanwhile the roots are made, too."""
+def pool():
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        roots = pool.map(machines.root, RELEASES)
-        folder = build(machines.MACHINES / "build")
-        list(roots)  # waits, and raises what went wrong
-    return folder
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def builds(request, pool):
+    """The folders of two builds of the package, to wait for: the second begins when the first has ended, and goes on
+    beside the tests, if one of them needs it. Meanwhile the roots are made, too."""
+    roots = pool.map(machines.root, RELEASES)
+    first = build_once(BUILDS / "build")
+    is_needed = any("built_again" in item.fixturenames for item in request.session.items)
+    second = pool.submit(build_once, BUILDS / "another-folder") if is_needed else None
+    list(roots)  # waits, and raises what went wrong
+    return first, second
+
+
+@pytest.fixture(scope="session")
+def built(builds):
+    """The folder of the package's build: the .deb, its .changes, the tree."""
+    return builds[0]
+
+
+@pytest.fixture(scope="session")
+def built_again(builds):
+    """The same in a folder of another name, at another time."""
+    return builds[1].result()
 
 
 @pytest.fixture(scope="session")

@@ -28,10 +28,11 @@ QUICK = {"opslimit": "1", "memlimit": "64K", "fail_delay": "0", "weak": "allow"}
 
 
 class Bed:
-    def __init__(self, owner="root", journal=None, usual=False, **options):
-        """`usual`: the configuration is where the programs look for it, so that nothing has to name it."""
+    def __init__(self, owner="root", journal=None, usual=False, place=None, **options):
+        """`usual`: the configuration is where the programs look for it, so that nothing has to name it. `place`: the
+        directory that it is made in; the usual temporary one if it is None."""
         self.owner, self.journal = owner, journal
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-test-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="passcode-test-", dir=place))
         self.folder.chmod(0o755)
         self.configuration = USUAL if usual else self.folder / "passcode.conf"
         self.usual = usual

@@ -16,6 +16,7 @@ import pexpect
 
 from journal import Journal
 from scenario import PASSWORD
+from shared import locked
 
 TREE = pathlib.Path(__file__).parents[2]
 DEV = TREE / "Tests/Support/dev.sh"
@@ -78,16 +79,11 @@ def root(suite, programs=None, *options):
     programs = programs or PROGRAMS + MORE_PROGRAMS.get(suite, "")
     kind = "\n".join((programs, *options))
     path = ROOTS / f"{suite}-{hashlib.sha256(kind.encode()).hexdigest()[:8]}"
-    if not path.exists():
-        ROOTS.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f"{path.name}-", dir=ROOTS) as unfinished:
-            make_root(suite, programs, pathlib.Path(unfinished), options)
-            try:
+    with locked(ROOTS / f"{path.name}.lock"):
+        if not path.exists():
+            with tempfile.TemporaryDirectory(prefix=f"{path.name}-", dir=ROOTS) as unfinished:
+                make_root(suite, programs, pathlib.Path(unfinished), options)
                 (pathlib.Path(unfinished) / "root").rename(path)
-            except OSError:
-                # Another run made the same one meanwhile, and it is as good.
-                if not path.exists():
-                    raise
     return path
 
 

@@ -179,6 +179,13 @@ def executable(pid):
         return None  # it has ended, or is the kernel's
 
 
+def untouched(reader):
+    """The reader, free, with fprintd running; no touch was charged yet."""
+    shutil.rmtree(COUNTS, ignore_errors=True)
+    wait_for(reader.is_free)
+    return reader
+
+
 def waits(reader):
     """The reader waits for a touch, which is charged already."""
     wait_for(reader.is_claimed)

@@ -2,7 +2,9 @@
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
 import contextlib
+import ctypes
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -15,6 +17,7 @@ from bed import BUILD, TOOL
 from helper import Reply
 from machine import ACCOUNT, CONFIGURATION
 from process import wait_for
+from shared import locked
 
 TREE = pathlib.Path(__file__).parents[2]
 UNPACKED = TREE / ".build/fleet/root"
@@ -34,12 +37,17 @@ OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
 # Where the package has passcode-verifier.
 INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]
+CLONE_FS = 0x200
 
 
 def fetch():
-    """Downloads Debian's packages of this release, and unpacks them, once."""
-    if (UNPACKED / "usr/sbin/nft").is_file():
-        return
+    """Downloads Debian's packages of this release, and unpacks them, once; another run may be doing so."""
+    with locked(UNPACKED.with_name("lock")):
+        if not (UNPACKED / "usr/sbin/nft").is_file():
+            unpack()
+
+
+def unpack():
     shutil.rmtree(UNPACKED, ignore_errors=True)
     unfinished = UNPACKED.parent / "unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -130,6 +138,16 @@ class Server:
     def command(self, *words):
         namespaces = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in (("net", "net"), ("mount", "mnt"))]
         return ["nsenter", *namespaces, *(str(word) for word in words)]
+
+    def enter(self):
+        """From now on this thread, and what it starts, is on this server."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        kinds = [os.open(f"/proc/{self.holder.pid}/ns/{name}", os.O_RDONLY) for name in ("net", "mnt")]
+        # A mount namespace can't be entered while others have the same root and working directory.
+        calls = [libc.unshare(CLONE_FS), *(libc.setns(kind, 0) for kind in kinds)]
+        assert calls == [0, 0, 0], os.strerror(ctypes.get_errno())
+        for kind in kinds:
+            os.close(kind)
 
     def run(self, *words, check=0, **how):
         done = subprocess.run(self.command(VERIFIER, *words), capture_output=True, text=True, timeout=60, **how)

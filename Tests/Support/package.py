@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 from debian_machine import PASSWORD, RIGHT, TREE, finished, prompted, sh
+from shared import locked
 
 STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
 
@@ -36,6 +37,15 @@ def build(folder):
             cwd=source, env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output,
         )  # fmt: skip
     assert done.returncode == 0, log.read_text()[-2000:]
+    return folder
+
+
+def build_once(folder):
+    """The same, unless another run has built there."""
+    with locked(folder / "lock"):
+        if not (folder / "built").exists():
+            build(folder)
+            (folder / "built").touch()
     return folder
 
 

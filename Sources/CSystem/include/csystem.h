@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,13 @@ void cs_hold_pauses(void);
 
 /* fleet.c. Connects to a port of this machine, with 2 s for each send; own is this end's port. -1: errno. */
 int cs_connect_loopback(uint16_t port, uint16_t *own);
+/* A socket, as the kernel shows it. inode 0: no process has it. */
+struct cs_socket {
+  bool established;
+  uint32_t user, inode;
+};
+/* The other end of such a connection: sock_diag(7). 0, or an errno; ENOENT also where the kernel can't be asked so. */
+int cs_loopback_peer(uint16_t port, uint16_t own, struct cs_socket *peer);
 /* Connects to a socket in the file system, and waits so many seconds for room in its queue (else EAGAIN). -1: errno. */
 int cs_connect_path(const uint8_t *path, unsigned seconds);
 /* Leaves every supplementary group: for root. 0, or an errno. */

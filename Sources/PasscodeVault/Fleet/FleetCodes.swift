@@ -145,7 +145,7 @@ extension FleetLogin where Etcd: EtcdStore {
     try vault.reserveMemory(for: credential.cost)
     try vault.reserveMemory(for: vault.policy.cost)
     let isThere = EtcdTransaction.Condition.unchanged(entry.key, revision: entry.modified)
-    guard let charge = try charge(record, state, [isThere]) else { return nil }
+    guard case .charged(let charge) = try charge(record, state, [isThere]) else { return nil }
     do throws(Fault) {
       let outcome = try replace(code, new, credential, FleetCode(charge: charge, entry: entry), &unsealed)
       if outcome != .done { release(charge, nil) }

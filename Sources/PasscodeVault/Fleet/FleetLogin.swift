@@ -6,6 +6,9 @@ public import PasscodeSystem
 //     read → refusals → key and credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
 //     condition that what was read is still so → Argon2 → settle on condition that the record is still as charged
 //
+// After a look, an attempt begins with what that has read: the charge shows whether it is still so, and if not, it has read
+// all again.
+//
 // No lock is held while it waits for a hashing slot, and no slot while it waits for the account's other attempts: `busy`
 // is taken by the charge's own transaction, and where that is refused, it starts again.
 
@@ -14,10 +17,13 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let fleet: FleetVault<Etcd>
   let account: Bytes
   let workstation: Bytes
-  private let service: Bytes
+  let service: Bytes
   private let isSecondFactor: Bool
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
+  /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong passcode.
+  /// So it is kept only if there is none: a wrong passcode since then has changed the record, and the charge is refused.
+  public var known: FleetState?
 
   /// - Parameters:
   ///   - workstation: what tells it from all others; not empty, at most 64 bytes.
@@ -46,11 +52,13 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
     defer { unsealed.wipe() }
     do throws(Fault) {
-      switch try readiness(try fleet.read(account, workstation)) {
+      let state = try fleet.read(account, workstation)
+      switch try readiness(state) {
       case .refused(let verdict): return verdict
       case .busy: return nil
       case .ready(let record):
         _ = try fleet.openCredential(record, &unsealed)
+        if state.last == nil { known = state }
         return nil
       }
     } catch {
@@ -63,7 +71,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     do throws(Fault) {
       var wait = FleetWait(vault.clock)
       while true {
-        let state = try fleet.read(account, workstation)
+        let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
         if let verdict = try attempt(passcode, state, &unsealed) { return verdict }
         guard wait.pause(state.movement) else {
           throw Fault(.busyRecord, path: FleetKeys.record(account))
@@ -145,8 +153,10 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   private func chargeInSlot(_ record: FleetRecord, _ read: FleetState) throws(Fault) -> FleetCharge? {
     var state = read
     for _ in 0..<Self.mostRounds {
-      if let charge = try charge(record, state) { return charge }
-      state = try fleet.read(account, workstation)
+      switch try charge(record, state) {
+      case .charged(let charge): return charge
+      case .refused(let now): state = now
+      }
       guard state.revision == read.revision, state.last?.modified == read.last?.modified,
         case .ready = try readiness(state)
       else { return nil }
@@ -173,118 +183,5 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     if let refusal = settle(charge) { return refusal }
     provenMark = vault.mark(charge.record.record)
     return .granted(charge.earlier)
-  }
-}
-
-/// A failure that was recorded, until it turns out to be none.
-struct FleetCharge {
-  let id: Bytes
-  /// As it was charged, and in which revision.
-  let record: FleetRecord
-  let revision: UInt64
-  /// As it was before.
-  let before: Record
-  let station: StationCharge
-
-  var earlier: FailedAttempts {
-    FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
-  }
-}
-
-/// What a charge makes of the counts of its workstation, and of its account there.
-///
-/// Both are written in the same transactions, and each of those depends on the revision of the workstation's.
-struct StationCharge {
-  let count: StationCount
-  let lease: UInt64
-  let own: StationCount
-  /// The window's, which began with its first attempt. When the count is full its own lease is another one.
-  let windowLease: UInt64
-}
-
-// MARK: - Charge
-
-extension FleetLogin where Etcd: EtcdStore {
-  /// Records the failure that this attempt is until it turns out to be none, with all that follows from it.
-  ///
-  /// - Returns: nil if what was read is no longer so: nothing was recorded.
-  /// - Throws: a fault if it isn't known whether it was recorded.
-  func charge(
-    _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
-  ) throws(Fault) -> FleetCharge? {
-    let id = randomBytes(Record.attemptIDLength, vault.sodium)
-    var charged = record
-    let failures = record.record.ledger.charged(at: .never).failures
-    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
-    charged.record.times.failure = vault.clock.wall()
-    charged.record.failureService = service
-    charged.record.attemptID = id
-    let station = try count(state)
-    let busy = try fleet.lease(seconds: Self.busySeconds)
-    var transaction = EtcdTransaction(
-      if: [
-        .unchanged(FleetKeys.record(account), revision: state.revision),
-        .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
-        .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
-        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
-      ] + more,
-      [
-        .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
-        .put(FleetKeys.busy(account), value: id, lease: busy),
-        .put(FleetKeys.flight(workstation, id), value: [], lease: busy),
-        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
-        .put(
-          FleetKeys.station(workstation, account: account), value: station.own.encoded,
-          lease: station.windowLease),
-      ])
-    if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
-      let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
-      transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
-    }
-    let outcome = try fleet.commit(transaction)
-    let revision: UInt64
-    if let outcome, outcome.succeeded {
-      revision = outcome.origin.revision
-    } else {
-      guard let found = try find(id, isLost: outcome == nil) else { return nil }
-      revision = found
-    }
-    return FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, station: station)
-  }
-
-  /// The revision of a charge that wasn't acknowledged; nil: it was refused.
-  private func find(_ id: Bytes, isLost: Bool) throws(Fault) -> UInt64? {
-    let state = try fleet.read(account, workstation)
-    if state.record?.record.attemptID == id { return state.revision }
-    // It may still come: then it counts, and nobody has verified anything.
-    if isLost { throw Fault.noEtcd }
-    return nil
-  }
-
-  /// The counts with this attempt. At the last one that the workstation may have, an hour begins.
-  private func count(_ state: FleetState) throws(Fault) -> StationCharge {
-    let hour = StationCount.seconds + Self.leaseMargin
-    guard let station = state.station, let entry = state.stationEntry else {
-      let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
-      let lease = try fleet.lease(seconds: hour)
-      return StationCharge(count: first, lease: lease, own: first, windowLease: lease)
-    }
-    let count = station.next
-    let own = state.ownCount?.next ?? StationCount(failures: 1, window: count.window)
-    let lease = count.isFull ? try fleet.lease(seconds: hour) : entry.lease
-    return StationCharge(count: count, lease: lease, own: own, windowLease: entry.lease)
-  }
-
-  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.
-  func release(_ charge: FleetCharge, _ digest: Bytes?) {
-    var transaction = EtcdTransaction(
-      if: [.holds(FleetKeys.busy(account), value: charge.id)],
-      [.delete(FleetKeys.busy(account)), .delete(FleetKeys.flight(workstation, charge.id))],
-      otherwise: [.delete(FleetKeys.flight(workstation, charge.id))])
-    if let digest, let lease = try? fleet.lease(seconds: Self.lastSeconds) {
-      transaction.actions.append(.put(FleetKeys.last(account), value: digest, lease: lease))
-    }
-    _ = try? fleet.commit(transaction)
   }
 }

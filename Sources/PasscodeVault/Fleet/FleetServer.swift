@@ -18,9 +18,11 @@ public enum FleetServer {
   ///
   /// - Parameters:
   ///   - start: what is done if this server has seen nothing of etcd yet.
-  ///   - atWork: called before each request to etcd.
+  ///   - kept: its etcd, if this process has asked it before.
+  ///   - atWork: called before each request to etcd, unless it was kept.
   public static func open(
-    _ vault: Vault, _ start: SeenFile.Start = .refused, atWork: @escaping () -> Void
+    _ vault: Vault, _ start: SeenFile.Start = .refused, keeping kept: EtcdClient? = nil,
+    atWork: @escaping () -> Void
   ) throws(Fault) -> FleetVault<EtcdClient> {
     let configuration = vault.configuration
     guard let text = try read(optionsPath, .configuration, configuration) else {
@@ -29,11 +31,13 @@ public enum FleetServer {
     let options = try FleetOptions(file: text[...], path: optionsPath)
     let key = try FleetKey(FleetKey.usualPath, configuration)
     let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
-    let etcd = EtcdClient(
-      port: options.port, user: options.user,
-      password: { () throws(Fault) in try password(configuration) },
-      // Root's would be a file that the service account can't read.
-      tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
+    let etcd =
+      kept
+      ?? EtcdClient(
+        port: options.port, user: options.user,
+        password: { () throws(Fault) in try password(configuration) },
+        // Root's would be a file that the service account can't read.
+        tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
     return FleetVault(vault, options, key, etcd, seen)
   }
 

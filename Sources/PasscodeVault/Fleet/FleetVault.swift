@@ -29,7 +29,7 @@ public final class FleetVault<Etcd: EtcdStore> {
   let vault: Vault
   let options: FleetOptions
   let key: FleetKey
-  let etcd: Etcd
+  public let etcd: Etcd
   let seen: SeenFile
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
@@ -75,16 +75,16 @@ public final class FleetVault<Etcd: EtcdStore> {
     guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
       throw Fault(.noAccount, name: account)
     }
-    let transaction = EtcdTransaction([
-      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
-      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
-      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
-      .read(FleetKeys.station(workstation, account: account)),
-    ])
+    let transaction = EtcdTransaction(FleetState.questions(account, workstation))
     // Asked twice: reading changes nothing.
     var outcome = try commit(transaction)
     if outcome == nil { outcome = try commit(transaction) }
     guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    return try state(outcome, account)
+  }
+
+  /// - Parameter outcome: of `FleetState.questions`.
+  func state(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) -> FleetState {
     let state = try FleetState(outcome, account)
     if state.epoch > key.epoch { throw key.later }
     return state
@@ -135,7 +135,7 @@ extension Fault {
 }
 
 /// All that decides about an account, at one moment.
-struct FleetState {
+public struct FleetState {
   let record: FleetRecord?
   /// Of the record; 0: there is none.
   let revision: UInt64
@@ -154,6 +154,16 @@ struct FleetState {
   /// The fleet's; and the revision of its key, 0: there is none.
   let epoch: UInt64
   let epochRevision: UInt64
+
+  /// What is read for it.
+  static func questions(_ account: Bytes, _ workstation: Bytes) -> [EtcdTransaction.Action] {
+    [
+      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
+      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
+      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
+      .read(FleetKeys.station(workstation, account: account)),
+    ]
+  }
 
   fileprivate init(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) {
     let entry = outcome.entry(0)

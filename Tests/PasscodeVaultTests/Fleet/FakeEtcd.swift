@@ -36,6 +36,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var before: (EtcdTransaction) -> Void = { _ in }
   var isDown = false
   private(set) var writes = 0
+  /// Transactions, also those that only read.
+  private(set) var requests = 0
 
   init(now: @escaping () -> UInt64) {
     self.now = now
@@ -47,6 +49,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     if isWrite || isDelete { before(transaction) }
     if isDown { return nil }
     return lock.withLock {
+      requests += 1
       defer {
         if !isWrite || late.count > 1 {
           for waiting in late { _ = carryOut(waiting) }

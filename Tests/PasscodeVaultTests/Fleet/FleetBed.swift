@@ -73,6 +73,16 @@ final class FleetBed {
     return login.look(&secrets.unsealed)
   }
 
+  /// A look, and then an attempt by the same login.
+  func attempt(_ code: String, afterLook meanwhile: () throws -> Void) throws -> Verdict {
+    var secrets = try secrets(code)
+    var login = FleetLogin(
+      try fleet(), account: FleetBed.alice, workstation: Bytes(text: "ws1"), service: Bytes(text: "sudo"))
+    guard login.look(&secrets.unsealed) == nil else { throw POSIXError(.EACCES) }
+    try meanwhile()
+    return secrets.attempt(&login)
+  }
+
   @discardableResult
   func fail(_ times: Int, at workstation: String = "ws1") throws -> Verdict? {
     var verdict: Verdict?

@@ -6,6 +6,51 @@ import Testing
 
 /// What others do between the steps of an attempt.
 struct FleetConflictTests {
+  @Test func `an attempt after a look reads nothing again`() throws {
+    let bed = try FleetBed()
+    var before = bed.etcd.requests
+    let verdict = try bed.attempt(TestBed.right) { before = bed.etcd.requests }
+    #expect(verdict.isGranted)
+    #expect(bed.etcd.requests == before + 2, "charge and settle")
+  }
+
+  @Test func `a charge that is refused says what has changed`() throws {
+    let bed = try FleetBed()
+    let bob = Bytes(text: "bob")
+    try bed.enroll("8264", bob)
+    var before = bed.etcd.requests
+    let verdict = try bed.attempt(TestBed.right) {
+      _ = try bed.attempt("1593", bob)
+      before = bed.etcd.requests
+    }
+    #expect(verdict.isGranted && bed.station() == 1)
+    #expect(bed.etcd.requests == before + 3, "two charges and settle")
+  }
+
+  @Test func `what has changed since a look counts`() throws {
+    let acts: [(FleetBed) throws -> Void] = [
+      { _ = try $0.fleet().disable(FleetBed.alice, true) }, { _ = try $0.fleet().remove(FleetBed.alice) },
+      { try $0.enroll("8305") }, { _ = try $0.fail(3, at: "ws2") },
+      { $0.etcd.set(FleetKeys.epoch, Bytes(text: "2")) },
+    ]
+    for (index, act) in acts.enumerated() {
+      let bed = try FleetBed()
+      let verdict = try bed.attempt(TestBed.right) { try act(bed) }
+      #expect(!verdict.isGranted, "\(index)")
+    }
+    for act in [{ _ = try $0.fail(2, at: "ws1") }, { _ = try $0.fail(1, at: "ws2") }]
+      as [(FleetBed) throws -> Void]
+    {
+      let bed = try FleetBed()
+      let verdict = try bed.attempt(TestBed.right) { try act(bed) }
+      #expect(verdict.isGranted)
+      #expect(try bed.failures() == 0)
+    }
+    let bed = try FleetBed()
+    let repeated = try bed.attempt("1593") { _ = try bed.fail(1, at: "ws2") }
+    #expect(repeated == .wrong(.open(attemptsLeft: 2), failures: 1))
+  }
+
   @Test func `who is overtaken between reading and charging starts again, and passes`() throws {
     let bed = try FleetBed()
     var others = 3

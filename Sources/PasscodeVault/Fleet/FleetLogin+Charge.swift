@@ -1,0 +1,123 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+/// What came of a charge.
+enum Charging {
+  case charged(FleetCharge)
+  /// What was read is no longer so, and nothing was recorded: how it is now.
+  case refused(FleetState)
+}
+
+/// A failure that was recorded, until it turns out to be none.
+struct FleetCharge {
+  let id: Bytes
+  /// As it was charged, and in which revision.
+  let record: FleetRecord
+  let revision: UInt64
+  /// As it was before.
+  let before: Record
+  let station: StationCharge
+
+  var earlier: FailedAttempts {
+    FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
+  }
+}
+
+/// What a charge makes of the counts of its workstation, and of its account there.
+///
+/// Both are written in the same transactions, and each of those depends on the revision of the workstation's.
+struct StationCharge {
+  let count: StationCount
+  let lease: UInt64
+  let own: StationCount
+  /// The window's, which began with its first attempt. When the count is full its own lease is another one.
+  let windowLease: UInt64
+}
+
+extension FleetLogin where Etcd: EtcdStore {
+  /// Records the failure that this attempt is until it turns out to be none, with all that follows from it.
+  ///
+  /// - Throws: a fault if it isn't known whether it was recorded.
+  func charge(
+    _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
+  ) throws(Fault) -> Charging {
+    let id = randomBytes(Record.attemptIDLength, vault.sodium)
+    var charged = record
+    let failures = record.record.ledger.charged(at: .never).failures
+    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
+    charged.record.times.failure = vault.clock.wall()
+    charged.record.failureService = service
+    charged.record.attemptID = id
+    let station = try count(state)
+    let busy = try fleet.lease(seconds: Self.busySeconds)
+    var transaction = EtcdTransaction(
+      if: [
+        .unchanged(FleetKeys.record(account), revision: state.revision),
+        .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
+        .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
+        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
+      ] + more,
+      [
+        .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
+        .put(FleetKeys.busy(account), value: id, lease: busy),
+        .put(FleetKeys.flight(workstation, id), value: [], lease: busy),
+        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
+        .put(
+          FleetKeys.station(workstation, account: account), value: station.own.encoded,
+          lease: station.windowLease),
+      ], otherwise: FleetState.questions(account, workstation))
+    if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
+      let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
+      transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
+    }
+    let revision: UInt64
+    if let outcome = try fleet.commit(transaction) {
+      if outcome.succeeded {
+        revision = outcome.origin.revision
+      } else {
+        // It was sent once. Should it have come twice, the first one is there.
+        let now = try fleet.state(outcome, account)
+        guard now.record?.record.attemptID == id else { return .refused(now) }
+        revision = now.revision
+      }
+    } else {
+      revision = try find(id)
+    }
+    return .charged(
+      FleetCharge(id: id, record: charged, revision: revision, before: record.record, station: station))
+  }
+
+  /// The revision of a charge whose answer was lost.
+  private func find(_ id: Bytes) throws(Fault) -> UInt64 {
+    let state = try fleet.read(account, workstation)
+    if state.record?.record.attemptID == id { return state.revision }
+    // It may still come: then it counts, and nobody has verified anything.
+    throw Fault.noEtcd
+  }
+
+  /// The counts with this attempt. At the last one that the workstation may have, an hour begins.
+  private func count(_ state: FleetState) throws(Fault) -> StationCharge {
+    let hour = StationCount.seconds + Self.leaseMargin
+    guard let station = state.station, let entry = state.stationEntry else {
+      let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
+      let lease = try fleet.lease(seconds: hour)
+      return StationCharge(count: first, lease: lease, own: first, windowLease: lease)
+    }
+    let count = station.next
+    let own = state.ownCount?.next ?? StationCount(failures: 1, window: count.window)
+    let lease = count.isFull ? try fleet.lease(seconds: hour) : entry.lease
+    return StationCharge(count: count, lease: lease, own: own, windowLease: entry.lease)
+  }
+
+  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.
+  func release(_ charge: FleetCharge, _ digest: Bytes?) {
+    var transaction = EtcdTransaction(
+      if: [.holds(FleetKeys.busy(account), value: charge.id)],
+      [.delete(FleetKeys.busy(account)), .delete(FleetKeys.flight(workstation, charge.id))],
+      otherwise: [.delete(FleetKeys.flight(workstation, charge.id))])
+    if let digest, let lease = try? fleet.lease(seconds: Self.lastSeconds) {
+      transaction.actions.append(.put(FleetKeys.last(account), value: digest, lease: lease))
+    }
+    _ = try? fleet.commit(transaction)
+  }
+}
