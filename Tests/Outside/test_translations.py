@@ -326,6 +326,41 @@ def test_every_message_that_is_looked_up_is_in_the_template(alice, installed, tm
             assert "«" in line or not line.strip() or re.fullmatch(r"[\W]*[a-z-]*", bare) or "»" in line, line
 
 
+# MARK: The script that `passcode check` runs for a fleet
+
+SCRIPT = TREE / "Sources/system/check/passcode-fleet-check"
+
+
+def findings(format, **environment):
+    done = subprocess.run(
+        ["sh", SCRIPT, format], capture_output=True, text=True, env={"PATH": os.environ["PATH"], **environment}
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_script_for_check_speaks_the_language_of_its_caller(language, installed):
+    text = findings("lines", **setting(language))
+    unreadable = told(language, "%1: can't be read", p1="/etc/stunnel/passcode-fleet.conf")
+    start = told(language, "run: %1", p1="systemctl enable --now passcode-fleet.service")
+    assert f"✗ fleet-certificates: {unreadable}\n" in text and f"\n    {start}\n" in text
+    assert findings("json", **setting(language)) == findings("json", LC_ALL="C")
+
+
+def test_the_script_for_check_is_english_without_a_catalogue_and_without_gettext(installed, tmp_path):
+    english = findings("lines", LC_ALL="C")
+    assert "✗ fleet-certificates: /etc/stunnel/passcode-fleet.conf: can't be read\n" in english
+    assert findings("lines", LC_ALL="C", LANGUAGE="de") == findings("lines", **setting("fi")) == english
+    program, none = shutil.which("gettext"), tmp_path / "none"
+    none.touch(mode=0o600)
+    subprocess.run(["mount", "--bind", none, program], check=True)
+    try:
+        assert findings("lines", **setting("de")) == english
+    finally:
+        subprocess.run(["umount", program], check=True)
+
+
 # MARK: What it costs
 
 

@@ -62,7 +62,7 @@ HARMS = {
     "another name": (lambda own: own.edit("checkHost = server\n", "checkHost = other\n"), SERVERS, "none of the names"),
     "no chain is checked": (lambda own: own.edit("verifyChain = yes", "verifyChain = no"), CERTIFICATES, "verifyChain"),
     "one authority for all": (lambda own: own.edit("servers.pem", "workstations.pem"), CERTIFICATES, "in a server's place"),
-    "no certificate": (lambda own: own.edit("ws1.pem", "ws9.pem"), CERTIFICATES, "can't be read"),
+    "no certificate": (lambda own: own.edit("ws1.pem", "ws%1%2.pem"), CERTIFICATES, "ws%1%2.pem: can't be read"),
     "somebody else's key": (lambda own: own.edit("ws1.key", "ws2.key"), CERTIFICATES, "is not the key of"),
     "a key for everybody": (lambda own: own.key.chmod(0o644), CERTIFICATES, "that others can't read"),
     "a server that is down": (lambda own: own.ward.stop("server0"), SERVERS, f"127.0.0.1:{wards.FIRST_PORT}: no TLS"),

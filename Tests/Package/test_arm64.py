@@ -22,10 +22,11 @@ EMBEDDED = (
     ' && rm swiftlang_*.deb"'
 )
 FILES = "test_helper", "test_tool", "test_module", "test_lockout"
-PROGRAMS = "pam_passcode.so", "passcode", "passcode-helper", "passcode-finger"
-FOLDERS = "bin", "libexec", "security"
+PROGRAMS = "pam_passcode.so", "passcode", "passcode-helper", "passcode-finger", "passcode-fleet", "passcode-verifier"
+PACKAGES = "libpam-passcode", "passcode-finger", "passcode-fleet", "passcode-verifier"
+FOLDERS = "bin", "libexec", "sbin", "security"
 # The others need libpam. Each needs libc and libsodium, and ld.so, from which arm64's stack protector reads.
-MORE = {"passcode-finger": "libsystemd.so.0"}
+MORE = {"passcode-finger": {"libsystemd.so.0"}, "passcode-fleet": set(), "passcode-verifier": set()}
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +54,11 @@ def package(builder):
 
 
 @pytest.fixture(scope="module")
-def programs(builder, package):
+def programs(builder):
     folder = MACHINES / "arm64-programs"
     folder.mkdir()
-    for path in (package, built(builder, "passcode-finger")):
-        sh("dpkg-deb", "-x", path, folder / "content")
+    for name in PACKAGES:
+        sh("dpkg-deb", "-x", built(builder, name), folder / "content")
     for name in PROGRAMS:
         # Completions and a PAM service have the tool's name, too.
         [path] = (path for path in (folder / "content").rglob(name) if path.parent.name in FOLDERS)
@@ -69,7 +70,7 @@ def programs(builder, package):
 @pytest.fixture(scope="module")
 def guest(package, programs):
     copy_tree(MACHINES / "arm64-tree")
-    guest = arm64.Guest(arm64.disk(package, programs, MACHINES / "arm64-tree"))
+    guest = arm64.Guest(arm64.disk(package, programs, MACHINES / "arm64-tree", downloads=["etcd-server"]))
     yield guest
     guest.remove()
 
@@ -79,6 +80,8 @@ def readelf(option, path):
 
 
 def test_lintian(builder):
+    [changes] = builder.path.glob("home/alice/build/*_arm64.changes")
+    assert all(f" {built(builder, name).name}\n" in changes.read_text() for name in PACKAGES)
     said = builder.run(
         "sh", "-c", "cd ~/build && lintian --fail-on error,warning *_arm64.changes", user="alice", timeout=600
     )
@@ -91,9 +94,9 @@ def test_hardening_and_libraries_as_on_amd64(programs, name):
     path = programs / name
     dynamic, segments = readelf("--dynamic", path), readelf("--program-headers", path)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
-    more = MORE.get(name, "libpam.so.0")
-    assert needed <= {more, "libsodium.so.26", "libc.so.6", "ld-linux-aarch64.so.1"}
-    assert {more, "libsodium.so.26"} <= needed and "RUNPATH" not in dynamic and "TEXTREL" not in dynamic
+    wanted = MORE.get(name, {"libpam.so.0"}) | {"libsodium.so.26", "libc.so.6"}
+    assert wanted <= needed <= wanted | {"ld-linux-aarch64.so.1"}
+    assert "RUNPATH" not in dynamic and "TEXTREL" not in dynamic
     assert "BIND_NOW" in dynamic or "NOW" in dynamic
     assert "GNU_RELRO" in segments and re.search(r"GNU_STACK .* RW  ", segments)
     assert not re.search(r"LOAD .* RWE ", segments) and "DYN" in readelf("--file-header", path)
@@ -135,18 +138,33 @@ def test_from_outside(guest, name):
     assert re.match(r"\d+ passed(, \d+ warnings?)? in ", said.splitlines()[-1]), said
 
 
-def test_the_installed_package_with_real_sudo(guest):
-    """sudo asks as root; the helper serves alice herself."""
+@pytest.fixture(scope="module")
+def installed(guest):
+    """The package, and sudo for alice."""
     guest.run("useradd --create-home --shell /bin/bash alice")
     guest.run(f"echo alice:{PASSWORD} | chpasswd")
     guest.run("echo 'Defaults timestamp_timeout=0, !lecture' >/etc/sudoers.d/alice")
     guest.run("echo 'alice ALL=(ALL) ALL' >>/etc/sudoers.d/alice")
     guest.run("dpkg -i /root/libpam-passcode_*_arm64.deb")
     guest.run(f"echo {RIGHT} | passcode enroll alice --stdin && pam-auth-update --enable passcode")
-    prompt = "Passcode or password: "
-    # su -c would take the terminal away.
-    sudo = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
-    assert "root" in guest.run(sudo, (prompt, RIGHT))
-    assert "root" in guest.run(sudo, (prompt, OTHER), (prompt, PASSWORD))
-    assert '"failures":1' in guest.run("su alice -c 'passcode status --json'")
-    assert "✗" not in guest.run("passcode check")
+    return guest
+
+
+PROMPT = "Passcode or password: "
+# su -c would take the terminal away.
+SUDO = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
+
+
+def test_the_installed_package_with_real_sudo(installed):
+    """sudo asks as root; the helper serves alice herself."""
+    assert "root" in installed.run(SUDO, (PROMPT, RIGHT))
+    assert "root" in installed.run(SUDO, (PROMPT, OTHER), (PROMPT, PASSWORD))
+    assert '"failures":1' in installed.run("su alice -c 'passcode status --json'")
+    assert "✗" not in installed.run("passcode check")
+
+
+def test_a_server_of_a_fleet(installed):
+    """The verifier, with Debian's etcd for arm64."""
+    program = "/root/arm64-tree/Tests/Support/lone_server.py"
+    said = installed.run(f"python3 {program} /root/etcd /root/arm64-programs/passcode-verifier alice 274163")
+    assert "alice: enrolled, wrong passcodes in a row: 0\n" in said

@@ -50,8 +50,9 @@ exec setsid -c bash --norc --noprofile -i </dev/ttyAMA0 >/dev/ttyAMA0 2>&1
 """
 
 
-def disk(*files):
-    """An image with these files in /root, the kernel and what that starts with. Answers with its folder."""
+def disk(*files, downloads=()):
+    """An image with these files and the programs of these packages in /root, the kernel and what that starts with. Answers
+    with its folder."""
     folder = MACHINES / "arm64"
     folder.mkdir()
     unpacked = root("sid", f"{PROGRAMS} busybox-static", *UNPACKED)
@@ -60,6 +61,10 @@ def disk(*files):
     configure(place, root("sid", PROGRAMS), unpacked)
     for file in files:
         sh("cp", "-a", file, place / "root")
+    for package in download(unpacked, downloads, folder):
+        sh("dpkg-deb", "-x", package, folder / "more")
+        for program in (folder / "more/usr/bin").iterdir():
+            sh("cp", "-a", program, place / "root")
     modules = kernel(folder, unpacked)
     (folder / "initrd").write_bytes(gzip.compress(archive(initial(unpacked, modules)), 1))
     image = folder / "disk"
@@ -93,18 +98,28 @@ def configure(place, configured, unpacked):
     first.chmod(0o755)
 
 
-def kernel(folder, unpacked):
-    """Fetches it by the unpacked root's lists of packages. Answers with the folder of its modules."""
-    options = [
+def apt(unpacked):
+    """Options by which apt uses the unpacked root's lists of packages."""
+    options = (
         f"Dir={unpacked}", f"Dir::State::status={unpacked}/var/lib/dpkg/status", "APT::Architecture=arm64",
         "APT::Architectures=arm64", "Debug::NoLocking=1", "APT::Sandbox::User=root",
-    ]  # fmt: skip
-    options = [word for option in options for word in ("-o", option)]
-    said = sh("apt-cache", *options, "pkgnames", "linux-", capture_output=True, text=True).stdout
+    )  # fmt: skip
+    return [word for option in options for word in ("-o", option)]
+
+
+def download(unpacked, names, folder):
+    """Answers with their files."""
+    if names:
+        sh("apt-get", *apt(unpacked), "download", *names, cwd=folder, capture_output=True)
+    return [path for name in names for path in folder.glob(f"{name}_*.deb")]
+
+
+def kernel(folder, unpacked):
+    """Fetches it. Answers with the folder of its modules."""
+    said = sh("apt-cache", *apt(unpacked), "pkgnames", "linux-", capture_output=True, text=True).stdout
     names = sorted(name for name in said.split() if re.fullmatch(KERNEL, name))[-1:]
     names += [names[0].replace("linux-modules-", "linux-binary-")]
-    sh("apt-get", *options, "download", *names, cwd=folder, capture_output=True)
-    for package in folder.glob("linux-*.deb"):
+    for package in download(unpacked, names, folder):
         sh("dpkg-deb", "-x", package, folder / "kernel")
         package.unlink()
     [image] = (folder / "kernel").rglob("vmlinuz")

@@ -1,7 +1,8 @@
 """The messages in the Swift sources, as gettext needs them: what `Tests/messages` writes into the template.
 
 A literal is a message where its type is Phrase, Sentence or Pattern: by the declaration around it, or by the call that
-it is an argument of. xgettext can't do this: it doesn't know Swift, nor what `\\(…)` is.
+it is an argument of. xgettext can't do this: it doesn't know Swift, nor what `\\(…)` is. In the scripts that `passcode check`
+runs, it is the third argument of `say`.
 """
 
 import bisect
@@ -9,9 +10,11 @@ import dataclasses
 import functools
 import pathlib
 import re
+import shlex
 
 TREE = pathlib.Path(__file__).parents[2]
 ROOMS = ("PasscodePolicy", "passcode")
+SCRIPTS = TREE / "Sources/system/check"
 # Declarations with one of these types have messages, and calls of these functions.
 SPOKEN = re.compile(r"\b(Phrase|Sentence|Pattern|CheckWords)\b")
 PATTERNS = re.compile(r"\b(Sentence|Pattern|CheckWords)\b")
@@ -219,7 +222,22 @@ def messages():
         for path in sorted((TREE / "Sources" / room).rglob("*.swift")):
             source = Source(path)
             collect(source, known)
+    for path in SCRIPTS.iterdir():
+        collect_script(path, known)
     return known
+
+
+def collect_script(path, known):
+    script = re.sub(r"\\\n\s*", "", path.read_text())
+    for say in re.finditer(r"\bsay (?:error|warning|skipped) .*", script):
+        words = shlex.split(say[0].partition(";;")[0])
+        text, values = words[3].rstrip(";"), words[6:]
+        message = known.setdefault(text, Message(text))
+        name = str(path.relative_to(TREE))
+        if name not in message.files:
+            message.files.append(name)
+        if values and all(re.fullmatch(r"\$[A-Za-z]\w*", value) for value in values):
+            explain(message, Literal(text, [value.strip("$").lower() for value in values], 0))
 
 
 def collect(source, known):
