@@ -27,7 +27,7 @@ int cs_connect_loopback(uint16_t port, uint16_t *own) {
   return file;
 }
 
-/* The kernel answers while it takes the request: nothing is waited for. */
+/* The answer is there when sendto returns, so this never waits. */
 static int ask_kernel(int file, struct inet_diag_req_v2 *question, struct inet_diag_msg *answer) {
   struct {
     struct nlmsghdr head;
@@ -61,11 +61,12 @@ int cs_loopback_peer(uint16_t port, uint16_t own, struct cs_socket *peer) {
   int error = ask_kernel(file, &question, &answer);
   close(file);
   if (error != 0) return error;
-  /* Where no connection has these ends, it is the socket that listens there. */
+  /* If no connection has these two ports, the answer is about the socket that listens. */
   if (answer.idiag_family != AF_INET || answer.id.idiag_sport != htons(port) || answer.id.idiag_dport != htons(own) ||
       answer.id.idiag_src[0] != htonl(INADDR_LOOPBACK) || answer.id.idiag_dst[0] != htonl(INADDR_LOOPBACK))
     return ENOENT;
-  *peer = (struct cs_socket){answer.idiag_state == TCP_ESTABLISHED, answer.idiag_uid, answer.idiag_inode};
+  uint8_t state = answer.idiag_state;
+  *peer = (struct cs_socket){state == TCP_ESTABLISHED, state == TCP_SYN_RECV, answer.idiag_uid, answer.idiag_inode};
   return 0;
 }
 

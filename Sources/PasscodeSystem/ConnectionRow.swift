@@ -1,15 +1,17 @@
-/// A TCP socket of this machine, by sock_diag(7) or by its row in `/proc/net/tcp`:
+/// A TCP socket of this machine, as sock_diag(7) shows it, or its row in `/proc/net/tcp`:
 ///
 ///     sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
 ///      7: 0100007F:094B 0100007F:D3F2 01 00000000:00000000 00:00000000 00000000   107        0 51234 1 …
 ///
 /// Addresses are in the machine's byte order, ports in hexadecimal. What can't be read is no row.
 struct ConnectionRow: Equatable {
-  /// Whether both ends have the connection. Nobody need have accepted it.
+  /// Whether the handshake is complete. Perhaps nobody has accepted the connection yet.
   let isEstablished: Bool
+  /// Whether the last packet of the handshake is still missing: connect(2) returns at the other end before that.
+  let isOpening: Bool
   /// 0 as long as nobody has accepted it (up to Linux 6.15), and after it was closed.
   let user: UInt32
-  /// Whether a process has it: it has an inode.
+  /// Whether a process has it, which shows in its inode.
   let isAccepted: Bool
 
   /// Finds the socket whose two ends are these ports of 127.0.0.1.
@@ -21,7 +23,7 @@ struct ConnectionRow: Equatable {
     while let end = table[start...].firstIndex(of: 10) {
       let row = table[start..<end]
       start = end + 1
-      // The first field ends in the row's first colon, and is as wide as its number.
+      // The first field ends with the row's first colon; its width varies.
       guard let colon = row.firstIndex(of: UInt8(ascii: ":")), row[(colon + 1)...].starts(with: ends) else {
         continue
       }
@@ -35,11 +37,15 @@ struct ConnectionRow: Equatable {
     guard fields.count > 9, let user = ConnectionRow.number(fields[7]), user <= UInt64(UInt32.max),
       let inode = ConnectionRow.number(fields[9])
     else { return nil }
-    self.init(isEstablished: fields[3].elementsEqual(literal("01")), user: UInt32(user), inode: inode)
+    let isOpening = fields[3].elementsEqual(literal("03"))
+    self.init(
+      isEstablished: fields[3].elementsEqual(literal("01")), isOpening: isOpening, user: UInt32(user),
+      inode: inode)
   }
 
-  init(isEstablished: Bool, user: UInt32, inode: UInt64) {
+  init(isEstablished: Bool, isOpening: Bool, user: UInt32, inode: UInt64) {
     self.isEstablished = isEstablished
+    self.isOpening = isOpening
     self.user = user
     isAccepted = isEstablished && inode != 0
   }

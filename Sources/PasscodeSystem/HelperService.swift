@@ -57,7 +57,7 @@ public enum HelperService {
     return (try? retrying { unsafe recv(0, &byte, 1, Int32(MSG_PEEK)) }) != 0
   }
 
-  /// Drops what has come: the kernel would have the other end lose the reply, too.
+  /// Discards what has arrived: if it were still unread at the close, the other end would lose the reply, too.
   public static func dropInput() {
     var part = [UInt8](repeating: 0, count: 4_096)
     _ = unsafe recv(0, &part, part.count, Int32(MSG_DONTWAIT))

@@ -17,8 +17,8 @@ public final class LoopbackConnection {
     self.own = own
   }
 
-  /// Whether a process of one of these users has accepted the connection, by what the kernel says; see sock_diag(7), and
-  /// proc(5), `/proc/net/tcp`. Waits up to 2 s for that.
+  /// Whether a process of one of these users has accepted the connection, as the kernel shows it: see sock_diag(7), and
+  /// `/proc/net/tcp` in proc(5). Waits up to 2 s for somebody to accept it.
   ///
   /// Until somebody accepts it, older kernels show root as the owner, and no inode. Owner and inode of a row are not read
   /// at the same moment, so root is believed only in a row that is read after one with an inode.
@@ -27,7 +27,8 @@ public final class LoopbackConnection {
     var wasAccepted = false
     var pause = 100
     while let now = SystemClock.bootMilliseconds(), SystemClock.elapsed(from: started, to: now) < 2_000 {
-      guard let row = askForRow() ?? readRow(until: started + 2_000), row.isEstablished else {
+      guard let row = askForRow() ?? readRow(until: started + 2_000), row.isEstablished || row.isOpening
+      else {
         return false
       }
       if row.isAccepted {
@@ -45,7 +46,8 @@ public final class LoopbackConnection {
   func askForRow() -> ConnectionRow? {
     var peer = cs_socket()
     guard unsafe cs_loopback_peer(port, own, &peer) == 0 else { return nil }
-    return ConnectionRow(isEstablished: peer.established, user: peer.user, inode: UInt64(peer.inode))
+    return ConnectionRow(
+      isEstablished: peer.established, isOpening: peer.opening, user: peer.user, inode: UInt64(peer.inode))
   }
 
   /// The row of the other end's socket; nil: there is none, or the table was too long to be read in time. For each read the

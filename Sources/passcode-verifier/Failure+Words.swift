@@ -30,7 +30,7 @@ extension Failure {
       "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
     case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
     case .codeUsed(let name):
-      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid: if that was somebody else, run: passcode verifier disable \(printable(name))"
+      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid; if somebody else may have set it, run: passcode verifier disable \(printable(name))"
     case .notDigits: "a passcode is 4 or 6 digits"
     case .mismatch: "the two entries differ: start again"
     case .lengthNotAllowed(let length):
@@ -64,7 +64,7 @@ extension Failure {
     case .missing where fault.path == SeenFile.usualPath:
       "\(words); this server has seen nothing of etcd yet: run passcode verifier seen"
     case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
-      "\(words); only if it wasn't restored, and this server is new: passcode verifier seen --first"
+      "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
     case .noKey where fault.path == FleetKey.usualPath:
       "\(words); on the first server run passcode verifier init, on the others copy its key"
     case .noEtcd: "\(words); see: systemctl status etcd, and etcdctl endpoint status --cluster"

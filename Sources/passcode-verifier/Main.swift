@@ -11,16 +11,16 @@ internal import PasscodeVault
 // MUST, and what shows it:
 //  1  The process that faces the network reads neither key nor etcd's password: the relay runs as stunnel's account.
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
-//     distinguished name in its certificate, and only if the list has that name. That is asked before anything of a
+//     distinguished name in its certificate, and only if the list has that name. That is checked before any of the
 //     request is read.                                                                       test_verifier_attacks.py
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
-//  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. At most 64 of a server wait so,
-//     and at most 128 serve one workstation: more get a refusal.                             test_verifier_attacks.py
+//  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. On a server, at most 64 wait
+//     for such an attempt, and at most 128 serve one workstation; one more refuses.         test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
-//  7  Neither it nor the relay keeps, where AppArmor is in force, what only root's commands need: it can't write programs,
-//     or read others' files.                                             test_verifier_apparmor.py, test_fleet_kernel.py
+//  7  Where AppArmor is in force, neither it nor the relay keeps the rights that only root's commands need: they can't
+//     write programs, or read other accounts' files.                    test_verifier_apparmor.py, test_fleet_kernel.py
 
 @main
 struct Main {

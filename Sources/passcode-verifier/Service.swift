@@ -7,9 +7,9 @@ struct Service: ~Copyable {
   private let name: Bytes
   private let peer: UInt32?
   private let sodium: Sodium
-  /// To the end of the process.
+  /// One of the places for its workstation, held until this process ends.
   private var place: FleetTurn?
-  /// For the first request.
+  /// What `refusal` has read, for the first request.
   private var admitted: Configuration?
   /// From a look to the attempt: the connection to etcd, and what was read.
   private var etcd: EtcdClient?
@@ -25,9 +25,9 @@ struct Service: ~Copyable {
     self.sodium = sodium
   }
 
-  /// Becomes the service account. A connection that may not ask must keep neither this process nor one of the places.
+  /// Becomes the service account. A connection that may not ask must not keep this process running, or take a place.
   ///
-  /// - Returns: what the workstation is told instead of being heard; nil: it may ask.
+  /// - Returns: the reply to a workstation that may not ask; nil: it may.
   mutating func refusal() -> HelperReply? {
     do throws(Fault) {
       try becomeService()
@@ -71,7 +71,7 @@ struct Service: ~Copyable {
 
   private mutating func answer(_ request: inout Request) throws(Fault) -> HelperReply {
     HelperService.limitTime(seconds: 140)
-    // For the attempt after a look the list is asked again: it may be another one by then.
+    // For the attempt after a look, the list is read again: it may have changed by then.
     let found: Configuration?
     if let first = admitted.take() { found = first } else { found = try configuration() }
     guard let configuration = found else { return HelperReply(.notPermitted) }
@@ -209,7 +209,7 @@ struct Service: ~Copyable {
 }
 
 extension HelperOperation {
-  /// Whether a verifier charges it in the account's budget.
+  /// Whether a verifier charges it to the account's budget.
   fileprivate var isCharged: Bool {
     switch self {
     case .verify, .prove, .change, .enrollByCode: true

@@ -40,7 +40,7 @@ def test_right_ones_at_two_workstations_all_pass(machine, ward):
     assert ward.fleet.servers[1].failures() == 0
 
 
-# MARK: Connections on which nothing is said
+# MARK: Silent connections
 
 HOLD = """if True:
     import socket, sys, time
@@ -59,7 +59,7 @@ HOLD = """if True:
 
 @contextlib.contextmanager
 def idle(ward, place, count):
-    """So many connections to a workstation's socket, or to a port."""
+    """As many connections as that, to a workstation's socket or to a port."""
     command = ["prlimit", "--nofile=4096", *ward.fleet.inside(0), sys.executable, "-c", HOLD, str(place), str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
@@ -70,7 +70,7 @@ def idle(ward, place, count):
 
 @pytest.mark.on_request
 def test_idle_connections_of_one_workstation_stop_no_other_one(machine, ward):
-    """More than a server has verifiers, all with one certificate, and nothing is asked on them."""
+    """More connections than a server has verifiers, all with one certificate, and all silent."""
     at(machine, "ws2")
     with idle(ward, SOCKETS / "ws1/verifier.sock", 600):
         for _ in range(3):
@@ -81,7 +81,7 @@ def test_idle_connections_of_one_workstation_stop_no_other_one(machine, ward):
 
 @pytest.mark.on_request
 def test_connections_without_a_certificate_end_soon(machine, ward):
-    """More than stunnel accepts, at the only server that runs: it ends each one after TIMEOUTbusy."""
+    """More connections than stunnel accepts, at the only server that runs: stunnel ends each one after TIMEOUTbusy."""
     for number in (1, 2):
         ward.stop(f"server{number}")
     started = time.monotonic()

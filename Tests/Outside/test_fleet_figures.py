@@ -17,7 +17,7 @@ from ward import crowds
 pytestmark = pytest.mark.alone
 BAR = 1.25
 COST = {"opslimit": 3, "memlimit": "64M"}
-# As their packages make them. Where an account isn't in /etc/passwd, it is looked for in systemd's libraries, too: that
+# As their packages make them. An account that isn't in /etc/passwd is also looked for by systemd's NSS modules, which
 # takes each program another millisecond.
 ACCOUNTS = [f"{name}:x:{number}:65534::/nonexistent:/usr/sbin/nologin\n" for name, number in (("etcd", 990), ("stunnel4", 991))]
 

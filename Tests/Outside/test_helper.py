@@ -23,7 +23,7 @@ def test_right_passcode(own):
 
 
 def test_wrong_passcodes_count_and_lock(own):
-    # Two minutes are left for a whole minute, so also on a slow machine.
+    # "2 minutes" stays true for a whole minute: long enough for a slow machine, too.
     own.configure(lockout="3:2m")
     left = ["Wrong passcode, 2 attempts left.", "Wrong passcode, 1 attempt left."]
     for text in left:

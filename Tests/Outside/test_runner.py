@@ -82,7 +82,7 @@ def test_programs_of_another_folder_are_tested_as_they_are(tree):
 
 
 def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
-    """And says of those that it has begun itself that they are taken."""
+    """And it marks those that it begins itself as taken."""
     files, shared, programs = ["test_deleted.py", "test_patience.py"], tmp_path / "shared", tmp_path / "programs"
     shared.mkdir()
     (shared / f"Tests-Outside-{files[0]}").touch()
@@ -93,7 +93,7 @@ def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
         [TREE / "Tests/outside", "-vv", *(f"Tests/Outside/{file}" for file in files)],
         env=environment | setting, capture_output=True, text=True,
     )  # fmt: skip
-    begun = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
+    begun = {line.partition("::")[0] for line in done.stdout.splitlines() if "PASSED" in line}
     assert done.returncode == 0 and begun == {f"Tests/Outside/{files[1]}"}, done
     assert sorted(path.name for path in shared.iterdir()) == [f"Tests-Outside-{file}" for file in files]
 

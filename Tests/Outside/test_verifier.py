@@ -45,7 +45,7 @@ def test_enrolled_once_the_passcode_works_at_every_server(fleet):
 
 
 def look_and_attempt(server, code, meanwhile):
-    """An attempt on alice's account on the connection of its look, and what happens before it."""
+    """A look at alice's account, what happens then, and the attempt on the same connection."""
     process, ours = server.start(request(LOOK, "alice"))
     with ours:
         ours.settimeout(30)

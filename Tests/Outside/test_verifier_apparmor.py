@@ -1,4 +1,4 @@
-"""What passcode-verifier's AppArmor profile lets it do once it answers a workstation or relays, against what it does.
+"""What passcode-verifier's AppArmor profile lets it do as a server for workstations or as the relay, and what it does.
 (No kernel enforces it here; test_fleet_kernel.py has one that does.)"""
 
 import os
@@ -13,7 +13,7 @@ from scenario import NEW, RIGHT, WRONG
 from ward import Listener
 
 PROFILE = TREE / "Sources/system/apparmor/usr.sbin.passcode-verifier"
-# The library's are opened before any of our code runs.
+# Opened when it confines itself. Shared libraries are opened before that: none of our code has run then.
 NARROWED = "/proc/self/attr/apparmor/current"
 
 
@@ -24,11 +24,11 @@ def traced(trace, server, *words, stdin):
 
 
 def used(trace):
-    """{(path, permissions)} of what worked since it tried to become narrower."""
+    """{(path, permissions)} of what worked after it tried to confine itself."""
     lines = [line for line in trace.read_text().splitlines() if "+++" not in line]
     [first] = [number for number, line in enumerate(lines) if NARROWED in line]
     assert not any("passcode" in line for line in lines[1:first]), "before that it opens nothing of ours"
-    # Which connections to a port are allowed is no file's rule; /proc/net is a link.
+    # No rule for files says which connections to a port are allowed; /proc/net is a link.
     lines = [line.replace('"/proc/net/', '"/proc/self/net/') for line in lines[first:] if "AF_INET" not in line]
     return {asked for line in lines if (asked := needed(line))}
 

@@ -23,7 +23,7 @@ def test_a_name_that_the_list_doesn_t_have_is_refused(fleet, name):
 
 
 def head(name):
-    """What the relay says first."""
+    """What the relay sends first."""
     return struct.pack("<BH", 3, len(name)) + name.encode()
 
 
@@ -92,7 +92,7 @@ def test_a_person_without_root_is_answered_nothing(fleet):
 
 
 @pytest.mark.parametrize("pause", [0, 1], ids=["accepts at once", "accepts later"])
-def test_whoever_took_etcd_s_port_is_not_believed(fleet, pause):
+def test_a_program_that_took_etcd_s_port_is_not_believed(fleet, pause):
     """Anybody can bind it while etcd is down: nothing goes there, and nothing from there counts. Until somebody accepts
     the connection, kernels up to 6.15 show root as its owner."""
     fleet.members[0].kill()

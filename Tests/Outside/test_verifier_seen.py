@@ -1,4 +1,4 @@
-"""What a server has seen of etcd: who begins it, and what is refused without it."""
+"""What a server has seen of etcd: who makes that record, and what is refused without it."""
 
 import fcntl
 import os
@@ -25,12 +25,12 @@ def unseen(fleet):
 
 
 def test_a_server_that_has_seen_nothing_believes_nothing(unseen):
-    """It may be new, and etcd a snapshot; an administrator must say which it is."""
+    """It may be new, or etcd may have been restored: an administrator must say which."""
     for server in unseen.servers:
         assert server.verify(RIGHT).kind == UNAVAILABLE
         assert "run passcode verifier seen" in server.run("status", "alice", check=FAILED).stderr
         assert "seen --first" in server.run("seen", check=FAILED).stderr
-        assert server.verify(RIGHT).kind == UNAVAILABLE, "root's file alone is no beginning"
+        assert server.verify(RIGHT).kind == UNAVAILABLE, "the empty file that root made isn't enough"
     unseen.servers[0].run("seen", "--first")
     assert unseen.servers[0].verify(RIGHT).kind == GRANTED
     assert unseen.servers[1].verify(RIGHT).kind == UNAVAILABLE

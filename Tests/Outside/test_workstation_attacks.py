@@ -1,6 +1,7 @@
 """A workstation of a fleet with somebody else where its verifier should be; and people who ask passcode-fleet themselves."""
 
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -154,8 +155,9 @@ def asked(operation, account, code=""):
     return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()
 
 
-def test_one_person_delays_nobody_else_while_the_servers_are_silent(machine, folder):
-    """Half of the slots for those that connect are one account's at most."""
+@pytest.fixture
+def crowd_of_root_s(machine, folder):
+    """Forty of root's programs ask about alice, as `su alice` does, while the servers are silent."""
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(folder / "verifier.sock"))
         (folder / "verifier.sock").chmod(0o666)
@@ -167,13 +169,29 @@ def test_one_person_delays_nobody_else_while_the_servers_are_silent(machine, fol
                 crowd.append((subprocess.Popen([PROGRAM], stdin=theirs), ours))
             ours.sendall(asked(fleets.LOOK, uid("alice")))
         time.sleep(0.5)
-        started = time.monotonic()
-        assert ask_program(asked(fleets.LOOK, uid("bob")))[0][1] == fleets.UNAVAILABLE
-        assert 4.5 < time.monotonic() - started < 8, "it waited for alice's"
+        yield [process for process, _ in crowd]
         for process, ours in crowd:
             process.kill()
             process.wait()
             ours.close()
+
+
+def test_one_person_delays_nobody_else_while_the_servers_are_silent(crowd_of_root_s):
+    """At most half of the slots for connecting are for one account."""
+    started = time.monotonic()
+    assert ask_program(asked(fleets.LOOK, uid("bob")))[0][1] == fleets.UNAVAILABLE
+    assert 4.5 < time.monotonic() - started < 8, "it waited for alice's"
+
+
+@pytest.mark.parametrize("how, limit", [(ALICE, 8), ({}, 28)], ids=["helper", "direct"])
+def test_somebody_else_s_su_keeps_an_owner_waiting_for_a_short_time(machine, crowd_of_root_s, how, limit):
+    """The programs are stopped as they connect. Alice's helpers have slots of their own, and root's programs wait 20 s at
+    most before they ask; then they find that the servers are silent."""
+    for process in crowd_of_root_s:
+        process.send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    assert refused_unasked(machine.authenticate("alice", RIGHT, **how), UNAVAILABLE)
+    assert 4.5 < time.monotonic() - started < limit
 
 
 def test_without_root_the_program_asks_nothing(machine, folder):

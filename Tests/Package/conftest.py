@@ -46,8 +46,8 @@ def pool():
 
 @pytest.fixture(scope="session")
 def builds(request, pool):
-    """The folders of two builds of the package, to wait for: the second begins when the first has ended, and goes on
-    beside the tests, if one of them needs it. Meanwhile the roots are made, too."""
+    """The folder of the package's build, and a second build to wait for: if a test needs that, it begins when the first
+    one has ended, and goes on beside the tests. Meanwhile the roots are made, too."""
     roots = pool.map(machines.root, RELEASES)
     first = build_once(BUILDS / "build")
     is_needed = any("built_again" in item.fixturenames for item in request.session.items)

@@ -11,7 +11,7 @@ from guest import Guest, disk
 pytestmark = pytest.mark.on_request
 
 PROGRAMS = " etcd-server nftables python3-minimal stunnel4"
-# As the relay that stunnel starts, with two requests (FleetMessage.swift): the second begins with the sign of the first.
+# Starts the relay as stunnel does, and sends two requests on its connection (FleetMessage.swift).
 ASK = """#!/usr/bin/python3
 import os, pwd, socket, struct, subprocess, sys, time
 stunnel = pwd.getpwnam("stunnel4")
@@ -81,7 +81,7 @@ def test_each_can_do_its_work_and_no_more(guest):
 
 
 def test_what_serve_may_not_do_is_refused(guest):
-    """Its rules are put to a program that anybody can run."""
+    """Its rules are applied to a program that anybody can run."""
     stacked = "passcode-verifier//&passcode-verifier//serve"
     assert "root:" not in guest.run(f"aa-exec -p '{stacked}' -- /bin/cat /etc/shadow", None)
     assert any("serve" in line for line in denials(guest)), denials(guest)

@@ -51,8 +51,8 @@ exec setsid -c bash --norc --noprofile -i </dev/ttyAMA0 >/dev/ttyAMA0 2>&1
 
 
 def disk(*files, downloads=()):
-    """An image with these files and the programs of these packages in /root, the kernel and what that starts with. Answers
-    with its folder."""
+    """An image with these files and the programs of these packages in /root, the kernel and what that starts with.
+    Returns its folder."""
     folder = MACHINES / "arm64"
     folder.mkdir()
     unpacked = root("sid", f"{PROGRAMS} busybox-static", *UNPACKED)
@@ -108,14 +108,14 @@ def apt(unpacked):
 
 
 def download(unpacked, names, folder):
-    """Answers with their files."""
+    """Downloads these packages, and returns their files."""
     if names:
         sh("apt-get", *apt(unpacked), "download", *names, cwd=folder, capture_output=True)
     return [path for name in names for path in folder.glob(f"{name}_*.deb")]
 
 
 def kernel(folder, unpacked):
-    """Fetches it. Answers with the folder of its modules."""
+    """Fetches it. Returns the folder of its modules."""
     said = sh("apt-cache", *apt(unpacked), "pkgnames", "linux-", capture_output=True, text=True).stdout
     names = sorted(name for name in said.split() if re.fullmatch(KERNEL, name))[-1:]
     names += [names[0].replace("linux-modules-", "linux-binary-")]

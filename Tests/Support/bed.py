@@ -151,8 +151,8 @@ class Bed:
     def assert_nothing_typed_was_logged(self):
         """No passcode in a log line: neither on success, nor after failure, nor with debug.
 
-        The people's uids may be there, and digits of theirs may be a code; they are longer than any code. So may a
-        process's id and its start, which polkit logs of each agent."""
+        The people's uids may be there; they have more digits than any code, and some of those may look like one. So may
+        a process's id and its start time, which polkit logs for each agent."""
         uids = [str(uid(name)) for name in PEOPLE]
         assert all(len(number) == 5 for number in uids)
         numbers = [*(rf"\b{number}\b" for number in uids), r"unix-process:\d+:\d+", r"--process \d+"]

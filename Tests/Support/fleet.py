@@ -143,7 +143,7 @@ class Server:
         """From now on this thread, and what it starts, is on this server."""
         libc = ctypes.CDLL(None, use_errno=True)
         kinds = [os.open(f"/proc/{self.holder.pid}/ns/{name}", os.O_RDONLY) for name in ("net", "mnt")]
-        # A mount namespace can't be entered while others have the same root and working directory.
+        # A thread can't enter a mount namespace while it shares its root and working directory with others.
         calls = [libc.unshare(CLONE_FS), *(libc.setns(kind, 0) for kind in kinds)]
         assert calls == [0, 0, 0], os.strerror(ctypes.get_errno())
         for kind in kinds:

@@ -64,7 +64,8 @@ class Liar:
         return self
 
     def __exit__(self, *_):
-        self.door.close()
+        # Not closed as long as the thread may call accept(): by then the number may be another socket's.
+        self.door.shutdown(socket.SHUT_RDWR)
 
 
 def reply(kind, *numbers, text=b""):

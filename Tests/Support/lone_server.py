@@ -20,7 +20,7 @@ def install(program):
 
 
 def start_etcd(program):
-    """Comes back once etcd has answered the verifier, which waits 2 s: an emulated machine is slow."""
+    """Returns once etcd has answered the verifier, which waits only 2 s each time: an emulated machine is slow."""
     with open("/run/etcd.log", "w") as log:
         etcd = subprocess.Popen([program, "--data-dir", "/run/etcd"], stdout=log, stderr=log)
     until = time.monotonic() + 240

@@ -14,16 +14,16 @@ FOLDER = os.environ.get("PASSCODE_SHARED")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """A hook of a conftest.py. True, as if it were done, where another run has the file: it counts there."""
+    """A hook for a conftest.py. True, as if the test had run, where another run has the file: it counts there."""
     if is_ours(part(item)):
         return None
-    # What the test before it left for the next one, which may be this one's neighbour and is not run here.
+    # The test before it has kept the fixtures that this one shares with it; this one isn't run, so they end here.
     item.session._setupstate.teardown_exact(nextitem)
     return True
 
 
 def part(item):
-    """The name of its file, and of the Debian release that it is for: those tests are not beside the file's others."""
+    """The name of its file, and of the Debian release that it is for: each release's tests run by themselves."""
     release = item.callspec.params.get("release", "") if hasattr(item, "callspec") else ""
     return f"{item.nodeid.partition('::')[0].replace('/', '-')}{release}"
 

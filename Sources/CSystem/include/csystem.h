@@ -223,10 +223,10 @@ void cs_hold_pauses(void);
 int cs_connect_loopback(uint16_t port, uint16_t *own);
 /* A socket, as the kernel shows it. inode 0: no process has it. */
 struct cs_socket {
-  bool established;
+  bool established, opening;
   uint32_t user, inode;
 };
-/* The other end of such a connection: sock_diag(7). 0, or an errno; ENOENT also where the kernel can't be asked so. */
+/* The other end of such a connection: sock_diag(7). 0, or an errno; ENOENT also where the kernel can't answer that. */
 int cs_loopback_peer(uint16_t port, uint16_t own, struct cs_socket *peer);
 /* Connects to a socket in the file system, and waits so many seconds for room in its queue (else EAGAIN). -1: errno. */
 int cs_connect_path(const uint8_t *path, unsigned seconds);

@@ -156,7 +156,7 @@ public final class Fault: Error, Sendable {
     // What only a fleet's verifier can come to; a workstation is told path and error (`failed`).
     /// etcd on the verifier doesn't answer, or not in a way that makes sense.
     case noEtcd = 66
-    /// etcd lies behind what was seen (path).
+    /// etcd is behind what was seen (path), or is another one.
     case fleetRestored = 67
     /// What is in etcd is of a later epoch than the fleet key. (path)
     case fleetEpoch = 68

@@ -6,7 +6,7 @@
 ///     /passcode/1/u/<account>/last         the digest of the last wrong passcode. Has a lease
 ///     /passcode/1/u/<account>/code         what is kept of a one-time code: `OneTimeCode`. Has a lease
 ///     /passcode/1/epoch                    the latest epoch, in decimal digits; it isn't there in the first one
-///     /passcode/1/v/<host name>            what a server notes of itself: `ServerNote`. Has a lease
+///     /passcode/1/v/<host name>            what a server says about itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/a/<account>   those of one account there: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease

@@ -45,7 +45,7 @@ public struct FleetOptions: Equatable, Sendable {
     }
   }
 
-  /// What must be the same on all servers, in one spelling.
+  /// What must be the same on all servers, in a form that doesn't depend on how it was written.
   public var shared: Bytes {
     var bytes = name + [0] + user + [0]
     for step in lockout.steps {
@@ -101,7 +101,7 @@ extension Schedule {
     return true
   }
 
-  /// Whether it allows more than 10 guesses a day, on the average of the first 10 days.
+  /// Whether it allows more than 10 guesses a day, averaged over the first 10 days.
   public var isWeak: Bool {
     var (failures, seconds): (UInt32, UInt64) = (0, 0)
     while seconds < 10 * 86_400 {

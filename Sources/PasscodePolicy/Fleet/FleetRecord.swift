@@ -43,21 +43,21 @@ public struct FleetRecord: Equatable, Sendable {
 ///     failures=7
 ///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
 ///
-/// It counts for an hour (its lease) from the first one on. At the last one that is allowed an hour begins, and until it is
-/// over no passcode is taken from there; if that one turns out right, what is left is counted in the first hour again.
+/// The count lasts for an hour (its lease) from the first one on. The last one that is allowed starts another hour, in
+/// which no passcode is taken from there; if that one turns out right, the rest counts in the first hour again.
 ///
-/// The same is counted of each account there, in the same window. At `mostOfAccount` no passcode of that account is taken
-/// there until the window ends: otherwise one person, with two wrong ones before each right one, could stop the workstation
-/// for everybody.                                                                     FleetTests, FleetStationTests
+/// Those for one account are also counted by themselves, in the same window. Once there are `mostOfAccount`, no
+/// passcode of that account is taken there until the window ends: otherwise one person could block the workstation for
+/// everybody by typing two wrong ones before each right one.                           FleetTests, FleetStationTests
 public struct StationCount: Equatable, Sendable {
   /// Wrong passcodes, and those that are being checked: 1 to `most`.
   public let failures: UInt64
   public let window: Bytes
 
   public static let most: UInt64 = 20
-  /// Of these, by one account: it takes three people to stop a workstation.
+  /// Of these, for one account: so it takes three people to block a workstation.
   public static let mostOfAccount: UInt64 = 8
-  /// Of the window, and of being stopped.
+  /// How long the window lasts, and how long a full count blocks the workstation.
   public static let seconds: UInt64 = 3_600
   public static let windowLength = 16
 
@@ -80,10 +80,10 @@ public struct StationCount: Equatable, Sendable {
     Text("failures=\(failures)\nwindow=\(hexadecimal(window))\n").bytes
   }
 
-  /// No more attempt may begin there, unless one of those that are under way turns out right.
+  /// No other attempt may begin there, unless one of those that are under way turns out right.
   public var isFull: Bool { failures >= StationCount.most }
 
-  /// The same, of an account's count: for that account.
+  /// The same for an account's count: no other attempt on that account may begin there.
   public var isFullForAccount: Bool { failures >= StationCount.mostOfAccount }
 
   /// With one more.

@@ -4,9 +4,9 @@
 ///     offset 8     revision    8 bytes
 ///     offset 16    term        8 bytes    Raft's
 ///
-/// A cluster that was restored from a snapshot has the same id, and lies behind: guesses that were charged since would be
-/// refunded. So one that lies behind what was seen, or another one, MUST be refused until an administrator says that it
-/// was restored; then every passcode must be unlocked.                                              FleetTests
+/// A cluster that was restored from a snapshot has the same id, but is behind: guesses that were charged since would be
+/// refunded. So a cluster that is behind what was seen, and any other cluster, MUST be refused until an administrator
+/// says that it was restored; then every passcode must be unlocked.                                 FleetTests
 public struct FleetSeen: Equatable, Sendable {
   public let origin: EtcdOrigin
 
@@ -28,7 +28,7 @@ public struct FleetSeen: Equatable, Sendable {
     littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
   }
 
-  /// What is to be kept once this answer came; nil: it comes from another cluster, or from the past.
+  /// What to keep after this answer; nil: it comes from another cluster, or from the past.
   public func next(_ answer: EtcdOrigin) -> FleetSeen? {
     guard answer.cluster == origin.cluster, answer.revision >= origin.revision, answer.term >= origin.term
     else {

@@ -4,9 +4,9 @@
 ///     KTMXRWPB        8 letters, each drawn uniformly from 24: no I and no O, which look like 1 and 0
 ///
 /// 24^8 is about 2^37. That suffices, because a guess is an attempt of the account like any other: the schedule leaves
-/// about 30 a week, so a code that is valid for a week is guessed once in 3,000 million weeks. Someone who
-/// reads etcd's disk has nothing to search without the fleet key, and with it 2^37 Argon2 hashes for a code that is worth
-/// nothing once it was used.
+/// about 30 a week, so a code that is valid for a week is guessed once in 3,000 million weeks. Someone who reads etcd's
+/// disk has nothing to search without the fleet key; with it, they need 2^37 Argon2 hashes for a code that is worth
+/// nothing once it has been used.
 ///
 /// What is kept of it in etcd (`FleetKeys.code`), version 1:
 ///

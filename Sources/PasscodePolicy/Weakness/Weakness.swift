@@ -52,7 +52,7 @@ public struct Surroundings: Sendable {
   let person: PersonalData
   let site: WeakList
 
-  /// Fixed years: a wrong clock doesn't make 1999 a good code. The table has to be made again before its rules for
+  /// Fixed years: a wrong clock doesn't make 1999 a good code. The table must be regenerated before its rules for
   /// years exceed the share of codes that may be refused.
   static let years = 2025...2040
 

@@ -231,8 +231,8 @@ extension Vault {
     return .write
   }
 
-  /// What the password unlocked once stays so until a passcode is set again: root's unlock vouches for no passcode that somebody
-  /// else may have guessed or set.
+  /// What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
+  /// passcode that somebody else may have guessed or set.
   private func lastUnlock(_ record: Record, _ authority: Authority) -> Record.Proof {
     switch record.unlockedBy {
     case .nobody, .root: proof(authority) ?? record.unlockedBy

@@ -17,6 +17,8 @@ public final class EtcdClient: EtcdStore {
   private let token: TokenFile
   private let atWork: () -> Void
   private var connection: LoopbackConnection?
+  /// Whether the last request went out: not where nobody who is believed has the port.
+  private var wasSent = false
 
   /// - Parameters:
   ///   - user: one of etcd's own accounts; empty: etcd asks for none.
@@ -57,7 +59,7 @@ public final class EtcdClient: EtcdStore {
     post("/v3/cluster/member/list", EtcdRequest.nothing).flatMap { EtcdHealth.members($0) }
   }
 
-  /// Whether it answers programs that name no account; nil: it doesn't answer.
+  /// Whether it answers programs that name no account; nil: it gives no valid answer at all.
   func answersAnyone() -> Bool? {
     let question = EtcdTransaction([.count(prefix: FleetKeys.epoch)])
     return send("/v3/kv/txn", question.body, token: []).map { $0.status == 200 }
@@ -68,8 +70,8 @@ public final class EtcdClient: EtcdStore {
     guard !user.isEmpty else { return success(send(path, body, token: [])) }
     if let kept = token.read() {
       guard let response = send(path, body, token: kept) else {
-        // A token names the revision in which it was made. An etcd that was restored lies behind that, and waits.
-        self.token.forget(kept)
+        // A token names the revision in which it was made. An etcd that was restored is behind that, and waits.
+        if wasSent { self.token.forget(kept) }
         return nil
       }
       if !EtcdAnswer.wantsToken(response) { return success(response) }
@@ -94,7 +96,9 @@ public final class EtcdClient: EtcdStore {
 
   private func send(_ path: String, _ body: Bytes, token: Bytes) -> HTTPResponse? {
     atWork()
+    wasSent = false
     guard let open = connection ?? connect() else { return nil }
+    wasSent = true
     // What is left of an exchange that failed would be taken for the next one's answer.
     connection = nil
     var whole: HTTPResponse?

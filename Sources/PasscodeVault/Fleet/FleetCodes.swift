@@ -8,9 +8,9 @@ public import PasscodeSystem
 /// What came of withdrawing a one-time code.
 public enum Withdrawal: Equatable, Sendable {
   case done
-  /// There was none, or it has expired meanwhile, or somebody else has withdrawn it.
+  /// There was none, or it has expired in the meantime, or somebody else has withdrawn it.
   case noCode
-  /// A passcode was set meanwhile, which ended the code: by the code, or by an administrator.
+  /// In the meantime a passcode was set, with the code or by an administrator, and that ended the code.
   case used
 }
 

@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// What came of a charge.
 enum Charging {
   case charged(FleetCharge)
-  /// What was read is no longer so, and nothing was recorded: how it is now.
+  /// What was read has changed, so nothing was recorded. This is the new state.
   case refused(FleetState)
 }
 
@@ -23,19 +23,19 @@ struct FleetCharge {
   }
 }
 
-/// What a charge makes of the counts of its workstation, and of its account there.
+/// The counts of a workstation, and of one account there, after a charge.
 ///
-/// Both are written in the same transactions, and each of those depends on the revision of the workstation's.
+/// Both are written in the same transactions, and each transaction depends on the revision of the workstation's count.
 struct StationCharge {
   let count: StationCount
   let lease: UInt64
   let own: StationCount
-  /// The window's, which began with its first attempt. When the count is full its own lease is another one.
+  /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
 }
 
 extension FleetLogin where Etcd: EtcdStore {
-  /// Records the failure that this attempt is until it turns out to be none, with all that follows from it.
+  /// Records this attempt as a failure, until it turns out to be none, with everything that follows from that.
   ///
   /// - Throws: a fault if it isn't known whether it was recorded.
   func charge(
@@ -75,7 +75,7 @@ extension FleetLogin where Etcd: EtcdStore {
       if outcome.succeeded {
         revision = outcome.origin.revision
       } else {
-        // It was sent once. Should it have come twice, the first one is there.
+        // It was sent once. If it arrived twice all the same, the first one counts.
         let now = try fleet.state(outcome, account)
         guard now.record?.record.attemptID == id else { return .refused(now) }
         revision = now.revision
@@ -95,7 +95,7 @@ extension FleetLogin where Etcd: EtcdStore {
     throw Fault.noEtcd
   }
 
-  /// The counts with this attempt. At the last one that the workstation may have, an hour begins.
+  /// The counts including this attempt. The last one that the workstation is allowed starts another hour.
   private func count(_ state: FleetState) throws(Fault) -> StationCharge {
     let hour = StationCount.seconds + Self.leaseMargin
     guard let station = state.station, let entry = state.stationEntry else {

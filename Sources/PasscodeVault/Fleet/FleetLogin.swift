@@ -6,8 +6,8 @@ public import PasscodeSystem
 //     read → refusals → key and credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
 //     condition that what was read is still so → Argon2 → settle on condition that the record is still as charged
 //
-// After a look, an attempt begins with what that has read: the charge shows whether it is still so, and if not, it has read
-// all again.
+// After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
+// the refusal of the charge contains the new state.
 //
 // No lock is held while it waits for a hashing slot, and no slot while it waits for the account's other attempts: `busy`
 // is taken by the charge's own transaction, and where that is refused, it starts again.
@@ -21,8 +21,9 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   private let isSecondFactor: Bool
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
-  /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong passcode.
-  /// So it is kept only if there is none: a wrong passcode since then has changed the record, and the charge is refused.
+  /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
+  /// passcode. So it is kept only if no wrong passcode is remembered: one that is typed later changes the record, and
+  /// then the charge is refused.
   public var known: FleetState?
 
   /// - Parameters:

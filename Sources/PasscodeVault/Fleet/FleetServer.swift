@@ -18,8 +18,8 @@ public enum FleetServer {
   ///
   /// - Parameters:
   ///   - start: what is done if this server has seen nothing of etcd yet.
-  ///   - kept: its etcd, if this process has asked it before.
-  ///   - atWork: called before each request to etcd, unless it was kept.
+  ///   - kept: the client for its etcd, if this process has asked it before.
+  ///   - atWork: called before each request to etcd; a kept client goes on calling its own.
   public static func open(
     _ vault: Vault, _ start: SeenFile.Start = .refused, keeping kept: EtcdClient? = nil,
     atWork: @escaping () -> Void

@@ -11,10 +11,10 @@ internal import PasscodeSystem
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
 ///
-/// - A verifier without a turn MUST NOT wait for an attempt, also where the file can't be made or opened.
+/// - A verifier without a turn MUST NOT wait for an attempt, even where the file can't be made or opened.
 ///                                                                                          test_verifier.py
 /// - One workstation MUST NOT use up the verifiers of a server (`MaxConnections` of passcode-verifier.socket). Where the file
-///   can't be made or opened, it is served: such a fault refuses nobody.             test_verifier_attacks.py
+///   can't be made or opened, every workstation is served all the same.              test_verifier_attacks.py
 /// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
 public struct FleetTurn: ~Copyable {
   /// Verifiers of this server that wait for the attempt after a look.
@@ -49,7 +49,7 @@ public struct FleetTurn: ~Copyable {
     return none
   }
 
-  /// The right to serve a workstation; nil: as many as may do so already.
+  /// The right to serve a workstation; nil: as many verifiers as may serve it are doing so.
   public static func toServe(_ workstation: Bytes) -> FleetTurn? {
     guard let file = open() else { return FleetTurn.none }
     let first = firstServing + mostServing * hash(workstation)

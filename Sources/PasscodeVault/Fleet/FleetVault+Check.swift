@@ -32,7 +32,7 @@ extension FleetVault {
       mark: Bytes(mark.prefix(ServerNote.markLength)))
   }
 
-  /// The servers that have noted themselves in the last 10 minutes.
+  /// The servers that have reported to etcd in the last 10 minutes.
   public func peers() throws(Fault) -> [FleetPeer] {
     let list = EtcdTransaction([.list(from: FleetKeys.servers, prefix: FleetKeys.servers, limit: 100)])
     guard let outcome = try commit(list), outcome.succeeded,
@@ -62,7 +62,7 @@ extension FleetVault where Etcd == EtcdClient {
   /// How this server's etcd is; nil: it doesn't answer.
   public func health() -> EtcdHealth? { etcd.health() }
 
-  /// Whether etcd answers programs that name no account; nil: it doesn't answer.
+  /// Whether etcd answers programs that name no account; nil: it gives no valid answer at all.
   public func answersAnyone() -> Bool? { etcd.answersAnyone() }
 
   /// Whether the schedule allows more guesses than a fleet's should.

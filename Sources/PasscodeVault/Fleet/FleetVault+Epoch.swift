@@ -4,8 +4,8 @@ internal import PasscodeSystem
 // How far etcd has come, and the fleet's epoch: what keeps a snapshot from refunding guesses. Tests: FleetSnapshotTests.
 
 extension FleetVault {
-  /// Notes how far etcd has come, and there what this server is (`ServerNote`). For a timer: a server that nobody asks
-  /// would otherwise take a snapshot that was restored.
+  /// Notes how far etcd has come, and reports this server to etcd (`ServerNote`). For a timer: without that, a server
+  /// that nobody asks would accept a snapshot that was restored.
   ///
   /// - Parameter isTold: an administrator says that this server is new, and that etcd wasn't restored.
   /// - Returns: the fleet's epoch.
@@ -19,7 +19,7 @@ extension FleetVault {
     return epoch
   }
 
-  /// What is read here isn't noted: it decides whether anything is.
+  /// What is read here isn't noted: it only decides whether this server may begin to note anything.
   private func refuseUnlessNew() throws(Fault) {
     let question = EtcdTransaction([.count(prefix: FleetKeys.accounts), .read(FleetKeys.epoch)])
     guard let outcome = etcd.commit(question), outcome.succeeded else { throw Fault.noEtcd }
@@ -39,7 +39,7 @@ extension FleetVault {
     return epoch
   }
 
-  /// Has the servers whose key is of an earlier epoch refuse everything. For root, once this server's was raised.
+  /// Makes servers whose key is of an earlier epoch refuse everything. For root, once this server's epoch was raised.
   ///
   /// - Returns: the fleet's epoch; a later one than the key's if other servers have come further.
   public func declareEpoch() throws(Fault) -> UInt64 {

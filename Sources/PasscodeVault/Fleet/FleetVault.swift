@@ -16,9 +16,9 @@ internal import PasscodeSystem
 //     fails, the charge stays; and the verdict, too, unless the passcode was disabled, removed or replaced meanwhile.
 //     `granted` comes from one line.                                              FleetLoginTests, AttemptTests
 //  7  A workstation has 20 wrong passcodes an hour over all accounts, counted in the charge's own transaction. Those that
-//     are being checked count, too; one more waits for them. Eight of them at most are one account's. The hour begins with
-//     the first one, so 39 are possible within minutes, around its end.                         FleetStationTests
-//  8  An etcd that lies behind what this server has seen, or is another one, is refused; and so is one whose epoch is later
+//     are being checked count, too; one more waits for them. At most 8 of them are for one account. The hour begins
+//     with the first one, so around its end 39 are possible within minutes.                     FleetStationTests
+//  8  An etcd that is behind what this server has seen, or is another one, is refused; so is one whose epoch is later
 //     than this server's key. A passcode of an earlier epoch is locked out until it is unlocked.  FleetSnapshotTests
 //  9  Every wait ends: 30 s without movement, 120 s altogether, and 2 s for an answer.            FleetLoginTests
 // 10  Root has no passcode in a fleet.                                                             FleetLoginTests
@@ -144,7 +144,7 @@ public struct FleetState {
   let last: EtcdEntry?
   let station: StationCount?
   let stationEntry: EtcdEntry?
-  /// Of these, the account's, in the same window.
+  /// The account's part of it, in the same window.
   let ownCount: StationCount?
   let ownEntry: EtcdEntry?
   /// Attempts that are under way from the workstation.
@@ -155,7 +155,7 @@ public struct FleetState {
   let epoch: UInt64
   let epochRevision: UInt64
 
-  /// What is read for it.
+  /// What has to be read to make one.
   static func questions(_ account: Bytes, _ workstation: Bytes) -> [EtcdTransaction.Action] {
     [
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),

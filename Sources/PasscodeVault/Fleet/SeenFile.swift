@@ -3,10 +3,10 @@ internal import PasscodeSystem
 
 /// Keeps how far this server has seen etcd come: `FleetSeen`.
 ///
-/// - What is kept MUST be read before etcd is asked: another process may have seen more until the answer comes.
-/// - It is written without a sync, in place: a power cut may lose the last ones, and a snapshot is older by more.
-/// - A server that has seen nothing MUST refuse every etcd: after its files are lost, it would believe a snapshot. Only
-///   `seen` and `restored`, which root runs, begin.                                          FleetSnapshotTests
+/// - What is kept MUST be read before etcd is asked: another process may have seen more by the time the answer comes.
+/// - It is written without a sync, in place: a power cut may lose the latest ones, but a snapshot is older than those.
+/// - A server that has seen nothing MUST refuse every etcd: otherwise, once its files are lost, it would believe a
+///   snapshot. Only `seen` and `restored`, which root runs, make the file.                   FleetSnapshotTests
 /// - A wait for another process ends after 2 s.                                             test_verifier_seen.py
 public final class SeenFile {
   /// What is done where nothing has been seen yet.
@@ -28,9 +28,9 @@ public final class SeenFile {
 
   /// Opens it. Root gives it to the service account.
   ///
-  /// - Throws: `missing` if it isn't there, unless this is the start; a fault if it isn't a plain file with one name that
-  ///   belongs to this process's user, or for root to the service account. (The folder is that account's: what lies there
-  ///   under this name may be a hard link to another's file.)
+  /// - Throws: `missing` if it isn't there, unless `start` is `allowed`; a fault if it isn't a plain file with one name
+  ///   that belongs to this process's user, or for root to the service account. (The folder is that account's, so this
+  ///   name may be a hard link to somebody else's file.)
   public init(_ path: Bytes, for access: Access, _ start: Start = .refused) throws(Fault) {
     self.path = path
     self.start = start
@@ -69,7 +69,7 @@ public final class SeenFile {
   /// Takes note of where an answer comes from.
   ///
   /// - Throws: a fault if it comes from the past, or from another cluster, or if that can't be noted; and if nothing was
-  ///   seen before, unless this is the start.
+  ///   seen before, unless `start` is `allowed`.
   func take(_ origin: EtcdOrigin) throws(Fault) {
     if floor == nil && start == .refused { throw Fault(.missing, path: path) }
     if let floor, floor.next(origin) == nil {

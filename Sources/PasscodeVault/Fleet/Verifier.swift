@@ -15,10 +15,13 @@ public import PasscodeSystem
 public struct Verifier: ~Copyable {
   /// Milliseconds without a sign of the verifier.
   private static let silence: UInt64 = 5_000
-  /// The same before the first sign, if another server is asked after that, and if it is that other one.
+  /// Milliseconds for an answer: at the socket that is asked first, if there is another one; and where it is the last.
+  private static let firstAnswer: UInt64 = 3_500
+  private static let lastAnswer: UInt64 = 130_000
+  /// Milliseconds to the first sign where there are two sockets: at the one that is asked first, and at the other one.
   private static let patience: UInt64 = 1_500
   private static let rest: UInt64 = 3_000
-  /// Milliseconds before the first sign after which the next process asks another server first.
+  /// If the first sign takes as many milliseconds as this, the next process asks at the other socket first.
   private static let slow: UInt64 = 1_000
   /// Milliseconds for the sign that the verifier of a look still waits.
   private static let stillThere: UInt64 = 1_000
@@ -29,6 +32,9 @@ public struct Verifier: ~Copyable {
   private var path: Bytes { configuration.options.policy.verifier }
   /// Between a look and the attempt.
   private var waiting: VerifierConnection?
+  /// From the first connection of a request to the first sign of a verifier, at either socket.
+  private var turn: CallerSlot.Connecting?
+  private var hasTurn = false
 
   /// - Precondition: the options say that the account's passcode is the fleet's (`asksVerifier`).
   /// - Parameter isForRoot: whether one of root's programs asks, and not a helper.
@@ -48,23 +54,27 @@ public struct Verifier: ~Copyable {
       HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),
       lengths: request.head.lengths, serviceLength: request.head.serviceLength)
     guard FleetRequest.allows(head) else { return HelperReply(.closed) }
+    defer { endTurn() }
     let sockets = VerifierSockets(path)
-    // Nothing of a code is in it, and nothing counts it.
+    // A request of these kinds contains no code, and isn't counted, so it may be sent again.
     if let second = sockets.second, head.operation == .look || head.operation == .status {
-      if let reply = try? ask(sockets.first, within: Verifier.patience, head, request),
+      if let reply = try? ask(sockets.first, Verifier.patience, Verifier.firstAnswer, head, request),
         reply.kind != .unavailable
       {
         return reply
       }
       sockets.avoid(sockets.first)
-      return try ask(second, within: Verifier.rest, head, request)
+      return try ask(second, Verifier.rest, Verifier.lastAnswer, head, request)
     }
-    return try ask(sockets.first, within: Verifier.silence, head, request)
+    return try ask(sockets.first, Verifier.silence, Verifier.lastAnswer, head, request)
   }
 
-  /// - Parameter limit: milliseconds before the first sign.
+  /// - Parameters:
+  ///   - limit: milliseconds before the first sign.
+  ///   - longest: milliseconds for the whole reply.
   private mutating func ask(
-    _ socket: Bytes, within limit: UInt64, _ head: HelperRequest, _ request: borrowing ReceivedRequest
+    _ socket: Bytes, _ limit: UInt64, _ longest: UInt64, _ head: HelperRequest,
+    _ request: borrowing ReceivedRequest
   ) throws(Fault) -> HelperReply {
     let connection = try begin(socket, within: limit) {
       $0.send(head.head() + request.service)
@@ -75,7 +85,7 @@ public struct Verifier: ~Copyable {
     let answer: Bytes
     do throws(Errno) {
       answer = try connection.reply(
-        limit: FleetReply.longest, silence: Verifier.silence, altogether: 130_000
+        limit: FleetReply.longest, silence: Verifier.silence, altogether: longest
       ) { isLook && FleetReply.isOpen($0) }
     } catch {
       throw unreachable(error)
@@ -101,8 +111,7 @@ public struct Verifier: ~Copyable {
         return old
       }
     }
-    let turn = CallerSlot.takeToConnect(for: account.uid, isForRoot: isForRoot)
-    defer { withExtendedLifetime(turn) {} }
+    takeTurn()
     let started = SystemClock.bootMilliseconds() ?? 0
     let connection = try connect(socket)
     connection.send(name)
@@ -110,7 +119,20 @@ public struct Verifier: ~Copyable {
     let hasSign = connection.hasInput(within: limit - min(since(started), limit))
     if since(started) >= Verifier.slow { VerifierSockets(path).avoid(socket) }
     guard hasSign else { throw unreachable(.timedOut) }
+    endTurn()
     return connection
+  }
+
+  /// Once for a request: the wait for the other socket isn't another one.
+  private mutating func takeTurn() {
+    guard !hasTurn else { return }
+    turn = CallerSlot.takeToConnect(for: account.uid, isForRoot: isForRoot)
+    hasTurn = true
+  }
+
+  private mutating func endTurn() {
+    turn = nil
+    hasTurn = false
   }
 
   private func since(_ started: UInt64) -> UInt64 {

@@ -3,12 +3,12 @@ internal import PasscodeSystem
 
 /// The sockets that lead to a fleet's servers, and which of them is asked first.
 ///
-/// A server can hang so that the TLS program doesn't notice: it has a connection, and no answer comes. Or the server
-/// answers, and its etcd is down. So there may be a second socket, whose name is that of the first one and ".2"; for that
-/// one, the TLS program's list of servers begins with another server.
+/// A server can hang in a way that the TLS program doesn't notice: there is a connection, but no answer comes. Or the
+/// server answers, but its etcd is down. So there may be a second socket, with the name of the first one and ".2" after
+/// it, for which the TLS program's list of servers begins with another server.
 ///
 ///     /run/passcode/second    when the first one last gave no answer, or a slow one (CLOCK_BOOTTIME in milliseconds,
-///                             8 bytes, little-endian); 0: it does again
+///                             8 bytes, little-endian); 0: the second one did so since
 ///
 /// Only the time that a login takes depends on that file. A note is valid for a minute: then the first one is tried again.
 struct VerifierSockets {
@@ -27,7 +27,7 @@ struct VerifierSockets {
     beginsWithOther = isThere && VerifierSockets.isNoted()
   }
 
-  /// Which one is asked, and before an answer counted, which one is asked instead of that.
+  /// Which one is asked first, and which one if that gives no answer (nil: there is no other).
   var first: Bytes { (beginsWithOther ? other : nil) ?? usual }
   var second: Bytes? { beginsWithOther ? usual : other }
 

@@ -11,7 +11,8 @@ internal import PasscodeSystem
 ///         2^40 + uid × 128 + i     running, i below 128
 ///         2^41 + i                 passcode-fleet, until the first sign of the verifier, i below 8
 ///         2^41 + 8 + i             the same, started by root's programs
-///         2^42 + uid × 4 + i       the same, of the account that it asks about, i below 4
+///         2^42 + uid × 4 + i       passcode-fleet that a helper started, of the account that it asks about, i below 4
+///         2^43 + uid × 4 + i       the same, started by root's programs
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends. Nothing is written,
 /// so nothing can be stale. The uid is the helper's real one when it started; root has no exception.
@@ -33,8 +34,9 @@ public struct CallerSlot: ~Copyable {
     case connecting
     /// The same, started by root.
     case connectingForRoot
-    /// The same, for one account, no matter who started it.
+    /// The same two, for one account.
     case connectingForAccount
+    case connectingForAccountAndRoot
 
     /// How many helpers of one caller may have one at a time.
     public var limit: Int {
@@ -42,7 +44,7 @@ public struct CallerSlot: ~Copyable {
       case .running: 128
       case .waiting: 16
       case .connecting, .connectingForRoot: 8
-      case .connectingForAccount: 4
+      case .connectingForAccount, .connectingForAccountAndRoot: 4
       }
     }
 
@@ -52,6 +54,7 @@ public struct CallerSlot: ~Copyable {
       case .connecting: 1 << 41
       case .connectingForRoot: 1 << 41 + 8
       case .connectingForAccount: 1 << 42
+      case .connectingForAccountAndRoot: 1 << 43
       case .waiting: 0
       }
     }
@@ -90,19 +93,24 @@ public struct CallerSlot: ~Copyable {
     fileprivate let machines: Outcome
   }
 
-  /// Waits until fewer of this machine are connecting to a fleet's server, and fewer of this account: connections that are
-  /// all begun at the same moment are all ready at the same moment, and that may be too late for each.
+  /// Waits until fewer processes are connecting to a fleet's server, on this machine and for this account: connections
+  /// that are all begun at the same moment are all ready at the same moment, and that may be too late for each.
   ///
-  /// Half of the slots at most are one account's. A person can ask a helper about their own account only, and starts
-  /// root's programs, such as sudo, for it: while the servers are silent, the others go on.   test_workstation_attacks.py
-  /// A crowd on one account keeps only itself waiting, so that may take longer.                   test_fleet_crowds.py
+  /// At most half of the slots are for one account: while the servers are silent, other people's slots stay free.
+  ///                                                                                        test_workstation_attacks.py
+  /// A person can ask a helper only about their own account, so a crowd of helpers keeps only itself waiting, and may wait
+  /// for a minute. Root's programs ask about anyone: with `su alice` bob can take the slots that alice's own logins need,
+  /// and keep them by stopping those programs. So there the wait is short.                     test_fleet_crowds.py
   ///
-  /// - Returns: without one, after 60 s of waiting for those of the account, and 5 s for the others; and where there is no
-  ///   sound file.
+  /// - Returns: without a slot if none of the account's was free for 60 s (20 s for root's programs), or none of the
+  ///   machine's for 5 s; and where the file isn't sound.
   public static func takeToConnect(for account: UInt32, isForRoot: Bool) -> Connecting {
+    if isForRoot {
+      let own = take(.connectingForAccountAndRoot, for: account, within: 20_000)
+      return Connecting(own: own, machines: take(.connectingForRoot, for: 0, within: 5_000))
+    }
     let own = take(.connectingForAccount, for: account, within: 60_000)
-    return Connecting(
-      own: own, machines: take(isForRoot ? .connectingForRoot : .connecting, for: 0, within: 5_000))
+    return Connecting(own: own, machines: take(.connecting, for: 0, within: 5_000))
   }
 
   private static func take(_ purpose: Purpose, for caller: UInt32, within limit: UInt64) -> Outcome {

@@ -113,7 +113,6 @@ struct FleetOptionsTests {
     #expect(throws: Fault.self) { try options("fleet=a\n\(line)") }
   }
 
-  /// Four workstations with three wrong codes each must not keep an owner out until an administrator comes.
   @Test(arguments: [
     ("3:1m,5:5m,7:15m,9:1h,10:8h", false), ("10:3h", false), ("3:1m", true), ("9:1h", true),
     ("1000:8h", true),
@@ -133,6 +132,7 @@ struct FleetOptionsTests {
     }
   }
 
+  /// Four workstations with three wrong codes each must not keep an owner out until an administrator comes.
   @Test func `the schedule of a fleet ends with a time`() {
     #expect(Schedule.fleet == Schedule(slice("3:1m,5:5m,7:15m,9:1h,10:8h")))
     #expect(Schedule.fleet.endsWithTime && !Schedule.standard.endsWithTime)

@@ -23,7 +23,7 @@ struct ConnectionRowTests {
     #expect(found.isEstablished && !found.isAccepted)
   }
 
-  @Test func `one that was accepted belongs to whoever has its inode`() throws {
+  @Test func `one that was accepted belongs to the user in its row`() throws {
     let found = try #require(find(row("01", user: "  107", inode: "51234")))
     #expect(found.isEstablished && found.isAccepted && found.user == 107)
   }
@@ -31,7 +31,7 @@ struct ConnectionRowTests {
   @Test(arguments: ["02", "03", "04", "05", "06", "08", "0A"])
   func `in any other state it is nobody's`(state: String) throws {
     let found = try #require(find(row(state, user: "    0", inode: "51234")))
-    #expect(!found.isEstablished && !found.isAccepted)
+    #expect(!found.isEstablished && !found.isAccepted && found.isOpening == (state == "03"))
   }
 
   @Test(arguments: [
