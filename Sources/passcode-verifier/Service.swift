@@ -33,10 +33,7 @@ struct Service: ~Copyable {
       try becomeService()
       guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
       admitted = configuration
-      guard let place = FleetTurn.toServe(name) else {
-        throw Fault(.failed, path: Bytes(text: "passcode-verifier"), error: Errno.wouldBlock.code)
-      }
-      self.place = consume place
+      place = try taken(FleetTurn.toServe(name))
       return nil
     } catch {
       return unavailable(error)
@@ -79,6 +76,9 @@ struct Service: ~Copyable {
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let operation = request.head.operation
+    let share =
+      operation.isCharged ? try taken(FleetTurn.toServe(name, account: request.account)) : FleetTurn.none
+    defer { withExtendedLifetime(share) {} }
     let turn = operation.isCharged ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
     defer { withExtendedLifetime(turn) {} }
     let fleet = try FleetServer.open(vault, keeping: etcd) { signs.give() }
@@ -95,6 +95,13 @@ struct Service: ~Copyable {
       }
     }
     return reply
+  }
+
+  private func taken(_ turn: consuming FleetTurn?) throws(Fault) -> FleetTurn {
+    guard let turn else {
+      throw Fault(.failed, path: Bytes(text: "passcode-verifier"), error: Errno.wouldBlock.code)
+    }
+    return turn
   }
 
   /// nil: this workstation may not ask.

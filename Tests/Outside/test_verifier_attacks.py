@@ -1,5 +1,6 @@
 """passcode-verifier: who is answered, and who is believed to be etcd."""
 
+import fcntl
 import socket
 import struct
 import subprocess
@@ -7,7 +8,7 @@ import time
 
 import fleet as fleets
 import pytest
-from fleet import FORBIDDEN, GRANTED, NOT_ENROLLED, UNAVAILABLE, VERIFY, request
+from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, UNAVAILABLE, VERIFY, request
 from scenario import RIGHT
 
 
@@ -56,6 +57,31 @@ def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):
             process.kill()
             process.wait()
             ours.close()
+
+
+def test_attempts_on_one_account_don_t_use_up_those_of_its_workstation(fleet):
+    """96 wait for their turn, and further ones are refused: the workstation's other accounts are served."""
+    server = fleet.servers[0]
+    assert server.verify(RIGHT).kind == GRANTED, "it makes the file"
+    attempts = []
+
+    def refused():
+        return [ours for process, ours in attempts if process.poll() is not None]
+
+    with (server.state / "turns").open("r+") as turns:
+        fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1 << 16, 1 << 16)
+        try:
+            attempts += [server.start(request(VERIFY, "alice", passcode=RIGHT)) for _ in range(100)]
+            fleets.wait_for(lambda: len(refused()) == 100 - 96, 10)
+            for ours in refused():
+                assert fleets.decode(ours.recv(4096)).kind == UNAVAILABLE
+            assert server.ask(LOOK, "carol").kind == NOT_ENROLLED
+        finally:
+            for process, ours in attempts:
+                process.kill()
+                process.wait()
+                ours.close()
+    assert server.verify(RIGHT).kind == GRANTED
 
 
 def test_requests_that_make_no_sense_get_no_reply(fleet):

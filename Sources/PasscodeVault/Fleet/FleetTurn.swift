@@ -8,6 +8,7 @@ internal import PasscodeSystem
 ///         below 64                            it waits for the attempt after a look
 ///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
 ///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
+///         2^24 + 96 × 16 bits of a hash + i   it has an attempt of a workstation on an account with that hash, i below 96
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
 ///
@@ -15,14 +16,19 @@ internal import PasscodeSystem
 ///                                                                                          test_verifier.py
 /// - One workstation MUST NOT use up the verifiers of a server (`MaxConnections` of passcode-verifier.socket). Where the file
 ///   can't be made or opened, every workstation is served all the same.              test_verifier_attacks.py
+/// - Attempts on one account MUST NOT use up the verifiers that may serve a workstation, where the file can be opened: its
+///   other accounts are served.                                                      test_verifier_attacks.py
 /// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
 public struct FleetTurn: ~Copyable {
   /// Verifiers of this server that wait for the attempt after a look.
   public static let mostWaiting = 64
   /// Verifiers of this server that serve one workstation.
   public static let mostServing = 128
+  /// Of these, those with an attempt on one account.
+  public static let mostOfAccount = 96
   private static let firstAccount = 1 << 16
   private static let firstServing = 1 << 20
+  private static let firstOfAccount = 1 << 24
 
   private var lock: RangeLock?
   public private(set) var isTaken: Bool
@@ -43,17 +49,26 @@ public struct FleetTurn: ~Copyable {
   /// The right to wait for an attempt.
   public static func toWait() -> FleetTurn {
     guard let file = open() else { return none }
-    for byte in 0..<mostWaiting where RangeLock.tryLock(file, at: byte, count: 1) {
-      return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
-    }
-    return none
+    return one(of: 0..<mostWaiting, from: file) ?? none
   }
 
   /// The right to serve a workstation; nil: as many verifiers as may serve it are doing so.
   public static func toServe(_ workstation: Bytes) -> FleetTurn? {
     guard let file = open() else { return FleetTurn.none }
     let first = firstServing + mostServing * hash(workstation)
-    for byte in first..<first + mostServing where RangeLock.tryLock(file, at: byte, count: 1) {
+    return one(of: first..<first + mostServing, from: file)
+  }
+
+  /// The right to attempt an account for a workstation; nil: as many verifiers as may do that are doing so.
+  public static func toServe(_ workstation: Bytes, account: Bytes) -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    let pair = workstation + Bytes(text: "\n") + account
+    let first = firstOfAccount + mostOfAccount * hash(pair)
+    return one(of: first..<first + mostOfAccount, from: file)
+  }
+
+  private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
+    for byte in bytes where RangeLock.tryLock(file, at: byte, count: 1) {
       return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
     }
     return nil
