@@ -57,7 +57,7 @@ class Station:
 CERTIFICATES, SERVERS, SOCKET = "fleet-certificates", "fleet-servers", "fleet-socket"
 HARMS = {
     "no socket": (lambda own: own.socket.rename(own.folder / "away"), SOCKET, "no such socket"),
-    "a folder that others can enter": (lambda own: own.folder.chmod(0o755), SOCKET, "must be root's"),
+    "a folder that others can enter": (lambda own: own.folder.chmod(0o755), SOCKET, "must belong to root"),
     "no name is checked": (lambda own: own.edit("checkHost = server\n", ""), SERVERS, "checkHost must be set"),
     "another name": (lambda own: own.edit("checkHost = server\n", "checkHost = other\n"), SERVERS, "none of the names"),
     "no chain is checked": (lambda own: own.edit("verifyChain = yes", "verifyChain = no"), CERTIFICATES, "verifyChain"),
