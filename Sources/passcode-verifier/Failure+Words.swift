@@ -67,7 +67,7 @@ extension Failure {
       "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
     case .noKey where fault.path == FleetKey.usualPath:
       "\(words); on the first server run passcode verifier init, on the others copy its key"
-    case .noEtcd: "\(words); see: systemctl status etcd, and etcdctl endpoint status --cluster"
+    case .noEtcd: "\(words); on each server, run: systemctl status etcd"
     case .busyRecord: "\(words); another attempt is under way: try again"
     default: words
     }

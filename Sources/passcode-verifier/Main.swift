@@ -17,7 +17,8 @@ internal import PasscodeVault
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py
 //  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. On a server, at most 64 wait
-//     for such an attempt, and at most 128 serve one workstation; one more refuses.         test_verifier_attacks.py
+//     for such an attempt; one more answers, and ends. At most 128 serve one workstation, 96 of them with an attempt on
+//     one account; one more refuses.                                      test_verifier.py, test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
 //  7  Where AppArmor is in force, neither it nor the relay keeps the rights that only root's commands need: they can't
 //     write programs, or read other accounts' files.                    test_verifier_apparmor.py, test_fleet_kernel.py

@@ -61,14 +61,19 @@ struct ServerCheck {
         "etcd has no accounts: any program that reaches its port can change everything; set etcd_user")
     }
     guard let health = fleet.health() else {
-      return report.tell(.error, "etcd doesn't answer: see its journal", command: "systemctl status etcd")
+      return report.tell(
+        .error,
+        "etcd gives no valid answer: it is down, too few of its members are running, or it refuses the password in \(FleetServer.passwordPath)",
+        command: "journalctl -u etcd")
     }
     if !health.hasLeader {
       report.tell(
         .error, "etcd has no leader: too few members can reach each other; start those that are down")
     }
     for complaint in health.complaints {
-      report.tell(.error, "etcd complains: \(printable(complaint)); see etcdctl(1), alarm and defrag")
+      report.tell(
+        .error,
+        "etcd complains: \(printable(complaint)); see chapter 9 in README.Debian of passcode-verifier")
     }
     let settings =
       (try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked).read(65_536, at: 0)) ?? []
@@ -78,7 +83,7 @@ struct ServerCheck {
       report.tell(
         .warning,
         "etcd's database uses \(health.size >> 20) of \(quota >> 20) MiB: turn on auto-compaction, then defragment it",
-        command: "etcdctl defrag")
+        command: fleet.namesUser ? "etcdctl --user root defrag" : "etcdctl defrag")
     }
     try fleet.checkEpoch()
     report.end("\(health.size >> 10) KiB")

@@ -33,7 +33,7 @@ struct Service: ~Copyable {
       try becomeService()
       guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
       admitted = configuration
-      place = try taken(FleetTurn.toServe(name))
+      place = try taken(FleetTurn.toServe(name), of: FleetTurn.mostServing)
       return nil
     } catch {
       return unavailable(error)
@@ -77,7 +77,9 @@ struct Service: ~Copyable {
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
     let operation = request.head.operation
     let share =
-      operation.isCharged ? try taken(FleetTurn.toServe(name, account: request.account)) : FleetTurn.none
+      operation.isCharged
+      ? try taken(FleetTurn.toServe(name, account: request.account), of: FleetTurn.mostOfAccount)
+      : FleetTurn.none
     defer { withExtendedLifetime(share) {} }
     let turn = operation.isCharged ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
     defer { withExtendedLifetime(turn) {} }
@@ -97,10 +99,8 @@ struct Service: ~Copyable {
     return reply
   }
 
-  private func taken(_ turn: consuming FleetTurn?) throws(Fault) -> FleetTurn {
-    guard let turn else {
-      throw Fault(.failed, path: Bytes(text: "passcode-verifier"), error: Errno.wouldBlock.code)
-    }
+  private func taken(_ turn: consuming FleetTurn?, of most: Int) throws(Fault) -> FleetTurn {
+    guard let turn else { throw Fault(.tooManyRequests, number: UInt64(most)) }
     return turn
   }
 
@@ -127,7 +127,7 @@ struct Service: ~Copyable {
     }
   }
 
-  /// Root is who starts it by hand, and tests.
+  /// Whether the relay asks. Root may ask, too: by hand, and in tests.
   private func isRelay(_ peer: UInt32?) -> Bool {
     guard let peer else { return false }
     if peer == 0 { return true }
@@ -152,7 +152,7 @@ struct Service: ~Copyable {
     var login = FleetLogin(
       fleet, account: request.account, workstation: FleetServer.workstation(name), service: request.service,
       isSecondFactor: request.head.conditions.isSecondFactor)
-    // An attempt on another account doesn't follow a look.
+    // What the look has read is this account's: `Request.read` lets an attempt follow only on the same one.
     login.known = known.take()
     switch request.head.operation {
     case .look:

@@ -81,7 +81,7 @@ enum Words {
   static func invited(_ name: Bytes, _ seconds: UInt64, _ status: HelperStatus) -> Text {
     let name = printable(name)
     let start: Text =
-      "valid for \(time(seconds)), for \(name) alone: on a workstation, run as \(name): passcode enroll"
+      "this code is valid for \(time(seconds)), for \(name) only, who types it on a workstation after running: passcode enroll"
     return switch status.state {
     case .locked:
       "\(start); the passcode is locked: to use the code now, run: passcode verifier unlock \(name)"

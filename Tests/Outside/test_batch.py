@@ -367,6 +367,11 @@ def blocks_control_z(pid):
     return int(blocked, 16) >> (signal.SIGTSTP - 1) & 1 == 1
 
 
+def stop(pid):
+    for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+        os.kill(pid, number)
+
+
 def is_suspended(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
@@ -380,13 +385,14 @@ def test_control_z_leaves_no_record_locked(keyed):
     run.stdin.close()
     run.stdin = None
     try:
+        wait_for(lambda: any(map(hashing, workers(run))))
+        stop(run.pid)
+        wait_for(lambda: is_suspended(run.pid))  # from now on, it forks no more
         # One that has only just been forked holds no record yet, and may be suspended.
-        wait_for(lambda: any(map(hashing, workers(run))) and all(map(blocks_control_z, workers(run))))
-        for pid in (run.pid, *workers(run)):
-            for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
-                os.kill(pid, number)
-        wait_for(lambda: is_suspended(run.pid))
-        assert not any(map(is_suspended, workers(run)))
+        wait_for(lambda: all(map(blocks_control_z, workers(run))))
+        for pid in workers(run):
+            stop(pid)
+        assert any(map(hashing, workers(run))) and not any(map(is_suspended, workers(run)))
         wait_for(lambda: not any(map(hashing, workers(run))))
         assert keyed.authenticate("alice", CODES["alice"]).result == "SUCCESS"
         assert is_suspended(run.pid)

@@ -61,8 +61,9 @@ HARMS = {
     "no name is checked": (lambda own: own.edit("checkHost = server\n", ""), SERVERS, "checkHost must be set"),
     "another name": (lambda own: own.edit("checkHost = server\n", "checkHost = other\n"), SERVERS, "none of the names"),
     "no chain is checked": (lambda own: own.edit("verifyChain = yes", "verifyChain = no"), CERTIFICATES, "verifyChain"),
-    "one authority for all": (lambda own: own.edit("servers.pem", "workstations.pem"), CERTIFICATES, "in a server's place"),
+    "one authority for all": (lambda own: own.edit("servers.pem", "workstations.pem"), CERTIFICATES, "use two authorities"),
     "no certificate": (lambda own: own.edit("ws1.pem", "ws%1%2.pem"), CERTIFICATES, "ws%1%2.pem: can't be read"),
+    "no key": (lambda own: own.edit("ws1.key", "ws0.key"), CERTIFICATES, "ws0.key: no such file: put the key of"),
     "somebody else's key": (lambda own: own.edit("ws1.key", "ws2.key"), CERTIFICATES, "is not the key of"),
     "a key for everybody": (lambda own: own.key.chmod(0o644), CERTIFICATES, "that others can't read"),
     "a server that is down": (lambda own: own.ward.stop("server0"), SERVERS, f"127.0.0.1:{wards.FIRST_PORT}: no TLS"),
@@ -93,7 +94,7 @@ def test_without_openssl_that_is_told(ward):
         found = own.check(1)
     finally:
         sh("umount", program)
-    assert "openssl isn't there" in found[CERTIFICATES, "error"]
+    assert "openssl isn't installed" in found[CERTIFICATES, "error"]
 
 
 @pytest.fixture

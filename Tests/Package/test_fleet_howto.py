@@ -260,6 +260,24 @@ def refused(ward):
     assert status == 0
 
 
+def test_new_certificates(ward):
+    """Of renewed authorities: logins go on while one server after another has its own."""
+    before = (ward.hosts["ws1"].machine.path / "etc/stunnel/servers.pem").read_text()
+    ward.authorities.names = {}
+    ward.follow("8.1", "8.2", "1.4")
+    assert (ward.authorities.machine.path / "root/fleet-ca/ws2.tar").exists()
+    for name in (*SERVERS, "ws1"):
+        ward.carry(f"root/fleet-ca/{name}.tar", ward.authorities, name)
+    for name in SERVERS:
+        ward.people[name].follow(ward.page, "8.3")
+        ward.opens()
+    ward.follow("8.4")
+    ward.opens()
+    assert (ward.hosts["ws1"].machine.path / "etc/stunnel/servers.pem").read_text() != before
+    found = ward.server("passcode check --quiet; true", "ws1")
+    assert "certificate" not in found, found
+
+
 def test_a_workstation_that_is_taken_off_the_list(ward):
     ward.follow("7.1")
     refused(ward)

@@ -1,7 +1,7 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
-/// What the verifiers of one server settle among themselves, so that a crowd doesn't wear out etcd and the machine. Nothing
+/// What the verifiers of one server settle among themselves, so that a crowd doesn't overload etcd or the machine. Nothing
 /// depends on it: what may be attempted is decided in etcd alone.
 ///
 ///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
@@ -33,7 +33,7 @@ public struct FleetTurn: ~Copyable {
   private var lock: RangeLock?
   public private(set) var isTaken: Bool
 
-  /// There is none to take.
+  /// Stands for no turn: nothing is locked.
   public static var none: FleetTurn { FleetTurn() }
 
   private init() {
