@@ -4,6 +4,7 @@ The rules are in OneTimeCode.swift."""
 import fcntl
 import hashlib
 import re
+import time
 
 from fleet import (
     DISABLED, DONE, ENROLL_BY_CODE, FOLDER, GRANTED, LOCKED, NO_CODE, NOT_ENROLLED, REFUSED, WRONG, WRONG_AND_LOCKED,
@@ -71,6 +72,18 @@ def test_an_attempt_with_a_code_waits_for_its_turn(fleet):
             fcntl.lockf(turns, fcntl.LOCK_UN, 1, byte)
             assert decode(b"".join(iter(lambda: ours.recv(4096), b""))).kind == DONE
     process.wait(10)
+
+
+def test_an_attempt_goes_on_without_a_turn_that_does_not_come(fleet):
+    """Whoever has it may hang: nothing moves for 21 s."""
+    server = fleet.servers[0]
+    server.enroll("carol", RIGHT)
+    assert server.verify(RIGHT, "carol").kind == GRANTED, "it makes the file"
+    with (server.state / "turns").open("r+") as turns:
+        fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 1 << 16, 1 << 16)
+        started = time.monotonic()
+        assert server.verify(RIGHT, "carol").kind == GRANTED
+        assert 20 < time.monotonic() - started < 30
 
 
 def test_one_that_is_withdrawn_or_disabled_opens_nothing(fleet):

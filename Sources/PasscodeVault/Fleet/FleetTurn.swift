@@ -19,6 +19,7 @@ internal import PasscodeSystem
 /// - Attempts on one account MUST NOT use up the verifiers that may serve a workstation, where the file can be opened: its
 ///   other accounts are served.                                                      test_verifier_attacks.py
 /// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
+///                                                                                     test_verifier_codes.py
 public struct FleetTurn: ~Copyable {
   /// Verifiers of this server that wait for the attempt after a look.
   public static let mostWaiting = 64
