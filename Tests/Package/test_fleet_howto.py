@@ -272,6 +272,7 @@ def test_new_certificates(ward):
         ward.people[name].follow(ward.page, "8.3")
         ward.opens()
     ward.follow("8.4")
+    ward.hosts["ws1"].wait("test -S /run/passcode-fleet/verifier.sock.2")  # systemd doesn't wait for stunnel's sockets
     ward.opens()
     assert (ward.hosts["ws1"].machine.path / "etc/stunnel/servers.pem").read_text() != before
     found = ward.server("passcode check --quiet; true", "ws1")

@@ -17,15 +17,14 @@ apt-get -q -y --download-only install {AVAILABLE} >/dev/null && \
 mkdir -p "$1/{ARCHIVE}" && mv "$1"/var/cache/apt/archives/*.deb "$1/{ARCHIVE}/" """
 ADDRESSES = {"server1": "192.0.2.1", "server2": "192.0.2.2", "server3": "192.0.2.3", "ws1": "192.0.2.11"}
 HOSTS = "".join(f"{address} {name}.example.org {name}\\n" for name, address in ADDRESSES.items())
-# In BOOT: a cable to the switch, which is a bridge in a namespace.
+# In BOOT: a cable to the switch, which is a bridge in a namespace. The port there has its machine's name.
 CABLE = """hostname {name}
 echo {name} > "$root/etc/hostname"
-port=p$RANDOM$RANDOM
 printf '{hosts}' >> "$root/etc/hosts"
-ip link add lan type veth peer name $port netns {switch}
+ip link add lan type veth peer name {name} netns {switch}
 ip address add {address}/24 dev lan
 ip link set lan up
-nsenter --net={switch} ip link set $port master lan up
+nsenter --net={switch} ip link set {name} master lan up
 """
 SWITCH = "ip link add lan type bridge && ip link set lan up && echo up && exec sleep infinity"
 
@@ -45,6 +44,9 @@ class Network:
     def cable(self, name):
         return CABLE.format(name=name, hosts=HOSTS, switch=self.path, address=ADDRESSES[name])
 
+    def unplug(self, name):
+        sh("nsenter", f"--net={self.path}", "ip", "link", "delete", name)
+
     def end(self):
         self.process.kill()
         self.process.wait()
@@ -52,9 +54,15 @@ class Network:
 
 
 class Connected(Systemd):
-    def __init__(self, network, *lower):
-        self.network = network
+    def __init__(self, network, name, *lower):
+        self.switch, self.name = network, name
+        self.network = network.cable(name)
         super().__init__(*lower)
+
+    def stop(self):
+        """Its network lives on while its connections have something to send, and would still answer for its address."""
+        self.switch.unplug(self.name)
+        super().stop()
 
 
 class Host(Container):
@@ -62,7 +70,7 @@ class Host(Container):
 
     def __init__(self, release, network, name, debs):
         self.name = name
-        self.machine = Connected(network.cable(name), fleet_root(release))
+        self.machine = Connected(network, name, fleet_root(release))
         offer(self.machine, release, debs)
 
 
