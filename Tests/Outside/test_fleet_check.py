@@ -121,7 +121,7 @@ HARMS = [
     (bad_option, "verifier-configuration", "error", "fleets"),
     (no_key, "verifier-configuration", "error", "fleet.key"),
     (no_majority, "verifier-etcd", "error", "etcd"),
-    (no_etcd, "verifier-etcd", "error", "etcd doesn't answer"),
+    (no_etcd, "verifier-etcd", "error", "etcd gives no valid answer"),
 ]
 
 
