@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -82,6 +83,24 @@ def test_what_is_wrong_is_told(ward):
         harm(own)
         found = own.check(1)
         assert words in found.get((check, "error"), ""), (name, found)
+
+
+def test_a_server_s_socket_lies_where_only_root_can_make_one(tmp_path):
+    folder, script = tmp_path / "open", tmp_path / "passcode-verifier-check"
+    folder.mkdir()
+    places = {"/run/passcode-verifier": folder, "/etc/passcode/verifier.conf": SCRIPT, "/usr/sbin/passcode-verifier": "true"}
+    text = SCRIPT.read_text()
+    for place, own in places.items():
+        assert place in text
+        text = text.replace(place, str(own))
+    script.write_text(text)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(folder / "socket"))
+        for mode, words in ((0o755, None), (0o775, "others could put a socket of their own there")):
+            folder.chmod(mode)
+            rows = map(json.loads, subprocess.check_output(["sh", "-c", f"sh {script} json; true"], text=True).splitlines())
+            [found] = [row for row in rows if row["check"] == "verifier-socket"]
+            assert found["level"] == ("error" if words else "ok") and (words or "") in (found["message"] or ""), found
 
 
 def test_without_openssl_that_is_told(ward):
