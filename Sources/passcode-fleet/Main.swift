@@ -43,7 +43,7 @@ struct Main {
       guard let request = ReceivedRequest.read(sodium),
         looked == nil || request.head.operation.isAttempt && request.head.uid == looked
       else {
-        var line = LogLine("passcode-fleet: no request that makes sense")
+        var line = LogLine("passcode-fleet: incomplete or malformed request")
         line.add("by_uid", UInt64(caller.real))
         SystemLog.notice(line.text)
         return false

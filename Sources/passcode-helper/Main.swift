@@ -57,7 +57,7 @@ struct Main {
     var kind: HelperReply.Kind
     repeat {
       guard let request = ReceivedRequest.read(sodium), service.takes(request.head) else {
-        SystemLog.notice(refusal("no request that makes sense", caller))
+        SystemLog.notice(refusal("incomplete or malformed request", caller))
         return false
       }
       let reply = service.answer(request)

@@ -17,7 +17,7 @@ extension Failure {
     case .lengthValue: "--length needs 4 or 6"
     case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to 90 days"
     case .needsBatch: "--output, --show, --skip-enrolled and --json need --batch"
-    case .notWithBatch: "--batch can't be used with --stdin: the users are in the list"
+    case .notWithBatch: "--batch can't be used with USER or --stdin: the users are in the list"
     case .outputNeedsSecrets: "--output, --show and --length need --generate"
     case .jsonNeedsOutput: "--json needs --output FILE here: passcodes and codes are in no JSON"
     case .withdrawOnly: "--withdraw can't be used with --expires"
@@ -56,7 +56,7 @@ extension Failure {
   }
 
   /// With what to do about it, where that is this program's.
-  private static func told(_ fault: Fault) -> Text {
+  static func told(_ fault: Fault) -> Text {
     let words = fault.text
     return switch fault.reason {
     case .missing where fault.path == FleetServer.optionsPath:
@@ -65,10 +65,10 @@ extension Failure {
       "\(words); this server has seen nothing of etcd yet: run passcode verifier seen"
     case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
       "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
-    case .noKey where fault.path == FleetKey.usualPath:
-      "\(words); on the first server run passcode verifier init, on the others copy its key"
+    case .missing where fault.path == FleetKey.usualPath:
+      "\(words); on the fleet's first server, run: passcode verifier init; on any other, copy it from a server that has it, keeping owner and mode"
     case .noEtcd: "\(words); on each server, run: systemctl status etcd"
-    case .busyRecord: "\(words); another attempt is under way: try again"
+    case .busyRecord: "another attempt on this passcode is under way: try again"
     default: words
     }
   }

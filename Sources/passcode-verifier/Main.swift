@@ -87,7 +87,7 @@ struct Main {
   }
 
   private static func nonsense() -> Int32 {
-    SystemLog.notice(Bytes(text: "passcode-verifier: no request that makes sense"))
+    SystemLog.notice(Bytes(text: "passcode-verifier: incomplete or malformed request"))
     return 1
   }
 

@@ -109,6 +109,7 @@ struct Order {
     user = operands.first ?? []
     for (index, value) in given { try take(Option.allCases[index], value) }
     let wanted = command.takesUser && list == nil ? 1 : 0
+    guard list == nil || operands.isEmpty else { throw .notWithBatch }
     guard operands.count == wanted else { throw .operands(command) }
     if command.takesUser && user.spells("root") { throw .root }
     try check()

@@ -22,7 +22,7 @@ struct ServerCheck {
       try check.etcd(fleet)
       try check.servers(fleet)
     } catch {
-      check.report.tell(.error, error.text, path: error.path)
+      check.report.tell(.error, Failure.told(error), path: error.path)
     }
     return check.report.hasErrors ? 1 : 0
   }
@@ -42,7 +42,7 @@ struct ServerCheck {
           path: FleetServer.workstationsPath)
       }
     } catch {
-      report.tell(.error, error.text, path: error.path)
+      report.tell(.error, Failure.told(error), path: error.path)
     }
     report.end()
   }
@@ -63,8 +63,8 @@ struct ServerCheck {
     guard let health = fleet.health() else {
       return report.tell(
         .error,
-        "etcd gives no valid answer: it is down, too few of its members are running, or it refuses the password in \(FleetServer.passwordPath)",
-        command: "journalctl -u etcd")
+        "etcd gives no valid answer: it is down, too few of its members are running, or it refuses the password in \(FleetServer.passwordPath); see journalctl -u etcd"
+      )
     }
     if !health.hasLeader {
       report.tell(
@@ -93,7 +93,7 @@ struct ServerCheck {
     report.begin("verifier-servers")
     let members = fleet.members() ?? []
     let peers = try fleet.peers()
-    if members.isEmpty { report.tell(.error, "etcd doesn't list its members") }
+    if members.isEmpty { report.tell(.error, "etcd doesn't list its members: see journalctl -u etcd") }
     if members.count == 1 || members.count % 2 == 0, !members.isEmpty {
       report.tell(
         .warning,
@@ -106,7 +106,7 @@ struct ServerCheck {
         "etcd has \(members.count) members (\(names(members))), but only these servers reported in the last 10 minutes: \(names(peers.map { $0.name })); check passcode-verifier-seen.timer on the others"
       )
     }
-    guard let own = fleet.ownNote() else { throw Fault(.noKey, path: FleetKey.usualPath) }
+    guard let own = fleet.ownNote() else { throw Fault(.missing, path: FleetKey.usualPath) }
     for peer in peers { compare(peer, own) }
     report.end(names(peers.map { $0.name }))
   }

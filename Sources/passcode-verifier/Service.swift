@@ -31,7 +31,7 @@ struct Service: ~Copyable {
   mutating func refusal() -> HelperReply? {
     do throws(Fault) {
       try becomeService()
-      guard let configuration = try configuration() else { return HelperReply(.notPermitted) }
+      guard let configuration = try configuration() else { return refused() }
       admitted = configuration
       place = try taken(FleetTurn.toServe(name), of: FleetTurn.mostServing)
       return nil
@@ -71,7 +71,7 @@ struct Service: ~Copyable {
     // For the attempt after a look, the list is read again: it may have changed by then.
     let found: Configuration?
     if let first = admitted.take() { found = first } else { found = try configuration() }
-    guard let configuration = found else { return HelperReply(.notPermitted) }
+    guard let configuration = found else { return refused() }
     let signs = signs
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
@@ -107,11 +107,14 @@ struct Service: ~Copyable {
   /// nil: this workstation may not ask.
   private func configuration() throws(Fault) -> Configuration? {
     let configuration = try Configuration.loadForService(isSecondFactor: false)
-    guard isRelay(peer), try FleetServer.lists(name, configuration) else {
-      log(LogLine("passcode-verifier: not on the list of workstations"))
-      return nil
-    }
+    guard isRelay(peer), try FleetServer.lists(name, configuration) else { return nil }
     return configuration
+  }
+
+  private func refused() -> HelperReply {
+    log(LogLine("passcode-verifier: not on the list of workstations"))
+    return isRelay(peer)
+      ? HelperReply(fault: Fault(.notListed, path: FleetServer.workstationsPath)) : HelperReply(.notPermitted)
   }
 
   /// What the log says of it; nil where it is no news.

@@ -20,7 +20,7 @@ enum Words {
           status USER      say whether a passcode is set, and its state
           list             show everybody who has a passcode or a one-time code
           check            say what is wrong on this server, and what to do
-          seen             note how far etcd has come, and say what keeps this server from answering
+          seen             record etcd's revision, and say what keeps this server from answering
           restored         declare that etcd was restored from a snapshot; to be run on each server
 
         Options:
@@ -33,7 +33,7 @@ enum Words {
           --batch FILE|-   do this for each user in a list; its lines are USER or USER:PASSCODE
           --output FILE    with --batch: append USER:PASSCODE or USER:CODE to this file
           --show           with --batch: show passcodes or codes on a terminal
-          --skip-enrolled  with --batch: skip users who already have a passcode
+          --skip-enrolled  enroll, with --batch: skip users who already have a passcode
           --json           status, list, check, --batch: one JSON object per line, for programs
           --quiet          print nothing on success
           --help, -h       this text

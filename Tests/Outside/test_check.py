@@ -190,7 +190,7 @@ def no_key(system):
     KEY.unlink()
 
 
-@broken("key", "error", KEY, None, "exactly 32 bytes")
+@broken("key", "error", KEY, None, "wrong size")
 def short_key(system):
     KEY.write_bytes(KEY.read_bytes()[:31])
 
@@ -325,7 +325,7 @@ def sealed_key_that_is_a_queue(system):
     return undo
 
 
-@broken("key", "error", sealing.LOADED, None, "exactly 32 bytes")
+@broken("key", "error", sealing.LOADED, None, "wrong size")
 def loaded_key_that_is_short(system):
     undo = seal(system)
     sealing.LOADED.write_bytes(b"short")

@@ -119,9 +119,9 @@ HARMS = [
     (a_weak_schedule, "verifier-configuration", "warning", "more than 10 guesses a day"),
     (accounts_that_are_off, "verifier-etcd", "error", "etcd's accounts are off"),
     (bad_option, "verifier-configuration", "error", "fleets"),
-    (no_key, "verifier-configuration", "error", "fleet.key"),
+    (no_key, "verifier-configuration", "error", "fleet.key: no such file; on the fleet's first server, run: passcode verifier init"),
     (no_majority, "verifier-etcd", "error", "etcd"),
-    (no_etcd, "verifier-etcd", "error", "etcd gives no valid answer"),
+    (no_etcd, "verifier-etcd", "error", "etcd gives no valid answer: it is down, too few of its members"),
 ]
 
 

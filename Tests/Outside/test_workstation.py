@@ -12,6 +12,7 @@ from liar import alice_gets
 from machine import ALICE
 from process import wait_for
 from scenario import PASSWORD, RIGHT, WRONG, asked_once, refused_unasked
+from tool import UNUSABLE
 from ward import SOCKET, at
 
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
@@ -115,9 +116,14 @@ class Programs:
         return prompts
 
 
-def test_a_workstation_that_isn_t_on_the_list_gets_nothing(machine, ward):
+def test_a_workstation_that_isn_t_on_the_list_gets_nothing_and_says_why(machine, ward):
     at(machine, "ws3")
-    assert machine.authenticate("alice", RIGHT).result == "PERM_DENIED"
+    remedy = "this workstation is not on the servers' list: on each server, add the name that its log shows to /etc/passcode/workstations"
+    for how in ({}, ALICE):
+        assert refused_unasked(machine.authenticate("alice", RIGHT, **how), UNAVAILABLE)
+        assert remedy in machine.log()[-1].message
+    for user in ("alice", None):
+        assert remedy in machine.tool("status", "alice", user=user, check=UNUSABLE).errors
     assert ward.fleet.servers[0].failures() == 0
 
 

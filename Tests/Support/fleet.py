@@ -109,6 +109,11 @@ def decode(answer):
     return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
 
 
+def says_not_listed(reply):
+    """Whether a reply is the fault of a workstation that isn't on the list (`Fault.Reason.notListed`)."""
+    return reply.kind == UNAVAILABLE and reply.text.startswith(b"%02x" % 69) and reply.text.endswith(b"/etc/passcode/workstations")
+
+
 class Server:
     def __init__(self, fleet, number):
         self.fleet, self.number = fleet, number

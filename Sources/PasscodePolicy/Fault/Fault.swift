@@ -153,13 +153,15 @@ public final class Fault: Error, Sendable {
     /// What only `passcode key` can come to. (error: a `KeyProblem`)
     case keyCommand = 65
 
-    // What only a fleet's verifier can come to; a workstation is told path and error (`failed`).
+    // What only a fleet's verifier can come to; a workstation is told path and error (`failed`), but for `notListed`.
     /// etcd on the verifier doesn't answer, or not in a way that makes sense.
     case noEtcd = 66
     /// etcd is behind what was seen (path), or is another one.
     case fleetRestored = 67
     /// What is in etcd is of a later epoch than the fleet key. (path)
     case fleetEpoch = 68
+    /// The workstation isn't in the server's list (path).
+    case notListed = 69
   }
 }
 

@@ -54,7 +54,8 @@ extension Words {
     case .fleetRestored: return "%1: etcd was restored, or is another one; see passcode-verifier(8)"
     case .fleetEpoch: return "the fleet key is older than what is in etcd; see passcode-verifier(8)"
     // The tool has more words for it: `KeyProblem`.
-    case .keyCommand: return "%1: see what is wrong with the machine key by: passcode key status"
+    case .keyCommand:
+      return "%1: something is wrong with the machine key; to see what, run: passcode key status"
     // Everything else is a login's, too: that `switch` is exhaustive.
     default: return Sentence(loginPattern(reason))
     }
@@ -87,7 +88,7 @@ extension Words {
 
     case .noKey:
       "%1: no machine key: mount, restore or load it (passcode key load); while nobody is enrolled, run: passcode key init"
-    case .keyLength: "%1: must hold exactly 32 bytes: restore it from a backup"
+    case .keyLength: "%1: wrong size, or damaged: restore it from a backup"
     case .noStore: "%1: no such directory: mount it, or create it with: passcode key init"
     case .damagedRecord:
       "%1: the record is damaged: restore it from a backup, or run as root: passcode enroll %2"
@@ -126,6 +127,8 @@ extension Words {
     case .helperPrivilege:
       "%1: can't become %3: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
+    case .notListed:
+      "this workstation is not on the servers' list: on each server, add the name that its log shows to %1"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
     case .damagedCopy: "one copy of a record is damaged; the other is used, and the next write repairs it"

@@ -20,7 +20,7 @@ public struct FleetKey {
 
   /// Opens it, for its epoch.
   ///
-  /// - Throws: a fault if it is missing or not to be trusted.
+  /// - Throws: `missing`; or another fault if it is not to be trusted.
   public init(_ path: Bytes, _ configuration: Configuration) throws(Fault) {
     self.path = path
     self.configuration = configuration
@@ -43,7 +43,7 @@ public struct FleetKey {
       guard status.size == FleetKey.length else { throw Fault(.keyLength, path: path) }
       return file
     case .missing:
-      throw Fault(.noKey, path: path)
+      throw Fault(.missing, path: path)
     }
   }
 

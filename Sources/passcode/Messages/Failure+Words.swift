@@ -32,8 +32,8 @@ extension Failure {
     case .noAccount(let name): "no account \(printable(name))"
     case .stillThere(let name):
       "there is still an account \(printable(name)): rename it first, with usermod -l"
-    case .disabled: "disabled by the administrator"
-    case .onlyStatus: "disabled by the administrator; you can only see its status"
+    case .disabled: "disabled by the administrator: only an administrator can enable it again"
+    case .onlyStatus: "disabled by the administrator; until it is enabled again, you can only see its status"
     case .otherPerson: "another user's passcode: only root can do that; run it with sudo"
     case .notPermitted: "another user's passcode: only that user and root can try it"
     case .onlyRoot: "only root can do that: run it with sudo"

@@ -79,7 +79,7 @@ extension Command.Option {
     case .help: "this text"
     case .version: "the version"
     case .json: "status, list, check, check-weak, --batch: one JSON object per line, for programs"
-    case .stdin: "read passcodes from standard input, one per line, without asking twice"
+    case .stdin: "read secrets from standard input, one per line; nothing is asked twice"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
     case .force: "root: don't ask for the old passcode; enrol even if the password is 4 or 6 digits"
