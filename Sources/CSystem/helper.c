@@ -90,7 +90,7 @@ enum { enough_descriptors = 32 };
 
 /* As far as they are the caller's own choice: nobody needs a right for that. */
 static int lift_limits(void) {
-  const int limits[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_MEMLOCK, RLIMIT_NOFILE};
+  const int limits[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_MEMLOCK, RLIMIT_NOFILE, RLIMIT_NPROC};
   for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
     struct rlimit limit;
     if (getrlimit(limits[i], &limit) != 0) return errno;
@@ -112,13 +112,13 @@ static void take_own_share(void) {
   prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
 }
 
-static int forbid_dumps(void) {
+int cs_forbid_dumps(void) {
   const struct rlimit none = {0, 0};
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &none) == 0 ? 0 : errno;
 }
 
 int cs_lay_down_inheritance(unsigned seconds) {
-  int error = forbid_dumps();
+  int error = cs_forbid_dumps();
   if (error == 0) error = reset_signals();
   if (error == 0) error = stop_timers();
   /* The last close of a file takes as long as its owner likes. */
@@ -140,5 +140,5 @@ int cs_become_wholly(uid_t user, gid_t group) {
     if (users[i] != user || groups[i] != group) return EPERM;
   /* Only now: until now its caller could have changed it again. */
   take_own_share();
-  return forbid_dumps();
+  return cs_forbid_dumps();
 }

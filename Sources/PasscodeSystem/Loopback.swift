@@ -126,11 +126,13 @@ public enum VerifierService {
   }
 
   /// The relay's work: sends a head to the socket, then copies both ways until it ends. Until something comes from there,
-  /// it sends a sign each second, for 20 s.
+  /// it sends a sign each second, for 20 s. Passcodes pass here: no core dump has them, and only root can trace it.
   ///
   /// - Parameter seconds: the kernel ends this process after so many.
   public static func relay(to path: [UInt8], head: [UInt8], seconds: UInt32) throws(Errno) {
     alarm(seconds)
+    let forbidden = cs_forbid_dumps()
+    if forbidden != 0 { throw Errno(forbidden) }
     let socket = try connect(path)
     _ = unsafe CSystem.send(socket.raw, head, head.count, Int32(MSG_NOSIGNAL))
     let error = cs_relay(socket.raw)

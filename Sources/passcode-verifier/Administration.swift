@@ -17,7 +17,7 @@ struct Administration {
     }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
     switch order.command {
-    case .initialize: try initialize(sodium)
+    case .initialize: try initialize(configuration, sodium)
     case .restored: try reporting { () throws(Fault) in try declareRestored(vault) }
     case .seen, .check, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
       let start: SeenFile.Start = order.command == .seen ? .allowed : .refused
@@ -111,9 +111,14 @@ struct Administration {
 
   // MARK: The server
 
-  /// Makes the fleet key, and the folder of what this server keeps.
-  private static func initialize(_ sodium: Sodium) throws(Failure) {
+  /// Makes the fleet key, and the folder of what this server keeps. Where etcd has passcodes, the fleet has a key already.
+  private static func initialize(_ configuration: Configuration, _ sodium: Sodium) throws(Failure) {
     guard let service = serviceAccount() else { throw .noServiceAccount }
+    if (try? FileStatus.of(FleetKey.usualPath)) == nil,
+      let accounts = FleetServer.accountsInEtcd(configuration), accounts > 0
+    {
+      throw .fault(Fault(.keyNeeded, path: FleetKey.usualPath, number: accounts))
+    }
     do throws(Errno) {
       if (try? FileStatus.of(FleetServer.statePath)) == nil {
         try makeDirectory(FleetServer.statePath, mode: 0o700)

@@ -67,6 +67,8 @@ extension Failure {
       "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
     case .missing where fault.path == FleetKey.usualPath:
       "\(words); on the fleet's first server, run: passcode verifier init; on any other, copy it from a server that has it, keeping owner and mode"
+    case .keyNeeded:
+      "no key was made: etcd already has passcodes of this fleet (\(fault.number)); copy \(printable(fault.path)) from a server that has it, or from the offline copy, keeping owner and mode"
     case .noEtcd: "\(words); on each server, run: systemctl status etcd"
     case .busyRecord: "another attempt on this passcode is under way: try again"
     default: words

@@ -51,11 +51,10 @@ def batch():
 
 
 def soft_limits():
-    for which in ("CPU", "FSIZE", "DATA", "AS", "MEMLOCK"):
+    values = {"CPU": 1 << 25, "FSIZE": 0, "DATA": 1 << 25, "AS": 1 << 25, "MEMLOCK": 0, "NPROC": 100}
+    for which, value in values.items():
         number = getattr(resource, "RLIMIT_" + which)
-        resource.setrlimit(
-            number, (0 if which in ("FSIZE", "MEMLOCK") else 1 << 25, resource.getrlimit(number)[1])
-        )
+        resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
 
 
 def test_it_takes_its_own_share_of_the_machine(own):

@@ -461,6 +461,71 @@ def test_a_plain_key_that_comes_back_is_told_and_opens_nothing_else(sealed):
     assert everybody_logs_in(sealed)
 
 
+def put_back(content):
+    """A plain key, as from a backup."""
+    KEY.write_bytes(content)
+    KEY.chmod(0o440)
+    shutil.chown(KEY, "root", ACCOUNT)
+
+
+def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
+    """Beside a plain one that came back; and where that one is right, and the sealed one isn't."""
+    needed = LOADED.read_bytes()
+    put_back(old := os.urandom(32))
+    said = key(sealed, "status", check=UNUSABLE).errors
+    assert "2 enrolled passcodes need another key" in said and "to remove it, run: passcode key seal" in said
+    tpm.stop()
+    before = SEALED.read_bytes()
+    assert "does not open" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == before
+    assert KEY.read_bytes() == old and LOADED.read_bytes() == needed
+    tpm.start()
+    assert key_of(recovery_copy(key(sealed, "seal").output)) == needed and not KEY.exists()
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+    # The other way round: what is sealed opens nothing.
+    wrong = seal_another_key(sealed)
+    put_back(needed)
+    assert everybody_logs_in(sealed) and SEALED.read_bytes() == wrong
+    assert key_of(recovery_copy(key(sealed, "seal").output)) == needed
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+    # Each opens somebody's: whichever would go is needed.
+    put_back(old)
+    sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+    assert "2 enrolled passcodes need another key" in key(sealed, "seal", check=UNUSABLE).errors
+    assert KEY.read_bytes() == old and LOADED.read_bytes() == needed
+    # The same one twice, as an interrupted command leaves it, is finished, whatever carol's needs.
+    put_back(needed)
+    key(sealed, "seal")
+    assert not KEY.exists() and everybody_logs_in(sealed)
+
+
+def seal_another_key(bed):
+    """In place of the right one, and loads it: as after a boot with an old sealed key that somebody restored."""
+    options = "--name=passcode.key", "--with-key=tpm2", "--tpm2-pcrs=7", "-", "-"
+    SEALED.write_bytes(sh(sealing.PROGRAM, "encrypt", *options, input=os.urandom(32), stdout=subprocess.PIPE).stdout)
+    boot(bed)
+    assert not logs_in(bed)
+    return SEALED.read_bytes()
+
+
+def test_a_wrong_key_that_is_loaded_keeps_nothing_from_being_put_right(sealed, tpm):
+    right = SEALED.read_bytes()
+    wrong = seal_another_key(sealed)
+    SEALED.write_bytes(right)
+    assert "need another key" in key(sealed, "unseal", check=UNUSABLE).errors
+    assert SEALED.read_bytes() == right and not KEY.exists()
+    SEALED.write_bytes(wrong)
+    assert "sealed again" in recover(sealed, sealed.copy).output
+    assert everybody_logs_in(sealed)
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+    # One that opens something stays: the copy could be of any other key.
+    copy = sealed.copy
+    key(sealed, "rotate")
+    assert "opens none" in recover(sealed, copy, check=UNUSABLE).errors
+
+
 # MARK: A full disk
 
 

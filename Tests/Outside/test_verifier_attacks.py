@@ -1,6 +1,9 @@
 """passcode-verifier: who is answered, and who is believed to be etcd."""
 
 import fcntl
+import os
+import pathlib
+import re
 import socket
 import struct
 import subprocess
@@ -8,8 +11,10 @@ import time
 
 import fleet as fleets
 import pytest
-from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, UNAVAILABLE, VERIFY, request
+from bed import uid
+from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, UNAVAILABLE, VERIFIER, VERIFY, request
 from scenario import RIGHT
+from ward import Listener
 
 
 @pytest.mark.parametrize("account", ["alice/wait", "root", "alice\n", "carol", "", "ALICE"])
@@ -34,6 +39,27 @@ def test_a_name_that_the_list_doesn_t_have_is_not_waited_for(fleet):
         ours.settimeout(1)
         assert fleets.says_not_listed(fleets.decode(b"".join(iter(lambda: ours.recv(4096), b""))))
     assert process.wait(1) == 0
+
+
+def test_only_root_can_look_into_the_relay(fleet):
+    """Passcodes pass there. It runs as stunnel's account, as other tunnels do."""
+    server = fleet.servers[0]
+    listener = Listener(server)
+    listener.is_silent = True
+    (server.door / "socket").chmod(0o666)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        command = server.command("setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay")
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, cwd="/", env={**os.environ, "SSL_CLIENT_DN": "CN=ws1"})
+        try:
+            fleets.wait_for(lambda: listener.held, 10)
+            own = pathlib.Path("/proc", str(process.pid))
+            assert (own / "environ").stat().st_uid == 0 and f"Uid:\t{uid('alice')}\t" in (own / "status").read_text()
+            assert re.search(r"Max core file size +0 +0 ", (own / "limits").read_text())
+        finally:
+            process.kill()
+            process.wait()
+            listener.end()
 
 
 def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):

@@ -148,6 +148,24 @@ def test_what_is_refused_says_what_to_do(fleet, status, words, said):
     assert said in done.stderr
 
 
+def test_no_second_key_is_made_beside_passcodes(fleet):
+    """On a server whose files were not unpacked yet."""
+    server = fleet.servers[1]
+    key, away = server.files / "fleet.key", server.files / "away"
+    key.rename(away)
+    try:
+        said = server.run("init", check=UNUSABLE).stderr
+        assert one_line(said) and "etcd already has passcodes of this fleet" in said and not key.exists()
+        conf = (server.files / "verifier.conf").read_bytes()
+        server.write("verifier.conf", "fleet=ward-7\netcd=1\n")
+        server.run("init", check=DONE)
+        assert key.exists(), "no etcd answers: nothing is known against it"
+        (server.files / "verifier.conf").write_bytes(conf)
+    finally:
+        away.rename(key)
+    assert server.verify(RIGHT).kind == GRANTED
+
+
 def test_a_cancelled_or_weak_choice_changes_nothing(fleet):
     server = fleet.servers[0]
     server.run("enroll", "--stdin", "alice", input="", check=CANCELLED)

@@ -75,5 +75,10 @@ def test_root_takes_over_no_file_with_another_name(unseen):
     server.run("seen", "--first", check=FAILED)
     assert victim.stat().st_uid == 0
     seen.unlink()
+    victim.write_bytes(b"root's record")
+    victim.rename(seen)
+    server.run("seen", "--first", check=FAILED)
+    assert seen.stat().st_uid == 0 and seen.read_bytes() == b"root's record"
+    seen.unlink()
     server.run("seen", "--first")
     assert seen.owner() == ACCOUNT

@@ -1,12 +1,13 @@
 /// How far this server has seen etcd come, kept outside etcd: `seen`, 24 bytes, little-endian:
 ///
 ///     offset 0     cluster     8 bytes    its id
-///     offset 8     revision    8 bytes
+///     offset 8     revision    8 bytes    all ones, which no etcd reaches: it was behind, and is refused from then on
 ///     offset 16    term        8 bytes    Raft's
 ///
 /// A cluster that was restored from a snapshot has the same id, but is behind: guesses that were charged since would be
 /// refunded. So a cluster that is behind what was seen, and any other cluster, MUST be refused until an administrator
-/// says that it was restored; then every passcode must be unlocked.                                 FleetTests
+/// says that it was restored; then every passcode must be unlocked. One that was behind once MUST be refused even when it
+/// has come as far again.                                                                          FleetTests
 public struct FleetSeen: Equatable, Sendable {
   public let origin: EtcdOrigin
 
@@ -26,6 +27,13 @@ public struct FleetSeen: Equatable, Sendable {
 
   public var encoded: Bytes {
     littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
+  }
+
+  /// What to keep after an answer that was behind; nil where it wasn't: one of another cluster will never catch up. Raft's
+  /// term alone decides nothing for good: a member that wasn't elected may have had a later one.
+  public func refusing(_ answer: EtcdOrigin) -> FleetSeen? {
+    guard answer.cluster == origin.cluster, answer.revision < origin.revision else { return nil }
+    return FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: .max, term: origin.term))
   }
 
   /// What to keep after this answer; nil: it comes from another cluster, or from the past.

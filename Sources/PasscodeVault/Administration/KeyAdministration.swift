@@ -62,7 +62,12 @@ extension Vault {
   @inline(never)
   public func examineKey(_ room: KeyRoom) throws(Fault) -> KeyForm {
     try use(.current, &room.current.unsealed.key)
-    try checkKeyServes()
+    do throws(Fault) { try checkKeyServes() } catch {
+      // The one that they need may be the other one.
+      let plain = plainKey(.current)
+      if plain.exists, isSealed(.current) { log(Fault(.warnTwoKeys, path: plain.path)) }
+      throw error
+    }
     return try reviewKey(room) { log($0) }
   }
 

@@ -25,20 +25,37 @@ public enum FleetServer {
     atWork: @escaping () -> Void
   ) throws(Fault) -> FleetVault<EtcdClient> {
     let configuration = vault.configuration
+    let options = try options(configuration)
+    let key = try FleetKey(FleetKey.usualPath, configuration)
+    let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
+    return FleetVault(vault, options, key, kept ?? client(options, configuration, atWork: atWork), seen)
+  }
+
+  /// How many accounts etcd has something of, whichever key that needs; nil: not known, as where nothing is set up yet.
+  public static func accountsInEtcd(_ configuration: Configuration) -> UInt64? {
+    guard let options = try? options(configuration) else { return nil }
+    let question = EtcdTransaction([.count(prefix: FleetKeys.accounts)])
+    guard let outcome = client(options, configuration, atWork: {}).commit(question), outcome.succeeded else {
+      return nil
+    }
+    return outcome.count(0)
+  }
+
+  private static func options(_ configuration: Configuration) throws(Fault) -> FleetOptions {
     guard let text = try read(optionsPath, .configuration, configuration) else {
       throw Fault(.missing, inConfiguration: true, path: optionsPath)
     }
-    let options = try FleetOptions(file: text[...], path: optionsPath)
-    let key = try FleetKey(FleetKey.usualPath, configuration)
-    let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
-    let etcd =
-      kept
-      ?? EtcdClient(
-        port: options.port, user: options.user,
-        password: { () throws(Fault) in try password(configuration) },
-        // Root's would be a file that the service account can't read.
-        tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
-    return FleetVault(vault, options, key, etcd, seen)
+    return try FleetOptions(file: text[...], path: optionsPath)
+  }
+
+  private static func client(
+    _ options: FleetOptions, _ configuration: Configuration, atWork: @escaping () -> Void
+  ) -> EtcdClient {
+    EtcdClient(
+      port: options.port, user: options.user,
+      password: { () throws(Fault) in try password(configuration) },
+      // Root's would be a file that the service account can't read.
+      tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
   }
 
   private static func password(_ configuration: Configuration) throws(Fault) -> Bytes {

@@ -4,6 +4,8 @@ internal import PasscodeSystem
 /// Keeps how far this server has seen etcd come: `FleetSeen`.
 ///
 /// - What is kept MUST be read before etcd is asked: another process may have seen more by the time the answer comes.
+/// - An etcd that was behind once MUST be refused until `restored`: it would catch up while others use it.
+///                                                                                          FleetSnapshotTests
 /// - It is written without a sync, in place: a power cut may lose the latest ones, but a snapshot is older than those.
 /// - A server that has seen nothing MUST refuse every etcd: otherwise, once its files are lost, it would believe a
 ///   snapshot. Only `seen` and `restored`, which root runs, make the file.                   FleetSnapshotTests
@@ -29,8 +31,8 @@ public final class SeenFile {
   /// Opens it. Root gives it to the service account.
   ///
   /// - Throws: `missing` if it isn't there, unless `start` is `allowed`; a fault if it isn't a plain file with one name
-  ///   that belongs to this process's user, or for root to the service account. (The folder is that account's, so this
-  ///   name may be a hard link to somebody else's file.)
+  ///   that belongs to this process's user, or for root, unless it is empty, to the service account. (The folder is that
+  ///   account's, so this name may be a hard link to somebody else's file, or that file itself.)
   public init(_ path: Bytes, for access: Access, _ start: Start = .refused) throws(Fault) {
     self.path = path
     self.start = start
@@ -56,11 +58,15 @@ public final class SeenFile {
   private static func adopt(_ file: borrowing Descriptor, for access: Access) throws(Errno) {
     let status = try file.status()
     let own = ProcessIdentity.current().effective
-    let service = access == .root ? serviceAccount() : nil
-    guard status.kind == .file, status.links == 1, status.owner == own || status.owner == service?.uid else {
-      throw .denied
+    guard status.kind == .file, status.links == 1 else { throw .denied }
+    guard access == .root, let service = serviceAccount() else {
+      guard status.owner == own else { throw .denied }
+      return
     }
-    if let service, status.owner != service.uid { try file.setOwner(service.uid, group: service.gid) }
+    if status.owner == service.uid { return }
+    // It was just made. One with content could be root's record, moved here.
+    guard status.owner == own, status.size == 0 else { throw .denied }
+    try file.setOwner(service.uid, group: service.gid)
   }
 
   /// Whether this server has seen nothing of etcd yet.
@@ -73,20 +79,23 @@ public final class SeenFile {
   func take(_ origin: EtcdOrigin) throws(Fault) {
     if floor == nil && start == .refused { throw Fault(.missing, path: path) }
     if let floor, floor.next(origin) == nil {
+      if let refusing = floor.refusing(origin) { try? write(refusing) }
       throw Fault(.fleetRestored, path: path, error: Errno.stale.code)
     }
     let next = FleetSeen(origin)
     if next == floor { return }
     floor = next
-    do throws(Errno) {
-      // Another process may have written more, or may be writing: what is highest stays.
-      try lock()
-      defer { RangeLock.unlock(file, at: 0, count: 1) }
-      if let other = FleetSeen(try file.read(FleetSeen.length, at: 0)), other.next(origin) == nil { return }
-      try file.write(next.encoded, at: 0)
-    } catch {
-      throw Fault(.failed, path: path, error: error.code)
+    do throws(Errno) { try write(next) } catch { throw Fault(.failed, path: path, error: error.code) }
+  }
+
+  /// Another process may have written more, or may be writing: what is highest stays.
+  private func write(_ next: FleetSeen) throws(Errno) {
+    try lock()
+    defer { RangeLock.unlock(file, at: 0, count: 1) }
+    if let other = FleetSeen(try file.read(FleetSeen.length, at: 0)), other.next(next.origin) == nil {
+      return
     }
+    try file.write(next.encoded, at: 0)
   }
 
   private func lock() throws(Errno) {

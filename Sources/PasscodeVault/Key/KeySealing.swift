@@ -9,6 +9,8 @@ public import PasscodeSystem
 //  - Killed after any step, passcodes work; `key status` names the rest, and the same command again does it.
 //  - The key is never in an argument, the environment or a temporary file, and never on a disk in the clear once it is
 //    sealed, unless `unseal` is asked.
+//  - Where there are two different keys, the one that the records need stays, whichever file it is in; where neither opens
+//    them all, nothing is changed.
 //  - A key that can't be opened MUST change nothing: not the files, not the records. Attempts are `unavailable` and not
 //    counted, and passwords work.
 //                                                                                             test_key.py
@@ -33,7 +35,8 @@ public final class KeyRoom {
 }
 
 extension Vault {
-  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed.
+  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed. A plain one that
+  /// came back beside the sealed one, and opens nothing, is removed first.
   ///
   /// - Parameters:
   ///   - pcrs: as `SealingProgram.seal`; nil: as it is sealed now, or to none.
@@ -46,10 +49,32 @@ extension Vault {
     defer { _ = lock }
     try refuseWhileRotating()
     try use(.current, &room.current.unsealed.key)
+    try settleTwoKeys(room)
     try seal(room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
     guard show(room.current.unsealed.key) else { throw Fault(.copyNotShown) }
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
     try plainKey(.current).remove()
+  }
+
+  /// Decides between a plain key and a sealed one beside it, by what they open.
+  ///
+  /// - Parameter room: holds the plain one as the current one; afterwards, the one that stays.
+  private func settleTwoKeys(_ room: KeyRoom) throws(Fault) {
+    let plain = plainKey(.current)
+    guard plain.exists, isSealed(.current) else { return }
+    room.next.unsealed.key.copy(room.current.unsealed.key)
+    let byPlain = try countOpened(&room.next.unsealed)
+    if byPlain.opened == byPlain.enrolled { return }
+    try openSealed(&room.next.unsealed.key, .current)
+    if room.next.unsealed.key.equals(room.current.unsealed.key) { return }
+    let bySealed = try countOpened(&room.next.unsealed)
+    if byPlain.opened > 0, bySealed.opened == 0 { return }
+    guard byPlain.opened == 0, bySealed.opened > 0 else {
+      throw Fault(.keyOpensNone, path: plain.path, number: byPlain.enrolled - byPlain.opened)
+    }
+    try load(room.next.unsealed.key, .current, &room.compared.unsealed.key)
+    try plain.remove()
+    room.current.unsealed.key.copy(room.next.unsealed.key)
   }
 
   /// Opens what is sealed, once per boot, for everybody who may read the key.
@@ -89,8 +114,8 @@ extension Vault {
     guard isSealed(.current) || isSealed(.next) || !isThere else {
       throw Fault(.keyNotSealed, path: sealedKey(.current).path)
     }
-    if !isThere { try makePlain(.current, &room.current.unsealed.key) }
-    if isSealed(.next), !plainKey(.next).exists { try makePlain(.next, &room.current.unsealed.key) }
+    if !isThere { try makePlain(.current, room) }
+    if isSealed(.next), !plainKey(.next).exists { try makePlain(.next, room) }
     // What is in use must be what the records need before the other one goes.
     if isThere { try checkKeyServes() }
     try sealedKey(.next).remove()
@@ -98,20 +123,25 @@ extension Vault {
     return plain.path
   }
 
-  private func makePlain(_ generation: MachineKey.Generation, _ key: inout SecretKey) throws(Fault) {
+  private func makePlain(_ generation: MachineKey.Generation, _ room: KeyRoom) throws(Fault) {
     do throws(Fault) {
-      try MachineKey(configuration: configuration).load(&key, generation)
+      try MachineKey(configuration: configuration).load(&room.current.unsealed.key, generation)
+      // Unless what is sealed is known to be the same, what is loaded must be what the records need.
+      if isSealed(generation) {
+        let isOpen = (try? openSealed(&room.compared.unsealed.key, generation)) != nil
+        if !isOpen || !room.compared.unsealed.key.equals(room.current.unsealed.key) { try checkKeyServes() }
+      }
     } catch {
       guard isUnloaded(error, generation) else { throw error }
-      try openSealed(&key, generation)
+      try openSealed(&room.current.unsealed.key, generation)
     }
-    try plainKey(generation).create(key)
+    try plainKey(generation).create(room.current.unsealed.key)
   }
 
   /// Takes the key of a recovery copy, in place of one that doesn't open: loads it, and seals it again.
   ///
   /// While a rotation is under way there may be two keys, and each may be recovered, in either order. One that opens
-  /// everything ends it.
+  /// everything ends it. Without one, a loaded key that opens nothing gives way to one that opens something.
   ///
   /// - Throws: `keyLoadedOnly` where the TPM sealed nothing; `keyRotating` where both are loaded.
   /// - Returns: whether a rotation has to be finished; it seals both.
@@ -130,9 +160,14 @@ extension Vault {
     guard count.opened > 0 || count.enrolled == 0 else {
       throw Fault(.keyOpensNothing, number: count.enrolled)
     }
-    let isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
+    var isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
     let isRotating = isSealed(.next)
-    if isOther, !isRotating { throw Fault(.otherKeyLoaded) }
+    if isOther, !isRotating {
+      guard count.opened > 0, try countOpened(&room.current.unsealed).opened == 0 else {
+        throw Fault(.otherKeyLoaded)
+      }
+      isOther = false
+    }
     try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
     if isRotating, isOther || count.opened < count.enrolled { return true }
     if isRotating { try bringCopiesUpToDate(room) }

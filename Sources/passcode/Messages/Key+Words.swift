@@ -100,7 +100,8 @@ extension KeyProblem {
       Sentence(
         "%d passcode is still under the old machine key; run: passcode key rotate",
         plural: "%d passcodes are still under the old machine key; run: passcode key rotate")
-    case .warnOtherKey: "%1: is not the key in use: seal that one; run: passcode key seal"
+    case .warnOtherKey:
+      "%1: is not the key in use: keep the one that opens the passcodes; run: passcode key seal"
     }
   }
 }

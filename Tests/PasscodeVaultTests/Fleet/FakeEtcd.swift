@@ -155,7 +155,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
 
   struct Snapshot {
     fileprivate let entries: [Bytes: Entry]
-    fileprivate let revision: UInt64
+    let revision: UInt64
   }
 
   var snapshot: Snapshot { Snapshot(entries: entries, revision: revision) }
