@@ -114,10 +114,8 @@ struct Administration {
   /// Makes the fleet key, and the folder of what this server keeps. Where etcd has passcodes, the fleet has a key already.
   private static func initialize(_ configuration: Configuration, _ sodium: Sodium) throws(Failure) {
     guard let service = serviceAccount() else { throw .noServiceAccount }
-    if (try? FileStatus.of(FleetKey.usualPath)) == nil,
-      let accounts = FleetServer.accountsInEtcd(configuration), accounts > 0
-    {
-      throw .fault(Fault(.keyNeeded, path: FleetKey.usualPath, number: accounts))
+    if (try? FileStatus.of(FleetKey.usualPath)) == nil, FleetServer.isInUse(configuration) == true {
+      throw .fault(Fault(.keyNeeded, path: FleetKey.usualPath))
     }
     do throws(Errno) {
       if (try? FileStatus.of(FleetServer.statePath)) == nil {

@@ -66,9 +66,13 @@ extension Failure {
     case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
       "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
     case .missing where fault.path == FleetKey.usualPath:
-      "\(words); on the fleet's first server, run: passcode verifier init; on any other, copy it from a server that has it, keeping owner and mode"
+      "\(words); on the fleet's first server, run: passcode verifier init; on any other, copy it from a server that has it, keeping its owner and mode"
+    case .missing where fault.path == FleetServer.workstationsPath:
+      "\(words); create it, with a line for each workstation, such as CN=ws1"
+    case .missing where fault.path == FleetServer.passwordPath:
+      "\(words); copy it from another server, keeping its owner and mode"
     case .keyNeeded:
-      "no key was made: etcd already has passcodes of this fleet (\(fault.number)); copy \(printable(fault.path)) from a server that has it, or from the offline copy, keeping owner and mode"
+      "no key was made: etcd already has records of this fleet, which need its key; copy \(printable(fault.path)) from another server, or from the offline copy (fleet.tar), keeping its owner and mode"
     case .noEtcd: "\(words); on each server, run: systemctl status etcd"
     case .busyRecord: "another attempt on this passcode is under way: try again"
     default: words

@@ -31,7 +31,7 @@ struct Service: ~Copyable {
   mutating func refusal() -> HelperReply? {
     do throws(Fault) {
       try becomeService()
-      guard let configuration = try configuration() else { return refused() }
+      guard let configuration = try configuration() else { return turnedAway() }
       admitted = configuration
       place = try taken(FleetTurn.toServe(name), of: FleetTurn.mostServing)
       return nil
@@ -71,7 +71,7 @@ struct Service: ~Copyable {
     // For the attempt after a look, the list is read again: it may have changed by then.
     let found: Configuration?
     if let first = admitted.take() { found = first } else { found = try configuration() }
-    guard let configuration = found else { return refused() }
+    guard let configuration = found else { return turnedAway() }
     let signs = signs
     let clock = Clock.system.calling { signs.give() }
     let vault = Vault(configuration, sodium, clock: clock) { SystemLog.notice($0.logLine) }
@@ -111,10 +111,14 @@ struct Service: ~Copyable {
     return configuration
   }
 
-  private func refused() -> HelperReply {
+  /// What one that may not ask is told.
+  private func turnedAway() -> HelperReply {
+    guard isRelay(peer) else {
+      log(LogLine("passcode-verifier: not asked by the relay"))
+      return HelperReply(.notPermitted)
+    }
     log(LogLine("passcode-verifier: not on the list of workstations"))
-    return isRelay(peer)
-      ? HelperReply(fault: Fault(.notListed, path: FleetServer.workstationsPath)) : HelperReply(.notPermitted)
+    return HelperReply(fault: Fault(.notListed, path: FleetServer.workstationsPath))
   }
 
   /// What the log says of it; nil where it is no news.

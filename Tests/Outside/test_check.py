@@ -257,7 +257,7 @@ def loaded_key_whose_tpm_was_cleared(system):
     return undo
 
 
-@broken("key", "warning", SEALED, None, "is not the key in use", runs=True)
+@broken("key", "warning", SEALED, None, "does not hold the key in use", runs=True)
 def sealed_key_that_is_another_one(system):
     undo = seal(system)
     before = sealing.LOADED.read_bytes(), SEALED.read_bytes()

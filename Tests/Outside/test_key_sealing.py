@@ -473,7 +473,7 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     needed = LOADED.read_bytes()
     put_back(old := os.urandom(32))
     said = key(sealed, "status", check=UNUSABLE).errors
-    assert "2 enrolled passcodes need another key" in said and "to remove it, run: passcode key seal" in said
+    assert "2 enrolled passcodes need another key" in said and "to seal the one that opens the passcodes, run: passcode key seal" in said
     tpm.stop()
     before = SEALED.read_bytes()
     assert "does not open" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == before
@@ -513,9 +513,17 @@ def test_a_wrong_key_that_is_loaded_keeps_nothing_from_being_put_right(sealed, t
     right = SEALED.read_bytes()
     wrong = seal_another_key(sealed)
     SEALED.write_bytes(right)
+    assert "does not hold the key in use: seal the one that opens the passcodes" in key(sealed, "status", check=UNUSABLE).errors
     assert "need another key" in key(sealed, "unseal", check=UNUSABLE).errors
     assert SEALED.read_bytes() == right and not KEY.exists()
+    tpm.stop()
+    assert "does not open" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == right
+    tpm.start()
+    assert key_of(recovery_copy(key(sealed, "seal").output)) == key_of(sealed.copy)
+    assert everybody_logs_in(sealed)
     SEALED.write_bytes(wrong)
+    boot(sealed)
+    assert not logs_in(sealed)
     assert "sealed again" in recover(sealed, sealed.copy).output
     assert everybody_logs_in(sealed)
     boot(sealed)

@@ -155,7 +155,7 @@ def test_no_second_key_is_made_beside_passcodes(fleet):
     key.rename(away)
     try:
         said = server.run("init", check=UNUSABLE).stderr
-        assert one_line(said) and "etcd already has passcodes of this fleet" in said and not key.exists()
+        assert one_line(said) and "etcd already has records of this fleet" in said and not key.exists()
         conf = (server.files / "verifier.conf").read_bytes()
         server.write("verifier.conf", "fleet=ward-7\netcd=1\n")
         server.run("init", check=DONE)

@@ -118,7 +118,7 @@ class Programs:
 
 def test_a_workstation_that_isn_t_on_the_list_gets_nothing_and_says_why(machine, ward):
     at(machine, "ws3")
-    remedy = "this workstation is not on the servers' list: on each server, add the name that its log shows to /etc/passcode/workstations"
+    remedy = "this workstation is not on the servers' list: add its name, as the log of passcode-verifier on a server shows it, to /etc/passcode/workstations on each server"
     for how in ({}, ALICE):
         assert refused_unasked(machine.authenticate("alice", RIGHT, **how), UNAVAILABLE)
         assert remedy in machine.log()[-1].message

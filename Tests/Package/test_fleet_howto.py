@@ -62,7 +62,7 @@ class Ward:
     def at(self, place, new):
         if place == "the offline machine":
             return [self.authorities]
-        if place == "the workstation":
+        if place in ("the workstation", "each workstation"):
             return [self.people["ws1"]]
         if place == f"the new {new}":
             return [self.people[new]]

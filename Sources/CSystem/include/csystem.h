@@ -191,7 +191,7 @@ void cs_reap(uid_t user);
    timers, limits that can be lifted, the right to a core dump and to be traced. From here on SIGXFSZ is ignored, and
    SIGALRM comes after so many seconds. */
 int cs_lay_down_inheritance(unsigned seconds);
-/* No core dump of this process, and nobody but root traces it. 0, or an errno. */
+/* Forbids core dumps of this process, and tracing by anyone but root. 0, or an errno. */
 int cs_forbid_dumps(void);
 /* Becomes this user and group, real, effective and saved, in a session of its own, untraceable; and takes the share of
    the machine that everybody has. */

@@ -12,6 +12,8 @@ public struct FleetSeen: Equatable, Sendable {
   public let origin: EtcdOrigin
 
   public static let length = 24
+  /// etcd's revisions are below 2^63.
+  private static let neverReached = UInt64.max
 
   public init(_ origin: EtcdOrigin) {
     self.origin = origin
@@ -29,11 +31,11 @@ public struct FleetSeen: Equatable, Sendable {
     littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
   }
 
-  /// What to keep after an answer that was behind; nil where it wasn't: one of another cluster will never catch up. Raft's
-  /// term alone decides nothing for good: a member that wasn't elected may have had a later one.
-  public func refusing(_ answer: EtcdOrigin) -> FleetSeen? {
+  /// What to keep after an answer whose revision was behind; nil where it wasn't: another cluster will never catch up.
+  /// Raft's term alone decides nothing for good: a member that wasn't elected may have had a later one.
+  public func afterRefusing(_ answer: EtcdOrigin) -> FleetSeen? {
     guard answer.cluster == origin.cluster, answer.revision < origin.revision else { return nil }
-    return FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: .max, term: origin.term))
+    return FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: FleetSeen.neverReached, term: origin.term))
   }
 
   /// What to keep after this answer; nil: it comes from another cluster, or from the past.

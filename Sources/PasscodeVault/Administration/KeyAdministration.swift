@@ -63,9 +63,8 @@ extension Vault {
   public func examineKey(_ room: KeyRoom) throws(Fault) -> KeyForm {
     try use(.current, &room.current.unsealed.key)
     do throws(Fault) { try checkKeyServes() } catch {
-      // The one that they need may be the other one.
-      let plain = plainKey(.current)
-      if plain.exists, isSealed(.current) { log(Fault(.warnTwoKeys, path: plain.path)) }
+      // The passcodes may need another one that is there.
+      _ = try? reviewKey(room) { log($0) }
       throw error
     }
     return try reviewKey(room) { log($0) }

@@ -25,30 +25,29 @@ public enum FleetServer {
     atWork: @escaping () -> Void
   ) throws(Fault) -> FleetVault<EtcdClient> {
     let configuration = vault.configuration
-    let options = try options(configuration)
+    let options = try readOptions(configuration)
     let key = try FleetKey(FleetKey.usualPath, configuration)
     let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
-    return FleetVault(vault, options, key, kept ?? client(options, configuration, atWork: atWork), seen)
+    return FleetVault(vault, options, key, kept ?? makeClient(options, configuration, atWork: atWork), seen)
   }
 
-  /// How many accounts etcd has something of, whichever key that needs; nil: not known, as where nothing is set up yet.
-  public static func accountsInEtcd(_ configuration: Configuration) -> UInt64? {
-    guard let options = try? options(configuration) else { return nil }
+  /// Whether etcd has something of any account, whichever key that needs; nil: not known, as where nothing is set up yet.
+  public static func isInUse(_ configuration: Configuration) -> Bool? {
+    guard let options = try? readOptions(configuration) else { return nil }
     let question = EtcdTransaction([.count(prefix: FleetKeys.accounts)])
-    guard let outcome = client(options, configuration, atWork: {}).commit(question), outcome.succeeded else {
-      return nil
-    }
-    return outcome.count(0)
+    let outcome = makeClient(options, configuration, atWork: {}).commit(question)
+    guard let outcome, outcome.succeeded else { return nil }
+    return outcome.count(0) != 0
   }
 
-  private static func options(_ configuration: Configuration) throws(Fault) -> FleetOptions {
+  private static func readOptions(_ configuration: Configuration) throws(Fault) -> FleetOptions {
     guard let text = try read(optionsPath, .configuration, configuration) else {
       throw Fault(.missing, inConfiguration: true, path: optionsPath)
     }
     return try FleetOptions(file: text[...], path: optionsPath)
   }
 
-  private static func client(
+  private static func makeClient(
     _ options: FleetOptions, _ configuration: Configuration, atWork: @escaping () -> Void
   ) -> EtcdClient {
     EtcdClient(

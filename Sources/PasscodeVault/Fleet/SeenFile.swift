@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// Keeps how far this server has seen etcd come: `FleetSeen`.
 ///
 /// - What is kept MUST be read before etcd is asked: another process may have seen more by the time the answer comes.
-/// - An etcd that was behind once MUST be refused until `restored`: it would catch up while others use it.
+/// - An etcd whose revision was behind once MUST be refused until `restored`: it would catch up while others use it.
 ///                                                                                          FleetSnapshotTests
 /// - It is written without a sync, in place: a power cut may lose the latest ones, but a snapshot is older than those.
 /// - A server that has seen nothing MUST refuse every etcd: otherwise, once its files are lost, it would believe a
@@ -30,9 +30,9 @@ public final class SeenFile {
 
   /// Opens it. Root gives it to the service account.
   ///
-  /// - Throws: `missing` if it isn't there, unless `start` is `allowed`; a fault if it isn't a plain file with one name
-  ///   that belongs to this process's user, or for root, unless it is empty, to the service account. (The folder is that
-  ///   account's, so this name may be a hard link to somebody else's file, or that file itself.)
+  /// - Throws: `missing` if it isn't there, unless `start` is `allowed`; a fault if it isn't a plain file with one name, or
+  ///   is somebody else's. For root it is the service account's, or, if it is still empty, root's own, which root gives to
+  ///   that account. (The folder is the account's, so the name may be a hard link to any file, or a file that was moved.)
   public init(_ path: Bytes, for access: Access, _ start: Start = .refused) throws(Fault) {
     self.path = path
     self.start = start
@@ -64,7 +64,7 @@ public final class SeenFile {
       return
     }
     if status.owner == service.uid { return }
-    // It was just made. One with content could be root's record, moved here.
+    // As `create` leaves it: one with content could be a record of root's, moved here.
     guard status.owner == own, status.size == 0 else { throw .denied }
     try file.setOwner(service.uid, group: service.gid)
   }
@@ -79,7 +79,8 @@ public final class SeenFile {
   func take(_ origin: EtcdOrigin) throws(Fault) {
     if floor == nil && start == .refused { throw Fault(.missing, path: path) }
     if let floor, floor.next(origin) == nil {
-      if let refusing = floor.refusing(origin) { try? write(refusing) }
+      // Where this can't be written, this answer is refused all the same, but not one after etcd has caught up.
+      if let refusing = floor.afterRefusing(origin) { try? write(refusing) }
       throw Fault(.fleetRestored, path: path, error: Errno.stale.code)
     }
     let next = FleetSeen(origin)

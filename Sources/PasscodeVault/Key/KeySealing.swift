@@ -9,11 +9,11 @@ public import PasscodeSystem
 //  - Killed after any step, passcodes work; `key status` names the rest, and the same command again does it.
 //  - The key is never in an argument, the environment or a temporary file, and never on a disk in the clear once it is
 //    sealed, unless `unseal` is asked.
-//  - Where there are two different keys, the one that the records need stays, whichever file it is in; where neither opens
-//    them all, nothing is changed.
+//  - Where there are two different keys, the one that the records need stays, whichever file it is in; where each opens
+//    some, or neither opens any, nothing is changed.
 //  - A key that can't be opened MUST change nothing: not the files, not the records. Attempts are `unavailable` and not
 //    counted, and passwords work.
-//                                                                                             test_key.py
+//                                                                         test_key.py, test_key_sealing.py
 
 /// Room for the keys that a command works with.
 public final class KeyRoom {
@@ -35,8 +35,8 @@ public final class KeyRoom {
 }
 
 extension Vault {
-  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed. A plain one that
-  /// came back beside the sealed one, and opens nothing, is removed first.
+  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed. But if that one
+  /// opens nothing, and what is sealed already does, the latter stays.
   ///
   /// - Parameters:
   ///   - pcrs: as `SealingProgram.seal`; nil: as it is sealed now, or to none.
@@ -56,24 +56,25 @@ extension Vault {
     try plainKey(.current).remove()
   }
 
-  /// Decides between a plain key and a sealed one beside it, by what they open.
+  /// Decides between the key in use and a different one that is sealed, by what they open.
   ///
-  /// - Parameter room: holds the plain one as the current one; afterwards, the one that stays.
+  /// - Parameter room: holds the key in use as the current one; afterwards, the one that stays. Its next one is only where
+  ///   the other key is tried: no rotation is under way.
   private func settleTwoKeys(_ room: KeyRoom) throws(Fault) {
-    let plain = plainKey(.current)
-    guard plain.exists, isSealed(.current) else { return }
-    room.next.unsealed.key.copy(room.current.unsealed.key)
-    let byPlain = try countOpened(&room.next.unsealed)
-    if byPlain.opened == byPlain.enrolled { return }
-    try openSealed(&room.next.unsealed.key, .current)
-    if room.next.unsealed.key.equals(room.current.unsealed.key) { return }
-    let bySealed = try countOpened(&room.next.unsealed)
-    if byPlain.opened > 0, bySealed.opened == 0 { return }
-    guard byPlain.opened == 0, bySealed.opened > 0 else {
-      throw Fault(.keyOpensNone, path: plain.path, number: byPlain.enrolled - byPlain.opened)
+    guard isSealed(.current) else { return }
+    let isOpen = (try? openSealed(&room.next.unsealed.key, .current)) != nil
+    if isOpen, room.next.unsealed.key.equals(room.current.unsealed.key) { return }
+    let inUse = try countOpened(&room.current.unsealed)
+    if inUse.opened == inUse.enrolled { return }
+    // Says why; what it holds may be needed.
+    if !isOpen { try openSealed(&room.next.unsealed.key, .current) }
+    let sealed = try countOpened(&room.next.unsealed)
+    if inUse.opened > 0, sealed.opened == 0 { return }
+    guard inUse.opened == 0, sealed.opened > 0 else {
+      throw Fault(.keyOpensNone, path: policy.keyFile, number: inUse.enrolled - inUse.opened)
     }
     try load(room.next.unsealed.key, .current, &room.compared.unsealed.key)
-    try plain.remove()
+    try plainKey(.current).remove()
     room.current.unsealed.key.copy(room.next.unsealed.key)
   }
 
@@ -141,7 +142,7 @@ extension Vault {
   /// Takes the key of a recovery copy, in place of one that doesn't open: loads it, and seals it again.
   ///
   /// While a rotation is under way there may be two keys, and each may be recovered, in either order. One that opens
-  /// everything ends it. Without one, a loaded key that opens nothing gives way to one that opens something.
+  /// everything ends it. While none is, a loaded key that opens nothing is replaced by one that opens something.
   ///
   /// - Throws: `keyLoadedOnly` where the TPM sealed nothing; `keyRotating` where both are loaded.
   /// - Returns: whether a rotation has to be finished; it seals both.
@@ -163,9 +164,11 @@ extension Vault {
     var isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
     let isRotating = isSealed(.next)
     if isOther, !isRotating {
+      // `isLoaded` has read it.
       guard count.opened > 0, try countOpened(&room.current.unsealed).opened == 0 else {
         throw Fault(.otherKeyLoaded)
       }
+      // It opens nothing: as if none were loaded.
       isOther = false
     }
     try load(key, isOther ? .next : .current, &room.compared.unsealed.key)

@@ -47,7 +47,7 @@ extension Failure {
     case .fleets(let command, let name):
       "the servers of a fleet keep the passcode of \(printable(name)); on one of them, run as root: \(serverCommand(command, name))"
     case .fleetSilent(let name, let fault):
-      "a fleet's servers keep the passcode of \(printable(name)), but none of them answered: \(fault.words)"
+      "a fleet's servers keep the passcode of \(printable(name)), but could not be used: \(fault.words)"
     case .forbidden: "not permitted"
     case .cancelled: "cancelled; nothing was changed"
     case .trialEnded: "ended by a signal; the temporary store has been deleted"

@@ -54,10 +54,10 @@ extension KeyProblem {
       "only the key of /etc/security/passcode.conf can be sealed: leave out --conf"
     case .keysBusy: "another process is changing the machine key: let it finish, and try again"
     case .keyRotating: "a new machine key is being introduced: finish that first, with: passcode key rotate"
-    case .twoKeys:
+    case .twoKeys, .warnTwoKeys:
       """
-      %1: is there beside the sealed key: to keep the sealed one, run: passcode key seal; to keep this one: passcode key \
-      unseal
+      %1: is there beside the sealed key: to seal the one that opens the passcodes, run: passcode key seal; to keep this \
+      one, plain: passcode key unseal
       """
     case .keyNotSealed: "%1: no such file: the machine key is not sealed"
     case .keyNotSealable: "%1: %2; nothing was changed (it needs a TPM 2.0, and libtss2-esys, -mu and -rc)"
@@ -77,7 +77,10 @@ extension KeyProblem {
         plural:
           "this key opens none of the %d enrolled passcodes, which need another one; nothing was changed")
     case .keyIsPlain:
-      "%1: the key is not sealed, so it can't be recovered; to check it, run: passcode key status"
+      """
+      %1: a plain key is there, so nothing was recovered; if it opens no passcode (passcode key status), move it away, and \
+      try again
+      """
     case .otherKeyLoaded: "another key is loaded; nothing was changed; to check it, run: passcode key status"
     case .copyNotShown: "the recovery copy can't be written to standard output: run the command again"
     case .keyStillNeeded:
@@ -86,11 +89,6 @@ extension KeyProblem {
         plural:
           "%d records still need the old key (see above): repair or remove them, then run: passcode key rotate"
       )
-    case .warnTwoKeys:
-      """
-      %1: is there beside the sealed key: to remove it, run: passcode key seal; to remove the sealed one: \
-      passcode key unseal
-      """
     case .warnKeyClosed:
       """
       %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
@@ -101,7 +99,7 @@ extension KeyProblem {
         "%d passcode is still under the old machine key; run: passcode key rotate",
         plural: "%d passcodes are still under the old machine key; run: passcode key rotate")
     case .warnOtherKey:
-      "%1: is not the key in use: keep the one that opens the passcodes; run: passcode key seal"
+      "%1: does not hold the key in use: seal the one that opens the passcodes; run: passcode key seal"
     }
   }
 }

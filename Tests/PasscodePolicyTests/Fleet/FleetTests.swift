@@ -198,11 +198,11 @@ struct FleetSeenTests {
   }
 
   @Test func `one that was behind is refused for good`() throws {
-    let refusing = try #require(seen.refusing(EtcdOrigin(cluster: 9, revision: 99, term: 9)))
+    let refusing = try #require(seen.afterRefusing(EtcdOrigin(cluster: 9, revision: 99, term: 9)))
     #expect(FleetSeen(refusing.encoded) == refusing)
     #expect(refusing.next(EtcdOrigin(cluster: 9, revision: 1 << 63 - 1, term: 9)) == nil)
-    #expect(seen.refusing(EtcdOrigin(cluster: 8, revision: 99, term: 4)) == nil, "it never catches up")
-    #expect(seen.refusing(EtcdOrigin(cluster: 9, revision: 100, term: 3)) == nil)
+    #expect(seen.afterRefusing(EtcdOrigin(cluster: 8, revision: 99, term: 4)) == nil, "it never catches up")
+    #expect(seen.afterRefusing(EtcdOrigin(cluster: 9, revision: 100, term: 3)) == nil)
   }
 
   @Test func `it is read as it was written`() {
