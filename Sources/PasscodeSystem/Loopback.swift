@@ -126,8 +126,8 @@ public enum VerifierService {
   }
 
   /// The relay's work: sends a head to the socket, then copies both ways until it ends. Until something comes from there,
-  /// it sends a sign each second, for 20 s. Passcodes pass through this process: it leaves no core dump, and only root can
-  /// trace it.
+  /// it sends a sign each second, for 20 s. Passcodes pass through this process: it leaves no core dump, and nobody but
+  /// root can begin to trace it.
   ///
   /// - Parameter seconds: the kernel ends this process after so many.
   public static func relay(to path: [UInt8], head: [UInt8], seconds: UInt32) throws(Errno) {

@@ -461,6 +461,39 @@ def test_a_plain_key_that_comes_back_is_told_and_opens_nothing_else(sealed):
     assert everybody_logs_in(sealed)
 
 
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["none is sealed", "it is sealed, too"])
+def test_nor_does_it_lose_one_that_is_only_loaded(sealed, is_sealed):
+    """A backup from before the last rotation brought an old key back, and the sealed one is gone, or as old."""
+    needed, old = LOADED.read_bytes(), os.urandom(32)
+    if is_sealed:
+        seal_another_key(sealed, old)
+        LOADED.chmod(0o640)
+        LOADED.write_bytes(needed)
+        LOADED.chmod(0o440)
+    else:
+        SEALED.unlink()
+    put_back(old)
+    assert not logs_in(sealed)
+    assert key_of(recovery_copy(key(sealed, "seal").output)) == needed and not KEY.exists()
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+
+
+@pytest.mark.parametrize("call", ["openat", "renameat", "unlinkat", "fsync"])
+def test_killed_while_it_decides_nobody_is_lost(sealed, call):
+    needed, old = LOADED.read_bytes(), os.urandom(32)
+    kills = 0
+    for number in range(1, 60, 6) if call == "openat" else range(1, 9):
+        put_back(old)
+        # Loaded is what the next boot would load.
+        kills += killed(sealed, call, number, "seal")[1]
+        key(sealed, "seal", check=None)
+        assert not KEY.exists() and everybody_logs_in(sealed) and LOADED.read_bytes() == needed
+        boot(sealed)
+        assert everybody_logs_in(sealed)
+    assert kills
+
+
 def put_back(content):
     """A plain key, as from a backup."""
     KEY.write_bytes(content)
@@ -476,7 +509,7 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     assert "2 enrolled passcodes need another key" in said and "to seal the one that opens the passcodes, run: passcode key seal" in said
     tpm.stop()
     before = SEALED.read_bytes()
-    assert "does not open" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == before
+    assert "nothing was changed" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == before
     assert KEY.read_bytes() == old and LOADED.read_bytes() == needed
     tpm.start()
     assert key_of(recovery_copy(key(sealed, "seal").output)) == needed and not KEY.exists()
@@ -500,10 +533,11 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     assert not KEY.exists() and everybody_logs_in(sealed)
 
 
-def seal_another_key(bed):
+def seal_another_key(bed, content=None):
     """In place of the right one, and loads it: as after a boot with an old sealed key that somebody restored."""
     options = "--name=passcode.key", "--with-key=tpm2", "--tpm2-pcrs=7", "-", "-"
-    SEALED.write_bytes(sh(sealing.PROGRAM, "encrypt", *options, input=os.urandom(32), stdout=subprocess.PIPE).stdout)
+    content = content or os.urandom(32)
+    SEALED.write_bytes(sh(sealing.PROGRAM, "encrypt", *options, input=content, stdout=subprocess.PIPE).stdout)
     boot(bed)
     assert not logs_in(bed)
     return SEALED.read_bytes()
@@ -528,10 +562,38 @@ def test_a_wrong_key_that_is_loaded_keeps_nothing_from_being_put_right(sealed, t
     assert everybody_logs_in(sealed)
     boot(sealed)
     assert everybody_logs_in(sealed) and status(sealed) == ""
-    # One that opens something stays: the copy could be of any other key.
-    copy = sealed.copy
+
+
+def test_no_recovery_copy_takes_the_place_of_a_key_that_opens_something(sealed):
+    """Of alice, bob and carol, hers is under an old key, of which there is a copy, too."""
+    other = key_of(sealed.copy)
     key(sealed, "rotate")
-    assert "opens none" in recover(sealed, copy, check=UNUSABLE).errors
+    needed = LOADED.read_bytes()
+    put_back(other)
+    sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+    KEY.unlink()
+    assert "another key is loaded" in recover(sealed, sealed.copy, check=UNUSABLE).errors
+    assert LOADED.read_bytes() == needed and everybody_logs_in(sealed)
+    # Nor where that one is sealed, and a useless one is loaded.
+    right = SEALED.read_bytes()
+    seal_another_key(sealed)
+    SEALED.write_bytes(right)
+    assert "another key is loaded" in recover(sealed, sealed.copy, check=UNUSABLE).errors and SEALED.read_bytes() == right
+    key(sealed, "load")
+    assert everybody_logs_in(sealed)
+
+
+def test_what_is_enrolled_after_a_recovery_amid_a_rotation_opens_after_the_boot(sealed):
+    """The next key is loaded, the current one is damaged and comes back from its copy."""
+    killed(sealed, "fdatasync", 1, "rotate")
+    SEALED.write_bytes(b"damaged")
+    boot(sealed, check=UNUSABLE)
+    assert "To finish introducing the new one" in recover(sealed, sealed.copy).output
+    sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+    assert everybody_logs_in(sealed) and logs_in(sealed, "carol")
+    key(sealed, "rotate")
+    boot(sealed)
+    assert everybody_logs_in(sealed) and logs_in(sealed, "carol") and status(sealed) == ""
 
 
 # MARK: A full disk

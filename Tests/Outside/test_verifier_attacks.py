@@ -49,7 +49,7 @@ def test_only_root_can_look_into_the_relay(fleet):
     (server.door / "socket").chmod(0o666)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        command = server.command("setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay")
+        command = server.command("prlimit", "--core=9", "setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay")
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, cwd="/", env={**os.environ, "SSL_CLIENT_DN": "CN=ws1"})
         try:
             fleets.wait_for(lambda: listener.held, 10)

@@ -88,6 +88,17 @@ def test_a_connection_that_was_lost_meanwhile_is_opened_again(machine, folder, t
         assert liar.heard[-1].startswith(HEAD) or liar.heard[-2].startswith(HEAD)
 
 
+def test_what_to_do_is_told_even_if_the_second_server_hangs(machine, folder):
+    """The first one says that the workstation isn't on its list, and is asked first again."""
+    path = b"/etc/passcode/workstations"
+    told = (bytes([69, len(path)]) + bytes(10)).hex().encode() + path
+    with Liar(folder / "verifier.sock", reply(11, text=told)) as first, Liar(folder / "verifier.sock.2", b"", hold=20) as second:
+        for number in (1, 2):
+            assert refused_unasked(machine.authenticate("alice", RIGHT), UNAVAILABLE)
+            assert "this workstation is not on the servers' list" in machine.log()[-1].message
+            assert len(first.heard) == number and second.heard
+
+
 def test_silence_ends_after_five_seconds(machine, folder):
     with Liar(folder / "verifier.sock", b"", hold=20):
         started = time.monotonic()

@@ -31,12 +31,18 @@ public struct FleetSeen: Equatable, Sendable {
     littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
   }
 
-  /// What to keep after an answer whose revision was behind; nil where it wasn't: another cluster will never catch up.
-  /// Raft's term alone decides nothing for good: a member that wasn't elected may have had a later one.
-  public func afterRefusing(_ answer: EtcdOrigin) -> FleetSeen? {
-    guard answer.cluster == origin.cluster, answer.revision < origin.revision else { return nil }
-    return FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: FleetSeen.neverReached, term: origin.term))
+  /// Whether the revision of an answer is behind. Another cluster is none that will catch up; and Raft's term alone decides
+  /// nothing for good: a member that wasn't elected may have had a later one.
+  public func isBehind(_ answer: EtcdOrigin) -> Bool {
+    answer.cluster == origin.cluster && answer.revision < origin.revision
   }
+
+  /// What to keep after an answer that was behind.
+  public var refusingAll: FleetSeen {
+    FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: FleetSeen.neverReached, term: origin.term))
+  }
+
+  public var refusesAll: Bool { origin.revision == FleetSeen.neverReached }
 
   /// What to keep after this answer; nil: it comes from another cluster, or from the past.
   public func next(_ answer: EtcdOrigin) -> FleetSeen? {

@@ -80,23 +80,42 @@ public final class SeenFile {
     if floor == nil && start == .refused { throw Fault(.missing, path: path) }
     if let floor, floor.next(origin) == nil {
       // Where this can't be written, this answer is refused all the same, but not one after etcd has caught up.
-      if let refusing = floor.afterRefusing(origin) { try? write(refusing) }
-      throw Fault(.fleetRestored, path: path, error: Errno.stale.code)
+      if floor.isBehind(origin) { try? refuseFromNowOn(floor) }
+      throw restored
     }
     let next = FleetSeen(origin)
     if next == floor { return }
     floor = next
-    do throws(Errno) { try write(next) } catch { throw Fault(.failed, path: path, error: error.code) }
+    let isKept: Bool
+    do throws(Errno) { isKept = try write(next) } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+    if !isKept { throw restored }
   }
 
+  private var restored: Fault { Fault(.fleetRestored, path: path, error: Errno.stale.code) }
+
   /// Another process may have written more, or may be writing: what is highest stays.
-  private func write(_ next: FleetSeen) throws(Errno) {
+  ///
+  /// - Returns: false where another process has found that etcd was behind.
+  private func write(_ next: FleetSeen) throws(Errno) -> Bool {
     try lock()
     defer { RangeLock.unlock(file, at: 0, count: 1) }
     if let other = FleetSeen(try file.read(FleetSeen.length, at: 0)), other.next(next.origin) == nil {
-      return
+      return !other.refusesAll
     }
     try file.write(next.encoded, at: 0)
+    return true
+  }
+
+  /// If the file still says what this process has read, or more: `restored` may have been run since.
+  private func refuseFromNowOn(_ floor: FleetSeen) throws(Errno) {
+    try lock()
+    defer { RangeLock.unlock(file, at: 0, count: 1) }
+    guard let kept = FleetSeen(try file.read(FleetSeen.length, at: 0)),
+      kept.origin.cluster == floor.origin.cluster, kept.origin.revision >= floor.origin.revision
+    else { return }
+    try file.write(kept.refusingAll.encoded, at: 0)
   }
 
   private func lock() throws(Errno) {

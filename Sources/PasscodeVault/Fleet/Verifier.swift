@@ -58,13 +58,17 @@ public struct Verifier: ~Copyable {
     let sockets = VerifierSockets(path)
     // A request of these kinds contains no code, and isn't counted, so it may be sent again.
     if let second = sockets.second, head.operation == .look || head.operation == .status {
-      if let reply = try? ask(sockets.first, Verifier.patience, Verifier.firstAnswer, head, request),
-        reply.kind != .unavailable
-      {
-        return reply
+      let first = try? ask(sockets.first, Verifier.patience, Verifier.firstAnswer, head, request)
+      if let first, first.kind != .unavailable { return first }
+      let isListed = first?.fault?.reason != .notListed
+      if isListed { sockets.avoid(sockets.first) }
+      do throws(Fault) {
+        return try ask(second, Verifier.rest, Verifier.lastAnswer, head, request)
+      } catch {
+        // It says what to do.
+        if let first, !isListed { return first }
+        throw error
       }
-      sockets.avoid(sockets.first)
-      return try ask(second, Verifier.rest, Verifier.lastAnswer, head, request)
     }
     return try ask(sockets.first, Verifier.silence, Verifier.lastAnswer, head, request)
   }

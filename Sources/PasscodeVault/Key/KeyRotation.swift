@@ -53,15 +53,21 @@ extension Vault {
     return count.enrolled - count.opened
   }
 
-  /// How many records hold a passcode, and how many of these the key opens. A damaged one isn't counted; one that can't be
-  /// read may hold one.
+  /// How many records hold a passcode, and how many of these the key opens; and how many are damaged, and in neither
+  /// number. One that can't be read may hold one.
   @inline(never)
-  func countOpened(_ unsealed: inout Unsealed) throws(Fault) -> (enrolled: UInt64, opened: UInt64) {
+  func countOpened(
+    _ unsealed: inout Unsealed
+  ) throws(Fault) -> (enrolled: UInt64, opened: UInt64, damaged: UInt64) {
     let store = try Store.open(configuration)
-    var count: (enrolled: UInt64, opened: UInt64) = (0, 0)
+    var count: (enrolled: UInt64, opened: UInt64, damaged: UInt64) = (0, 0, 0)
     for uid in try store.uids() {
       do throws(Fault) {
-        guard let record = try read(store, uid)?.record, record.state != .removed else { continue }
+        guard let reading = try read(store, uid), reading.record?.state != .removed else { continue }
+        guard let record = reading.record else {
+          count.damaged += 1
+          continue
+        }
         if Credential.open(record, &unsealed) { count.opened += 1 }
       } catch {
         // One file must not keep everybody's key from being recovered.

@@ -9,8 +9,6 @@ public import PasscodeSystem
 //  - Killed after any step, passcodes work; `key status` names the rest, and the same command again does it.
 //  - The key is never in an argument, the environment or a temporary file, and never on a disk in the clear once it is
 //    sealed, unless `unseal` is asked.
-//  - Where there are two different keys, the one that the records need stays, whichever file it is in; where each opens
-//    some, or neither opens any, nothing is changed.
 //  - A key that can't be opened MUST change nothing: not the files, not the records. Attempts are `unavailable` and not
 //    counted, and passwords work.
 //                                                                         test_key.py, test_key_sealing.py
@@ -35,8 +33,8 @@ public final class KeyRoom {
 }
 
 extension Vault {
-  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed. But if that one
-  /// opens nothing, and what is sealed already does, the latter stays.
+  /// Seals the key that is in use, whether plain or loaded, and loads it; the plain one is then removed. Where there are
+  /// different ones, `chooseKeyToSeal` decides.
   ///
   /// - Parameters:
   ///   - pcrs: as `SealingProgram.seal`; nil: as it is sealed now, or to none.
@@ -49,33 +47,13 @@ extension Vault {
     defer { _ = lock }
     try refuseWhileRotating()
     try use(.current, &room.current.unsealed.key)
-    try settleTwoKeys(room)
+    let isReplaced = try chooseKeyToSeal(room)
     try seal(room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
     guard show(room.current.unsealed.key) else { throw Fault(.copyNotShown) }
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
     try plainKey(.current).remove()
-  }
-
-  /// Decides between the key in use and a different one that is sealed, by what they open.
-  ///
-  /// - Parameter room: holds the key in use as the current one; afterwards, the one that stays. Its next one is only where
-  ///   the other key is tried: no rotation is under way.
-  private func settleTwoKeys(_ room: KeyRoom) throws(Fault) {
-    guard isSealed(.current) else { return }
-    let isOpen = (try? openSealed(&room.next.unsealed.key, .current)) != nil
-    if isOpen, room.next.unsealed.key.equals(room.current.unsealed.key) { return }
-    let inUse = try countOpened(&room.current.unsealed)
-    if inUse.opened == inUse.enrolled { return }
-    // Says why; what it holds may be needed.
-    if !isOpen { try openSealed(&room.next.unsealed.key, .current) }
-    let sealed = try countOpened(&room.next.unsealed)
-    if inUse.opened > 0, sealed.opened == 0 { return }
-    guard inUse.opened == 0, sealed.opened > 0 else {
-      throw Fault(.keyOpensNone, path: policy.keyFile, number: inUse.enrolled - inUse.opened)
-    }
-    try load(room.next.unsealed.key, .current, &room.compared.unsealed.key)
-    try plainKey(.current).remove()
-    room.current.unsealed.key.copy(room.next.unsealed.key)
+    // Somebody may have enrolled under the other key since records were counted; this waits for each.
+    if isReplaced { _ = try rotateRecords(&room.next.unsealed, &room.current.unsealed) }
   }
 
   /// Opens what is sealed, once per boot, for everybody who may read the key.
@@ -161,18 +139,19 @@ extension Vault {
     guard count.opened > 0 || count.enrolled == 0 else {
       throw Fault(.keyOpensNothing, number: count.enrolled)
     }
-    var isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
+    let isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
     let isRotating = isSealed(.next)
     if isOther, !isRotating {
-      // `isLoaded` has read it.
-      guard count.opened > 0, try countOpened(&room.current.unsealed).opened == 0 else {
-        throw Fault(.otherKeyLoaded)
-      }
-      // It opens nothing: as if none were loaded.
-      isOther = false
+      guard count.opened > 0, try areOthersUseless(room) else { throw Fault(.otherKeyLoaded) }
+      try load(key, .current, &room.compared.unsealed.key)
+      // As in `sealKey`.
+      _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+    } else {
+      try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
     }
-    try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
     if isRotating, isOther || count.opened < count.enrolled { return true }
+    // What is enrolled meanwhile is under that one.
+    if isRotating, isLoaded(.next, room), !room.current.unsealed.key.equals(key) { return true }
     if isRotating { try bringCopiesUpToDate(room) }
     try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
     try sealedKey(.next).remove()

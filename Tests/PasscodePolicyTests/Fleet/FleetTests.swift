@@ -197,12 +197,13 @@ struct FleetSeenTests {
     #expect(seen.next(EtcdOrigin(cluster: 8, revision: 101, term: 5)) == nil, "another cluster")
   }
 
-  @Test func `one that was behind is refused for good`() throws {
-    let refusing = try #require(seen.afterRefusing(EtcdOrigin(cluster: 9, revision: 99, term: 9)))
-    #expect(FleetSeen(refusing.encoded) == refusing)
+  @Test func `one that was behind is refused for good`() {
+    #expect(seen.isBehind(EtcdOrigin(cluster: 9, revision: 99, term: 9)))
+    let refusing = seen.refusingAll
+    #expect(FleetSeen(refusing.encoded) == refusing && refusing.refusesAll && !seen.refusesAll)
     #expect(refusing.next(EtcdOrigin(cluster: 9, revision: 1 << 63 - 1, term: 9)) == nil)
-    #expect(seen.afterRefusing(EtcdOrigin(cluster: 8, revision: 99, term: 4)) == nil, "it never catches up")
-    #expect(seen.afterRefusing(EtcdOrigin(cluster: 9, revision: 100, term: 3)) == nil)
+    #expect(!seen.isBehind(EtcdOrigin(cluster: 8, revision: 99, term: 4)), "it never catches up")
+    #expect(!seen.isBehind(EtcdOrigin(cluster: 9, revision: 100, term: 3)))
   }
 
   @Test func `it is read as it was written`() {

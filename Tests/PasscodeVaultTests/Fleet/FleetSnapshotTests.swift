@@ -46,6 +46,30 @@ struct FleetSnapshotTests {
     #expect(try bed.fleet(start: .allowed).checkEpoch() == 1)
   }
 
+  @Test func `what a process has read before etcd was declared restored decides nothing for good`() throws {
+    let bed = try FleetBed()
+    let snapshot = bed.etcd.snapshot
+    try bed.fail(2)
+    let old = try bed.fleet()
+    bed.etcd.restore(snapshot)
+    try SeenFile(Bytes(text: bed.bed.folder.path + "/seen"), for: .person(0)).forget()
+    #expect(throws: Fault.self) { try old.checkEpoch() }
+    try bed.fleet(start: .allowed).checkEpoch()
+    #expect(throws: Fault.self) { try old.checkEpoch() }
+    try bed.fleet().checkEpoch()
+  }
+
+  @Test func `a process that began before hears of it`() throws {
+    let bed = try FleetBed()
+    let snapshot = bed.etcd.snapshot
+    let old = try bed.fleet()
+    try bed.fail(2)
+    bed.etcd.restore(snapshot)
+    #expect(throws: Fault.self) { try bed.fleet().checkEpoch() }
+    for number in 0..<9 { bed.etcd.set(FleetKeys.record(Bytes(text: "u\(number)")), Bytes(text: "x")) }
+    #expect(throws: Fault.self) { try old.checkEpoch() }
+  }
+
   @Test func `a term that is behind is refused, but not for good`() throws {
     let bed = try FleetBed()
     bed.etcd.term += 1

@@ -1,0 +1,68 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+
+// Which of several keys stays. The plain one, the loaded one and the sealed one may differ after a backup was restored. A
+// record opens with one of them at most.
+//
+// MUST:
+//  - A key that opens a record stays. Where two do, or none does, nothing is changed.
+//  - What is sealed and can't be opened counts as needed, unless another one opens every record.
+//  - What is enrolled under the key that goes, while this is done, opens with the one that stays.
+//                                                                                     test_key_sealing.py
+
+extension Vault {
+  /// Decides which key `sealKey` seals: the one in use, or, if that one opens nothing, another one that opens something.
+  /// Changes nothing.
+  ///
+  /// - Parameter room: holds the key in use as the current one; afterwards, the one that stays, and as the next one the one
+  ///   that goes. The others are tried in the rest of the room: no rotation is under way.
+  /// - Returns: whether the key in use goes.
+  /// - Throws: `keyOpensNone` or `keyClosed` where that can't be decided.
+  func chooseKeyToSeal(_ room: KeyRoom) throws(Fault) -> Bool {
+    let inUse = try countOpened(&room.current.unsealed)
+    if inUse.opened == inUse.enrolled, inUse.damaged == 0 { return false }
+    let isSealed = isSealed(.current)
+    let isOpen = isSealed && (try? openSealed(&room.next.unsealed.key, .current)) != nil
+    let isLoadedAnother =
+      plainKey(.current).exists && readLoaded(&room.compared.unsealed.key)
+      && !room.compared.unsealed.key.equals(room.current.unsealed.key)
+    let isSealedAnother =
+      isOpen && !room.next.unsealed.key.equals(room.current.unsealed.key)
+      && !(isLoadedAnother && room.next.unsealed.key.equals(room.compared.unsealed.key))
+    if !isLoadedAnother, !isSealedAnother, isOpen == isSealed { return false }
+
+    let byLoaded = isLoadedAnother ? try countOpened(&room.compared.unsealed).opened : 0
+    let bySealed = isSealedAnother ? try countOpened(&room.next.unsealed).opened : 0
+    let needed = (inUse.opened > 0 ? 1 : 0) + (byLoaded > 0 ? 1 : 0) + (bySealed > 0 ? 1 : 0)
+    let opensAll = inUse.opened + byLoaded + bySealed == inUse.enrolled
+    guard needed == 1, isOpen == isSealed || opensAll else {
+      // Says why not.
+      if needed == 0, isOpen != isSealed { try openSealed(&room.next.unsealed.key, .current) }
+      throw Fault(
+        .keyOpensNone, path: policy.keyFile, number: inUse.enrolled + inUse.damaged - inUse.opened)
+    }
+    if inUse.opened > 0 { return false }
+    if bySealed > 0 { room.compared.unsealed.key.copy(room.next.unsealed.key) }
+    room.next.unsealed.key.copy(room.current.unsealed.key)
+    room.current.unsealed.key.copy(room.compared.unsealed.key)
+    return true
+  }
+
+  /// Whether neither the loaded key nor another sealed one opens anything, so that a recovered one may take their place.
+  ///
+  /// - Parameter room: holds the loaded one as the current one, and the recovered one as the next one.
+  func areOthersUseless(_ room: KeyRoom) throws(Fault) -> Bool {
+    guard try countOpened(&room.current.unsealed).opened == 0 else { return false }
+    guard isSealed(.current), (try? openSealed(&room.compared.unsealed.key, .current)) != nil,
+      !room.compared.unsealed.key.equals(room.next.unsealed.key)
+    else { return true }
+    return try countOpened(&room.compared.unsealed).opened == 0
+  }
+
+  private func readLoaded(_ key: inout SecretKey) -> Bool {
+    guard case .found(let file, _)? = try? configuration.trust(.key).open(loadedKey(.current).path) else {
+      return false
+    }
+    return (try? key.read(file)) == true
+  }
+}
