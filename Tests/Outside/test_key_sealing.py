@@ -533,11 +533,15 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     assert not KEY.exists() and everybody_logs_in(sealed)
 
 
+def another_sealed_key(content):
+    options = "--name=passcode.key", "--with-key=tpm2", "--tpm2-pcrs=7", "-", "-"
+    return sh(sealing.PROGRAM, "encrypt", *options, input=content, stdout=subprocess.PIPE).stdout
+
+
 def seal_another_key(bed, content=None):
     """In place of the right one, and loads it: as after a boot with an old sealed key that somebody restored."""
-    options = "--name=passcode.key", "--with-key=tpm2", "--tpm2-pcrs=7", "-", "-"
-    content = content or os.urandom(32)
-    SEALED.write_bytes(sh(sealing.PROGRAM, "encrypt", *options, input=content, stdout=subprocess.PIPE).stdout)
+    SEALED.write_bytes(another_sealed_key(content or os.urandom(32)))
+    sealing.boot()
     boot(bed)
     assert not logs_in(bed)
     return SEALED.read_bytes()
@@ -572,15 +576,60 @@ def test_no_recovery_copy_takes_the_place_of_a_key_that_opens_something(sealed):
     put_back(other)
     sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
     KEY.unlink()
-    assert "another key is loaded" in recover(sealed, sealed.copy, check=UNUSABLE).errors
+    assert "another key is there, loaded or sealed" in recover(sealed, sealed.copy, check=UNUSABLE).errors
     assert LOADED.read_bytes() == needed and everybody_logs_in(sealed)
     # Nor where that one is sealed, and a useless one is loaded.
     right = SEALED.read_bytes()
     seal_another_key(sealed)
     SEALED.write_bytes(right)
-    assert "another key is loaded" in recover(sealed, sealed.copy, check=UNUSABLE).errors and SEALED.read_bytes() == right
+    assert "another key is there, loaded or sealed" in recover(sealed, sealed.copy, check=UNUSABLE).errors and SEALED.read_bytes() == right
+    # Nor where none is loaded, as after a boot at which the TPM didn't answer.
+    sealing.boot()
+    assert "another key is there, loaded or sealed" in recover(sealed, sealed.copy, check=UNUSABLE).errors
+    assert SEALED.read_bytes() == right
     key(sealed, "load")
     assert everybody_logs_in(sealed)
+
+
+def test_an_old_sealed_key_isn_t_loaded_in_place_of_one_that_is_needed(sealed):
+    """It was restored, and somebody starts the unit again."""
+    needed = LOADED.read_bytes()
+    SEALED.write_bytes(another_sealed_key(os.urandom(32)))
+    assert "another key is there, loaded or sealed" in key(sealed, "load", check=UNUSABLE).errors
+    assert LOADED.read_bytes() == needed and everybody_logs_in(sealed)
+    assert "does not hold the key in use: seal the one that opens" in status(sealed)
+    assert key_of(recovery_copy(key(sealed, "seal").output)) == needed
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+
+
+def test_a_rotation_with_one_of_its_keys_twice_keeps_the_other(sealed, tpm):
+    """The new key was recovered as the one in use, and is sealed as the next one, too: the old one is needed."""
+    old = sealed.copy
+    new = recovery_copy(killed(sealed, "fdatasync", 2, "rotate")[0])
+    sealed_old = SEALED.read_bytes()
+    tpm.stop()
+    sealing.boot()
+    recover(sealed, new)
+    tpm.start()
+    assert "another key" in key(sealed, "rotate", check=UNUSABLE).errors and SEALED.read_bytes() == sealed_old
+    assert "To finish introducing the new one" in recover(sealed, old).output
+    key(sealed, "rotate")
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+
+
+def test_sealing_again_beside_a_record_that_nothing_opens_says_how(sealed, tpm):
+    """The TPM was cleared: what is sealed could be what that record needs. The recovery copy settles it."""
+    needed = LOADED.read_bytes()
+    put_back(os.urandom(32))
+    sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+    KEY.unlink()
+    tpm.clear()
+    assert "with the recovery copy: passcode key recover" in key(sealed, "seal", check=UNUSABLE).errors
+    assert "sealed again" in recover(sealed, sealed.copy).output
+    boot(sealed)
+    assert everybody_logs_in(sealed) and LOADED.read_bytes() == needed
 
 
 def test_what_is_enrolled_after_a_recovery_amid_a_rotation_opens_after_the_boot(sealed):

@@ -85,25 +85,25 @@ public final class SeenFile {
     }
     let next = FleetSeen(origin)
     if next == floor { return }
-    floor = next
     let isKept: Bool
     do throws(Errno) { isKept = try write(next) } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
     if !isKept { throw restored }
+    floor = next
   }
 
   private var restored: Fault { Fault(.fleetRestored, path: path, error: Errno.stale.code) }
 
   /// Another process may have written more, or may be writing: what is highest stays.
   ///
-  /// - Returns: false where another process has found that etcd was behind.
+  /// - Returns: false where another process has found that etcd was behind, or `restored` was run meanwhile.
   private func write(_ next: FleetSeen) throws(Errno) -> Bool {
     try lock()
     defer { RangeLock.unlock(file, at: 0, count: 1) }
-    if let other = FleetSeen(try file.read(FleetSeen.length, at: 0)), other.next(next.origin) == nil {
-      return !other.refusesAll
-    }
+    let content = try file.read(FleetSeen.length, at: 0)
+    if content.isEmpty && start == .refused { return false }
+    if let other = FleetSeen(content), other.next(next.origin) == nil { return !other.refusesAll }
     try file.write(next.encoded, at: 0)
     return true
   }
@@ -130,7 +130,13 @@ public final class SeenFile {
 
   /// Forgets what was seen: an administrator says that etcd was restored. For root.
   public func forget() throws(Fault) {
-    do throws(Errno) { try file.setSize(0) } catch { throw Fault(.failed, path: path, error: error.code) }
+    do throws(Errno) {
+      try lock()
+      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      try file.setSize(0)
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
     floor = nil
   }
 }

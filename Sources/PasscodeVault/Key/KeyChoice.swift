@@ -5,7 +5,7 @@ internal import PasscodeSystem
 // record opens with one of them at most.
 //
 // MUST:
-//  - A key that opens a record stays. Where two do, or none does, nothing is changed.
+//  - A key that opens a record stays. Where two different ones do, or none of them does, nothing is changed.
 //  - What is sealed and can't be opened counts as needed, unless another one opens every record.
 //  - What is enrolled under the key that goes, while this is done, opens with the one that stays.
 //                                                                                     test_key_sealing.py
@@ -23,9 +23,10 @@ extension Vault {
     if inUse.opened == inUse.enrolled, inUse.damaged == 0 { return false }
     let isSealed = isSealed(.current)
     let isOpen = isSealed && (try? openSealed(&room.next.unsealed.key, .current)) != nil
-    let isLoadedAnother =
-      plainKey(.current).exists && readLoaded(&room.compared.unsealed.key)
-      && !room.compared.unsealed.key.equals(room.current.unsealed.key)
+    var isLoadedAnother = false
+    if plainKey(.current).exists, try readLoaded(&room.compared.unsealed.key) {
+      isLoadedAnother = !room.compared.unsealed.key.equals(room.current.unsealed.key)
+    }
     let isSealedAnother =
       isOpen && !room.next.unsealed.key.equals(room.current.unsealed.key)
       && !(isLoadedAnother && room.next.unsealed.key.equals(room.compared.unsealed.key))
@@ -37,7 +38,7 @@ extension Vault {
     let opensAll = inUse.opened + byLoaded + bySealed == inUse.enrolled
     guard needed == 1, isOpen == isSealed || opensAll else {
       // Says why not.
-      if needed == 0, isOpen != isSealed { try openSealed(&room.next.unsealed.key, .current) }
+      if needed < 2, isOpen != isSealed { try openSealed(&room.next.unsealed.key, .current) }
       throw Fault(
         .keyOpensNone, path: policy.keyFile, number: inUse.enrolled + inUse.damaged - inUse.opened)
     }
@@ -48,19 +49,36 @@ extension Vault {
     return true
   }
 
-  /// Whether neither the loaded key nor another sealed one opens anything, so that a recovered one may take their place.
+  /// Whether what is sealed, other than a recovered key, may be needed. What can't be opened isn't: that is what a recovery
+  /// is for.
   ///
-  /// - Parameter room: holds the loaded one as the current one, and the recovered one as the next one.
-  func areOthersUseless(_ room: KeyRoom) throws(Fault) -> Bool {
-    guard try countOpened(&room.current.unsealed).opened == 0 else { return false }
+  /// - Parameters:
+  ///   - room: holds the recovered key as the next one.
+  ///   - count: of that.
+  func isSealedNeeded(_ room: KeyRoom, _ count: Credentials) throws(Fault) -> Bool {
     guard isSealed(.current), (try? openSealed(&room.compared.unsealed.key, .current)) != nil,
       !room.compared.unsealed.key.equals(room.next.unsealed.key)
-    else { return true }
-    return try countOpened(&room.compared.unsealed).opened == 0
+    else { return false }
+    // A damaged record may come back from a backup.
+    if count.opened == 0, count.damaged > 0 { return true }
+    return try countOpened(&room.compared.unsealed).opened > 0
   }
 
-  private func readLoaded(_ key: inout SecretKey) -> Bool {
-    guard case .found(let file, _)? = try? configuration.trust(.key).open(loadedKey(.current).path) else {
+  /// Whether a loaded key, other than the sealed one, opens something, and that one nothing. While a rotation is under way,
+  /// both are somewhere.
+  ///
+  /// - Parameter room: holds the sealed one as the current one.
+  func isLoadedNeeded(_ room: KeyRoom) throws(Fault) -> Bool {
+    guard !isSealed(.next), try readLoaded(&room.next.unsealed.key),
+      !room.next.unsealed.key.equals(room.current.unsealed.key)
+    else { return false }
+    guard try countOpened(&room.next.unsealed).opened > 0 else { return false }
+    return try countOpened(&room.current.unsealed).opened == 0
+  }
+
+  /// - Returns: false if there is none.
+  private func readLoaded(_ key: inout SecretKey) throws(Fault) -> Bool {
+    guard case .found(let file, _) = try configuration.trust(.key).open(loadedKey(.current).path) else {
       return false
     }
     return (try? key.read(file)) == true

@@ -34,6 +34,8 @@ extension Vault {
     if plain.exists, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
     try forgetFinished(room)
     try chooseNextKey(&room.next.unsealed.key)
+    // Recovered as the current one while it is sealed as the next one: the other key may still be needed.
+    if room.next.unsealed.key.equals(room.current.unsealed.key) { try checkKeyServes() }
     if !plain.exists {
       try makeSealed(room, show)
     } else if !plainKey(.next).exists {
@@ -53,14 +55,14 @@ extension Vault {
     return count.enrolled - count.opened
   }
 
+  typealias Credentials = (enrolled: UInt64, opened: UInt64, damaged: UInt64)
+
   /// How many records hold a passcode, and how many of these the key opens; and how many are damaged, and in neither
   /// number. One that can't be read may hold one.
   @inline(never)
-  func countOpened(
-    _ unsealed: inout Unsealed
-  ) throws(Fault) -> (enrolled: UInt64, opened: UInt64, damaged: UInt64) {
+  func countOpened(_ unsealed: inout Unsealed) throws(Fault) -> Credentials {
     let store = try Store.open(configuration)
-    var count: (enrolled: UInt64, opened: UInt64, damaged: UInt64) = (0, 0, 0)
+    var count: Credentials = (0, 0, 0)
     for uid in try store.uids() {
       do throws(Fault) {
         guard let reading = try read(store, uid), reading.record?.state != .removed else { continue }

@@ -69,6 +69,7 @@ extension Vault {
     for generation in [MachineKey.Generation.next, .current] where sealedKey(generation).exists {
       do throws(Fault) {
         try openSealed(&room.current.unsealed.key, generation)
+        if generation == .current, try isLoadedNeeded(room) { throw Fault(.otherKeyLoaded) }
         try load(room.current.unsealed.key, generation, &room.compared.unsealed.key)
       } catch {
         problem = error
@@ -141,8 +142,12 @@ extension Vault {
     }
     let isOther = isLoaded(.current, room) && !room.current.unsealed.key.equals(key)
     let isRotating = isSealed(.next)
+    if !isRotating, try isSealedNeeded(room, count) { throw Fault(.otherKeyLoaded) }
     if isOther, !isRotating {
-      guard count.opened > 0, try areOthersUseless(room) else { throw Fault(.otherKeyLoaded) }
+      // `isLoaded` has read it.
+      guard count.opened > 0, try countOpened(&room.current.unsealed).opened == 0 else {
+        throw Fault(.otherKeyLoaded)
+      }
       try load(key, .current, &room.compared.unsealed.key)
       // As in `sealKey`.
       _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)

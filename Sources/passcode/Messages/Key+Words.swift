@@ -81,7 +81,8 @@ extension KeyProblem {
       %1: a plain key is there, so nothing was recovered; if it opens no passcode (passcode key status), move it away, and \
       try again
       """
-    case .otherKeyLoaded: "another key is loaded; nothing was changed; to check it, run: passcode key status"
+    case .otherKeyLoaded:
+      "another key is there, loaded or sealed; nothing was changed; to check it, run: passcode key status"
     case .copyNotShown: "the recovery copy can't be written to standard output: run the command again"
     case .keyStillNeeded:
       Sentence(
