@@ -56,6 +56,8 @@ extension Vault {
   ///   - room: holds the recovered key as the next one.
   ///   - count: of that.
   func isSealedNeeded(_ room: KeyRoom, _ count: Credentials) throws(Fault) -> Bool {
+    // Then nothing else is; and each time that a TPM refuses may take seconds.
+    if count.opened == count.enrolled, count.damaged == 0 { return false }
     guard isSealed(.current), (try? openSealed(&room.compared.unsealed.key, .current)) != nil,
       !room.compared.unsealed.key.equals(room.next.unsealed.key)
     else { return false }
