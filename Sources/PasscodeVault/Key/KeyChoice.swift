@@ -38,7 +38,9 @@ extension Vault {
     let opensAll = inUse.opened + byLoaded + bySealed == inUse.enrolled
     guard needed == 1, isOpen == isSealed || opensAll else {
       // Says why not.
-      if needed < 2, isOpen != isSealed { try openSealed(&room.next.unsealed.key, .current) }
+      if needed == 0 || needed == 1 && !plainKey(.current).exists, isOpen != isSealed {
+        try openSealed(&room.next.unsealed.key, .current)
+      }
       throw Fault(
         .keyOpensNone, path: policy.keyFile, number: inUse.enrolled + inUse.damaged - inUse.opened)
     }
@@ -66,16 +68,15 @@ extension Vault {
     return try countOpened(&room.compared.unsealed).opened > 0
   }
 
-  /// Whether a loaded key, other than the sealed one, opens something, and that one nothing. While a rotation is under way,
-  /// both are somewhere.
+  /// Whether a loaded key, other than the sealed one, opens something. While a rotation is under way, both are somewhere;
+  /// and one that isn't to be trusted is replaced.
   ///
   /// - Parameter room: holds the sealed one as the current one.
   func isLoadedNeeded(_ room: KeyRoom) throws(Fault) -> Bool {
-    guard !isSealed(.next), try readLoaded(&room.next.unsealed.key),
+    guard !isSealed(.next), (try? readLoaded(&room.next.unsealed.key)) == true,
       !room.next.unsealed.key.equals(room.current.unsealed.key)
     else { return false }
-    guard try countOpened(&room.next.unsealed).opened > 0 else { return false }
-    return try countOpened(&room.current.unsealed).opened == 0
+    return try countOpened(&room.next.unsealed).opened > 0
   }
 
   /// - Returns: false if there is none.

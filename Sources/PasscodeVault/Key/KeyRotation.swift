@@ -35,7 +35,13 @@ extension Vault {
     try forgetFinished(room)
     try chooseNextKey(&room.next.unsealed.key)
     // Recovered as the current one while it is sealed as the next one: the other key may still be needed.
-    if room.next.unsealed.key.equals(room.current.unsealed.key) { try checkKeyServes() }
+    if room.next.unsealed.key.equals(room.current.unsealed.key) {
+      let count = try countOpened(&room.next.unsealed)
+      guard count.opened == count.enrolled, count.damaged == 0 else {
+        let number = count.enrolled + count.damaged - count.opened
+        throw Fault(.keyOpensNone, path: policy.keyFile, number: number)
+      }
+    }
     if !plain.exists {
       try makeSealed(room, show)
     } else if !plainKey(.next).exists {

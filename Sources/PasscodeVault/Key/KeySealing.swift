@@ -134,7 +134,13 @@ extension Vault {
     let plain = plainKey(.current)
     if plain.exists { throw Fault(.keyIsPlain, path: plain.path) }
     // What is enrolled meanwhile is under the next one, which may be nowhere else.
-    if isLoaded(.current, room), isLoaded(.next, room) { throw Fault(.keyRotating) }
+    if isLoaded(.current, room) {
+      room.next.unsealed.key.copy(room.current.unsealed.key)
+      // The same one twice: a rotation was killed while it sealed, after both were recovered.
+      if isLoaded(.next, room), !room.next.unsealed.key.equals(room.current.unsealed.key) {
+        throw Fault(.keyRotating)
+      }
+    }
     room.next.unsealed.key.copy(key)
     let count = try countOpened(&room.next.unsealed)
     guard count.opened > 0 || count.enrolled == 0 else {
