@@ -31,8 +31,8 @@ public struct FleetSeen: Equatable, Sendable {
     littleEndian(origin.cluster, 8) + littleEndian(origin.revision, 8) + littleEndian(origin.term, 8)
   }
 
-  /// Whether the revision of an answer is behind. Another cluster is none that will catch up; and Raft's term alone decides
-  /// nothing for good: a member that wasn't elected may have had a later one.
+  /// Whether the revision of an answer is behind. Another cluster never catches up, so it isn't; and Raft's term alone
+  /// decides nothing for good: a member that wasn't elected may have had a later one.
   public func isBehind(_ answer: EtcdOrigin) -> Bool {
     answer.cluster == origin.cluster && answer.revision < origin.revision
   }
@@ -42,6 +42,7 @@ public struct FleetSeen: Equatable, Sendable {
     FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: FleetSeen.neverReached, term: origin.term))
   }
 
+  /// Whether no answer will do: `refusingAll` was kept.
   public var refusesAll: Bool { origin.revision == FleetSeen.neverReached }
 
   /// What to keep after this answer; nil: it comes from another cluster, or from the past.
