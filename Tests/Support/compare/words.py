@@ -1,4 +1,4 @@
-"""A report in words: the table on the terminal, the tables of Tests/README.md, and README's three sentences."""
+"""A report in words: the table on the terminal, the tables of Tests/README.md, and README's table."""
 
 import re
 import textwrap
@@ -100,36 +100,51 @@ def by_peer(rows):
         yield peer, *(f"{amount(found[name, peer], 'theirs')}; {ratio(found[name, peer])}" for name in names)
 
 
-# MARK: Sentences
+# MARK: The table of README
 
 
-def sentences(report):
+def gains_and_costs(report):
+    """What it gains, then what it costs: {what: (ours, the peer's)}, each in its unit."""
     figures = Figures(report)
-    load = figures.one("load", "dlopen", peer="pam_unix")
-    login = figures.one("authenticate", "whole login, ext4 with a real fsync")
-    storm, memory = figures.largest("storm", "storm"), figures.largest("storm", "peak memory")
     faillock = figures.largest("budget", "guesses verified beyond three", peer="pam_faillock")
-    times = [number(row["ratio"][1]) for row in (load, login, storm)]
-    return wrapped(
-        f"Loading the module takes {times[0]} times as long as loading `pam_unix`, and a login {times[1]} times as long as "
-        f"its hash alone. When {storm['variant']} people log in at once, their logins take {times[2]} times as long as their "
-        f"hashes in bare libsodium, and {number(memory['ours'])} MiB of memory; with `pam_unix` it is "
-        f"{number(memory['theirs'])} MiB. With {faillock['variant']} prompts open at once, `pam_passcode` verifies "
-        f"{guesses(faillock['ours'])} beyond the third; `pam_faillock` verifies {number(faillock['theirs'])}."
-    )
+    few, many = (figures.rows("storm", "peak memory", variant=crowd)[0] for crowd in ("10", "500"))
+    wait = figures.one("storm", "longest wait", variant=many["variant"])
+    load, light = (figures.one("load", "dlopen", peer=peer) for peer in ("pam_unix", "pam_faillock"))
+    login = figures.one("authenticate", "whole login, theirs with yescrypt", peer="pam_unix")
+    bare = figures.one("authenticate", "whole login, ext4 with a real fsync")
+    prompts = f"guesses that are checked, with {faillock['variant']} prompts open at once and a limit of three"
+    checked = {side: f"{number(faillock[side] + 3)}" for side in ("ours", "theirs")}
+    return {
+        prompts: (checked["ours"], f"`pam_faillock`: {checked['theirs']}"),
+        f"memory when {many['variant']} people log in at once": sides(many, "pam_unix"),
+        "time to load the module": sides(load, "pam_unix", light, "pam_faillock"),
+        "one login, with its hash": sides(login, "pam_unix", bare, "the bare hash on the same disk"),
+        f"longest wait when {wait['variant']} people log in at once": sides(wait, "pam_unix"),
+        f"memory when {few['variant']} people log in at once": sides(few, "pam_unix"),
+    }
+
+
+def sides(row, peer, other=None, others=None):
+    """Our figure; the peer's, and another peer's with the ratio of ours to it."""
+    name = peer if " " in peer else f"`{peer}`"
+    theirs = f"{name}: {amount(row, 'theirs')}"
+    if other:
+        name = others if " " in others else f"`{others}`"
+        theirs += f"; {number(other['ratio'][1])} times {name}"
+    return amount(row, "ours"), theirs
 
 
 def readme(report):
     """With the picture."""
-    return f"{sentences(report)}\n{PICTURE}\n" if is_full(report) else ""
+    if not is_full(report):
+        return ""
+    rows = [("", "`pam_passcode`", "others"), ("---", "---:", "---")]
+    rows += [(what, *both) for what, both in gains_and_costs(report).items()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows) + f"\n{PICTURE}\n"
 
 
 def wrapped(text):
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n"
-
-
-def guesses(count):
-    return "no guess" if count == 0 else f"{number(count)} guesses"
 
 
 # MARK: Documents
