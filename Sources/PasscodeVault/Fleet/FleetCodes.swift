@@ -174,7 +174,7 @@ extension FleetLogin where Etcd: EtcdStore {
     guard let isMatch = credential.matches(code, &unsealed) else { throw Fault(.hashingFailed) }
     guard isMatch else {
       let failures = proof.charge.record.record.ledger.failures
-      return .refused(.wrong(fleet.schedule(after: failures), failures: failures))
+      return .refused(.wrong(standing(proof.charge), failures: failures))
     }
     let sealed = try fleet.seal(new.passcode, account, &unsealed)
     return try set(sealed, proof)

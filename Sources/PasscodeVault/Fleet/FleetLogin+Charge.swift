@@ -17,10 +17,20 @@ struct FleetCharge {
   /// As it was before.
   let before: Record
   let station: StationCharge
+  /// The delay that it starts, if it does.
+  var delay: FleetDelay?
 
   var earlier: FailedAttempts {
     FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
   }
+}
+
+/// A delay that a charge starts.
+struct FleetDelay {
+  /// As the schedule has it.
+  let seconds: UInt64
+  /// Of `wait`.
+  let lease: UInt64
 }
 
 /// The counts of a workstation, and of one account there, after a charge.
@@ -66,9 +76,11 @@ extension FleetLogin where Etcd: EtcdStore {
           FleetKeys.station(workstation, account: account), value: station.own.encoded,
           lease: station.windowLease),
       ], otherwise: FleetState.questions(account, workstation))
+    var delay: FleetDelay?
     if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
       let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
       transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
+      delay = FleetDelay(seconds: seconds, lease: wait)
     }
     let revision: UInt64
     if let outcome = try fleet.commit(transaction) {
@@ -83,8 +95,15 @@ extension FleetLogin where Etcd: EtcdStore {
     } else {
       revision = try find(id)
     }
-    return .charged(
-      FleetCharge(id: id, record: charged, revision: revision, before: record.record, station: station))
+    var charge = FleetCharge(
+      id: id, record: charged, revision: revision, before: record.record, station: station)
+    do throws(Fault) {
+      if let delay { charge.delay = try hold(delay, charge) }
+      return .charged(charge)
+    } catch {
+      release(charge, nil)
+      throw error
+    }
   }
 
   /// The revision of a charge whose answer was lost.

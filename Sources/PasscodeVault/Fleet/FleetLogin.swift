@@ -4,7 +4,17 @@ public import PasscodeSystem
 // One attempt in a fleet; the MUST list is in FleetVault.swift. The order:
 //
 //     read → refusals → key and credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
-//     condition that what was read is still so → Argon2 → settle on condition that the record is still as charged
+//     condition that what was read is still so → is the delay's lease long enough → Argon2 → settle on condition that
+//     the record is still as charged
+//
+// A delay is never shorter than the schedule says: between an attempt that starts one and the next one that is charged, all
+// of it passes. Its lease is granted before the charge, and a process can be stopped between the two, or its request can
+// be late: by the time the charge is carried out, less than the delay may be left. So the lease's time to live is asked
+// once the charge is acknowledged, or found: that is later than the charge. If it is at least the delay, the key outlasts
+// the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the record is still as charged,
+// and that one is asked about again. Whoever charges meanwhile, writes the record: then that condition isn't met, the
+// delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none is revoked.
+// Whoever is told of the delay is told what is left after the hash.
 //
 // After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
 // the refusal of the charge contains the new state.
@@ -179,7 +189,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     guard let isMatch = credential.matches(passcode, &unsealed) else { throw Fault(.hashingFailed) }
     guard isMatch else {
       let failures = charge.record.record.ledger.failures
-      return .wrong(fleet.schedule(after: failures), failures: failures)
+      return .wrong(standing(charge), failures: failures)
     }
     if let refusal = settle(charge) { return refusal }
     provenMark = vault.mark(charge.record.record)

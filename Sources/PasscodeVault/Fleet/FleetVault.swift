@@ -8,8 +8,9 @@ internal import PasscodeSystem
 //  2  The attempt id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. An answer that was lost is looked for, once; without one the attempt is `unavailable`. The
 //     charge may be there all the same, then or later: never the other way round.                 FleetLoginTests
-//  4  While `wait` is there, nothing is verified. Its lease is granted before the charge, is longer than the delay, and no
-//     clock is compared. A lease that starts again, after a change of leader, makes the delay longer.  FleetLoginTests
+//  4  While `wait` is there, nothing is verified, and between a charge that starts a delay and the next charge all of the
+//     delay passes: before anything is hashed, `wait` is known to have a lease for that. No clock is compared. A lease
+//     that starts again, after a change of leader, makes the delay longer.       FleetLoginTests, FleetDelayTests
 //  5  One attempt of an account at a time: `busy`, with a lease of 20 s. Parallel right passcodes all pass.
 //                                                                                                 FleetLoginTests
 //  6  A right passcode is settled by compare-and-set: only the record that this attempt charged is reset. Where that
@@ -63,6 +64,12 @@ public final class FleetVault<Etcd: EtcdStore> {
     guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault.noEtcd }
     let margin = FleetLogin<Etcd>.leaseMargin
     return min(seconds > margin ? seconds - margin : 1, Schedule.longestDelay) * 1_000
+  }
+
+  /// Whole seconds that a lease still has. Asked twice: that changes nothing.
+  func secondsLeft(_ lease: UInt64) throws(Fault) -> UInt64 {
+    guard let left = etcd.timeLeft(lease) ?? etcd.timeLeft(lease) else { throw Fault.noEtcd }
+    return left
   }
 
   /// Seconds that an entry with a lease is still there; nil: that isn't known.

@@ -34,6 +34,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var mishap: (EtcdTransaction) -> Mishap? = { _ in nil }
   /// Called before a transaction that writes or deletes is carried out: what others do meanwhile.
   var before: (EtcdTransaction) -> Void = { _ in }
+  /// Called before a lease's time to live is told.
+  var beforeTimeLeft: () -> Void = {}
   var isDown = false
   private(set) var writes = 0
   /// Transactions, also those that only read.
@@ -76,6 +78,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   }
 
   func timeLeft(_ lease: UInt64) -> UInt64? {
+    beforeTimeLeft()
     if isDown { return nil }
     return lock.withLock {
       guard let end = leases[lease], end > now() else { return 0 }

@@ -78,6 +78,19 @@ struct FleetCodeTests {
     #expect(try enroll(code, bed) == .done)
   }
 
+  @Test func `a charge that comes late shortens no delay of a code's`() throws {
+    let bed = try FleetBed()
+    try invite(bed)
+    try bed.fail(2)
+    bed.etcd.before = { if FleetBed.isCharge($0) { bed.bed.now += 18_000 } }
+    #expect(try enroll(wrong[0], bed) == .refused(.wrong(.locked(milliseconds: 60_000), failures: 3)))
+    bed.bed.now += 59_000
+    guard case .locked? = try bed.look() else {
+      Issue.record("open too early")
+      return
+    }
+  }
+
   @Test func `somebody without a passcode has a budget, too, which an administrator ends`() throws {
     let bed = try FleetBed(enrolled: false)
     try invite(bed)

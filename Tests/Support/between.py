@@ -1,0 +1,69 @@
+"""Stands between a fleet's verifiers and their server's etcd, and can do something before a request is passed on."""
+
+import contextlib
+import socket
+import threading
+
+
+class Between:
+    """On a server, a port that leads to its etcd. `before(path, body)` is called before each request is passed on."""
+
+    def __init__(self, server, etcd, before):
+        self.etcd, self.before = etcd, before
+        ready = threading.Event()
+        threading.Thread(target=self._serve, args=(server, ready), daemon=True).start()
+        ready.wait()
+
+    def _serve(self, server, ready):
+        server.enter()
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        ready.set()
+        while True:
+            try:
+                client, _ = self.door.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+
+    def _pass_on(self, client):
+        with client, socket.create_connection(("127.0.0.1", self.etcd)) as etcd:
+            while request := self._request(client):
+                head, _, body = request.partition(b"\r\n\r\n")
+                self.before(head.split()[1].decode(), body)
+                etcd.sendall(request)
+                client.sendall(self._message(etcd))
+
+    def _request(self, client):
+        try:
+            return self._message(client)
+        except ConnectionResetError:
+            return b""
+
+    def _message(self, peer):
+        """A whole request or answer."""
+        data = b""
+        while more := peer.recv(65536):
+            data += more
+            head, end, body = data.partition(b"\r\n\r\n")
+            length = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            if end and (len(body) >= int(length[0].split(b":")[1]) if length else body.endswith(b"\r\n0\r\n\r\n")):
+                return data
+        return b""
+
+    def end(self):
+        self.door.shutdown(socket.SHUT_RDWR)
+        self.door.close()
+
+
+@contextlib.contextmanager
+def between(server, before):
+    """Its verifiers ask by way of this."""
+    fleet = server.fleet
+    plain = (server.files / "verifier.conf").read_text()
+    etcd = fleet.client(server.number)
+    made = Between(server, etcd, before)
+    server.write("verifier.conf", plain.replace(f"etcd={etcd}\n", f"etcd={made.port}\n"))
+    yield made
+    server.write("verifier.conf", plain)
+    made.end()
