@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
 
 extern char **environ;
 
@@ -92,4 +94,16 @@ const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *o
   keep_last_line(said, into[1].count < sizeof said ? into[1].count : sizeof said - 1);
   if (error != 0 || said[0] == '\0') snprintf(said, sizeof said, "%s: %s", PROGRAM, cs_error_text(error ? error : EIO));
   return said;
+}
+
+int cs_mount_ramfs(const uint8_t *path) {
+  return mount("ramfs", (const char *)path, "ramfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700");
+}
+
+int64_t cs_file_system(int file) {
+  struct statfs system;
+  int result;
+  do result = fstatfs(file, &system);
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? (int64_t)system.f_type : -1;
 }

@@ -25,7 +25,8 @@ public struct FileSystem: Sendable {
 }
 
 /// Whether the file system that holds a path is on an encrypted block device (dm-crypt), perhaps with LVM or RAID on it;
-/// nil where that can't be told: it has no block device (tmpfs, btrfs, a network), or lies in a file of another one.
+/// nil where that can't be told: it has no block device (tmpfs, btrfs, a network), or lies in a file of another one. Of a
+/// block device itself, too.
 public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
   var status = stat()
   let terminated = withNUL(path)
@@ -49,6 +50,26 @@ private func isEncrypted(_ device: [UInt8], levels: Int) -> Bool? {
     isAll = (isAll ?? true) && isThis
   }
   return isAll ?? false
+}
+
+/// Where memory is swapped out to, unencrypted: devices and files. Compressed memory (zram) is left out.
+public func unencryptedSwap() -> [[UInt8]] {
+  let lines = ((try? readKernelFile(literal("/proc/swaps"))) ?? []).split(separator: UInt8(ascii: "\n"))
+    .dropFirst()
+  return lines.compactMap { line in
+    let path = [UInt8](line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") })
+    return path.starts(with: literal("/dev/zram")) || isOnEncryptedDevice(path) != false ? nil : path
+  }
+}
+
+/// Whether the kernel can write all memory to the disk, and switch the machine off.
+public func canHibernate() -> Bool {
+  let states = (try? readKernelFile(literal("/sys/power/state"))) ?? []
+  let ways = (try? readKernelFile(literal("/sys/power/disk"))) ?? []
+  return states.split(whereSeparator: { $0 <= UInt8(ascii: " ") }).contains {
+    $0.elementsEqual(literal("disk"))
+  }
+    && !ways.starts(with: literal("[disabled]"))
 }
 
 /// Whether a library can be loaded with all that it needs. Call this in a process of its own: the library stays loaded.

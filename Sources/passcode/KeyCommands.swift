@@ -6,7 +6,7 @@ internal import PasscodeVault
 
 /// What can be done with the machine key.
 enum KeyAction: CaseIterable {
-  case initialise, status, seal, load, unseal, recover, rotate
+  case initialise, status, seal, mount, load, unseal, recover, rotate
 
   /// As it is typed.
   var name: Text {
@@ -14,11 +14,17 @@ enum KeyAction: CaseIterable {
     case .initialise: "init"
     case .status: "status"
     case .seal: "seal"
+    case .mount: "mount"
     case .load: "load"
     case .unseal: "unseal"
     case .recover: "recover"
     case .rotate: "rotate"
     }
+  }
+
+  /// All of them, for `--help`.
+  static var names: Text {
+    allCases.dropFirst().reduce(allCases[0].name) { "\($0), \($1.name)" }
   }
 
   /// What was done with the machine key, as the log has it.
@@ -46,6 +52,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
       try vault.sealKey(room, pcrs: session.pcrs, show: show)
       session.note(action)
       session.say(.keySealed(policy.keyFile))
+    case .mount: try vault.mountForKeys(room)
     case .load: session.say(try vault.loadKey(room) ? .keyLoaded : .nothingSealed)
     case .unseal:
       let path = try vault.unsealKey(room)

@@ -352,6 +352,33 @@ def disk(*layers):
         place = place / "slaves/below"
 
 
+def swap(system, lines, *, states="freeze mem disk", ways="[platform] shutdown"):
+    """With a sealed key; the kernel's files about swap and hibernation say this."""
+    undo = seal(system)
+    SWAPS.write_text(f"Filename\tType\tSize\tUsed\tPriority\n{lines}")
+    machines.sh("mount", "--bind", SWAPS, "/proc/swaps")
+    machines.sh("mount", "-t", "tmpfs", "tmpfs", "/sys/power")
+    pathlib.Path("/sys/power/state").write_text(f"{states}\n")
+    pathlib.Path("/sys/power/disk").write_text(f"{ways}\n")
+    return undo
+
+
+def swap_file(*layers, **how):
+    """A file for swap on the store's disk."""
+
+    def prepare(system):
+        file = STORE.parent / "swapfile"
+        file.touch()
+        undo = swap(system, f"{file} file 1 0 -2\n", **how)
+        disk(*layers)
+        return undo
+
+    return prepare
+
+
+SWAPS = pathlib.Path("/run/swaps")
+
+
 def sealed_on(*layers):
     def prepare(system):
         undo = seal(system)
@@ -370,6 +397,24 @@ def store_on_a_plain_disk(system):
 @broken("store", "warning", STORE, None, "not on an encrypted disk")
 def store_on_volumes_without_encryption(system):
     return sealed_on("LVM-0123", "")(system)
+
+
+SWAP = STORE.parent / "swapfile"
+
+
+@broken("key", "warning", SWAP, None, "a hibernated machine leaves the opened key there, unencrypted")
+def hibernation_to_a_plain_disk(system):
+    return swap_file("")(system)
+
+
+@broken("key", "warning", SWAP, None, "memory is swapped out there, unencrypted")
+def swap_on_a_plain_disk(system):
+    return swap_file("LVM-0123", "", states="freeze mem")(system)
+
+
+@broken("key", "warning", SWAP, None, "memory is swapped out there, unencrypted")
+def swap_on_a_plain_disk_of_a_locked_down_kernel(system):
+    return swap_file("", ways="[disabled]")(system)
 
 
 @broken("store", "error", STORE, None, "no such directory")
@@ -1099,6 +1144,23 @@ def a_sealed_key(system):
 @healthy
 def a_sealed_key_with_volumes_on_an_encrypted_disk(system):
     return sealed_on("LVM-0123", "CRYPT-LUKS2-0123-name", "")(system)
+
+
+@healthy
+def a_sealed_key_with_swap_on_an_encrypted_disk(system):
+    return swap_file("CRYPT-LUKS2-0123-name", "")(system)
+
+
+@healthy
+def a_sealed_key_with_compressed_memory(system):
+    return swap(system, "/dev/zram0 partition 1 0 100\n")
+
+
+@healthy
+def a_plain_key_with_swap_on_a_plain_disk(system):
+    undo = swap_file("")(system)
+    system.tool("key", "unseal", check=DONE)
+    return undo
 
 
 @healthy

@@ -17,11 +17,12 @@ from keys import openers
 from machine import ACCOUNT, ALICE, CONFIGURATION, KEY, RUN, STORE, sh
 from recovery import key_of, recovery_copy
 from scenario import RIGHT, WRONG
+from sealed import (
+    LOADED_NEXT, NEXT, SEALED, SEALED_NEXT, another_sealed_key, boot, everybody_logs_in, key, killed, logs_in, put_back,
+    recover, status,
+)
 from sealing import LOADED
 from tool import DONE, POLICY, UNUSABLE, one_line
-
-SEALED = KEY.with_name("key.cred")
-NEXT, SEALED_NEXT, LOADED_NEXT = (path.with_name(path.name + ".new") for path in (KEY, SEALED, LOADED))
 
 
 @pytest.fixture
@@ -29,46 +30,6 @@ def sealed(own, tpm):
     """Alice's and bob's passcodes are under a key that is sealed."""
     own.copy = recovery_copy(key(own, "seal").output)
     return own
-
-
-def key(bed, *action, check=DONE, **how):
-    return bed.tool("key", *action, check=check, **how)
-
-
-def recover(bed, copy, check=DONE):
-    return key(bed, "recover", "--stdin", stdin=copy, check=check)
-
-
-def logs_in(bed, user="alice", code=RIGHT):
-    """Directly, and through the helper."""
-    hows = [{}, {"prepare": become(user)}] if user != "root" else [{}]
-    results = {bed.authenticate(user, code, **how).result for how in hows}
-    assert results in ({"SUCCESS"}, {"AUTHINFO_UNAVAIL"}), results
-    return results == {"SUCCESS"}
-
-
-def everybody_logs_in(bed):
-    return logs_in(bed) and logs_in(bed, "bob")
-
-
-def boot(bed, check=DONE):
-    """And what the unit does."""
-    sealing.boot()
-    return key(bed, "load", check=check)
-
-
-def status(bed):
-    """Its warnings."""
-    return key(bed, "status").errors
-
-
-def killed(bed, call, number, *action):
-    """Kills it at the N-th of these calls. What it printed, and whether it was."""
-    run = subprocess.run(
-        ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
-         *bed.tool_words(), "key", *action], capture_output=True, text=True,
-    )  # fmt: skip
-    return run.stdout, run.returncode != 0
 
 
 def is_in_a_file(secret):
@@ -494,13 +455,6 @@ def test_killed_while_it_decides_nobody_is_lost(sealed, call):
     assert kills
 
 
-def put_back(content):
-    """A plain key, as from a backup."""
-    KEY.write_bytes(content)
-    KEY.chmod(0o440)
-    shutil.chown(KEY, "root", ACCOUNT)
-
-
 def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     """Beside a plain one that came back; and where that one is right, and the sealed one isn't."""
     needed = LOADED.read_bytes()
@@ -531,11 +485,6 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     put_back(needed)
     key(sealed, "seal")
     assert not KEY.exists() and everybody_logs_in(sealed)
-
-
-def another_sealed_key(content):
-    options = "--name=passcode.key", "--with-key=tpm2", "--tpm2-pcrs=7", "-", "-"
-    return sh(sealing.PROGRAM, "encrypt", *options, input=content, stdout=subprocess.PIPE).stdout
 
 
 def seal_another_key(bed, content=None):

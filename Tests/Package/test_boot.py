@@ -1,6 +1,8 @@
 """A machine with a TPM, on a kernel of its own, booted by systemd: a sealed key, each boot, and a TPM that was cleared."""
 
+import hashlib
 import json
+import os
 
 import pytest
 
@@ -52,6 +54,7 @@ def is_opened(guest):
     assert guest.run("systemctl --failed --no-legend") == ""
     assert guest.run("stat -c '%A %U %G' /run/passcode-key /run/passcode-key/key").splitlines() == [
         "drwxr-x--- root _passcode", "-r--r----- root _passcode"]  # fmt: skip
+    assert guest.run("stat -f -c %T /run/passcode-key/key") == "ramfs\n"
     return True
 
 
@@ -87,4 +90,36 @@ def test_systemd_opens_the_sealed_key_and_recovery_repairs_it(guest, tpm):
     assert "sealed again" in guest.run(f"printf '{lines}\\n' | passcode key recover --stdin")
     assert works(guest)
     reboot(guest)
+    assert is_opened(guest) and works(guest)
+
+
+def is_on_the_disk(guest, secret):
+    """Anywhere on it, in use or not."""
+    part = b""
+    with (guest.folder / "disk").open("rb") as file:
+        while more := file.read(1 << 24):
+            if secret in part[-len(secret) :] + more:
+                return True
+            part = more
+    return False
+
+
+def test_a_shortage_of_memory_brings_no_opened_key_to_the_disk(guest):
+    """What lies in a tmpfs comes there: the control. The key that is looked for was never on the disk in the clear."""
+    guest.run("passcode key rotate")
+    key = bytes.fromhex(guest.run("od -An -v -tx1 /run/passcode-key/key"))
+    control = os.urandom(16)
+    assert len(key) == 32 and not is_on_the_disk(guest, control)
+    # In the guest only their sum is known; what was typed there may be in its journal.
+    planted = hashlib.sha256(control.hex().encode()).digest()
+    guest.run(f"printf %s {control.hex()} | sha256sum | cut -c 1-64 | tr -d '\\n' > /run/planted")
+    guest.run("for i in 1 2 3 4 5 6 7 8 9 10; do cat /run/planted; done > /run/more && mv /run/more /run/planted")
+    guest.run("dd if=/dev/zero of=/swap bs=1M count=500 status=none && chmod 600 /swap && mkswap -q /swap && swapon /swap")
+    assert "/swap" in guest.run("passcode check", None)
+    guest.run("head -c 1100M /dev/zero | tail -c 1100M | wc -c")
+    assert int(guest.run("sed 1d /proc/swaps").split()[3]) > 100_000
+    guest.power_off()
+    assert is_on_the_disk(guest, planted.hex().encode() * 2), "the control: nothing of /run was swapped out"
+    assert not is_on_the_disk(guest, key) and not is_on_the_disk(guest, key.hex().encode())
+    guest.start()
     assert is_opened(guest) and works(guest)

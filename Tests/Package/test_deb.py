@@ -277,7 +277,7 @@ def test_completions(content, complete):
     for command in COMMANDS:
         offered = complete(command, "--")
         assert {word for word in offered if word.startswith("--")} == options(content, command), command
-    assert complete("key", "") == {"init", "status", "seal", "load", "unseal", "recover", "rotate"}
+    assert complete("key", "") == {"init", "status", "seal", "mount", "load", "unseal", "recover", "rotate"}
     assert "root" in complete("status", "")
     assert complete("enroll", "--length", "") >= {"4", "6"}
 

@@ -91,4 +91,6 @@ class TPM:
 
 def boot():
     """What a boot leaves of the keys."""
+    while LOADED.parent.is_mount():
+        sh("umount", "--lazy", LOADED.parent)
     shutil.rmtree(LOADED.parent, ignore_errors=True)

@@ -33,8 +33,10 @@ int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 /* Of a path, without following a link at its end; or of an open file, where that is NULL. */
 int cs_status(int file, const uint8_t *path, struct stat *status);
 
-static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(status->st_dev); }
-static inline unsigned int cs_minor(const struct stat *status) { return gnu_dev_minor(status->st_dev); }
+/* The device that it is, or that it lies on. */
+static inline dev_t cs_device(const struct stat *status) { return S_ISBLK(status->st_mode) ? status->st_rdev : status->st_dev; }
+static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(cs_device(status)); }
+static inline unsigned int cs_minor(const struct stat *status) { return gnu_dev_minor(cs_device(status)); }
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
 static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
@@ -201,6 +203,10 @@ int cs_become_wholly(uid_t user, gid_t group);
    are NULL, open what was sealed. *count is how many bytes came; one above the room where there were more. NULL, or its
    own last words, or the system's, until the next call. */
 const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
+/* Mounts an empty ramfs for root alone. */
+int cs_mount_ramfs(const uint8_t *path);
+/* The kernel's number for the kind of file system that an open file lies on; -1 where that can't be told. */
+int64_t cs_file_system(int file);
 /* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
 /* Makes room for 1 MiB in a pipe, if that is allowed. */

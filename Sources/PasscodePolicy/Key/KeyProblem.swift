@@ -14,6 +14,12 @@ public enum KeyProblem: UInt16, Sendable {
   case keyNotSealed
   /// Nothing was sealed into the file (path); the same after a recovery. (name: the sealing program's words)
   case keyNotSealable, keyLoadedOnly
+  /// Nothing can be loaded: no ramfs can be mounted (path). (name: the system's words)
+  case keyNotMounted
+  /// The key is loaded, and there is neither a plain nor a sealed one (path).
+  case keyInMemoryOnly
+  /// There is no key at all (path). (number: passcodes)
+  case keyGone
   /// A sealed key (path) doesn't open. (name: the sealing program's words)
   case keyClosed
   /// The recovery copy's key opens none of them. (number: passcodes)
@@ -29,6 +35,8 @@ public enum KeyProblem: UInt16, Sendable {
   case warnTwoKeys, warnKeyClosed, warnOldKey
   /// The sealed key (path) isn't the one in use.
   case warnOtherKey
+  /// What is loaded (path) may be swapped out.
+  case warnSwappable
 }
 
 extension Fault {

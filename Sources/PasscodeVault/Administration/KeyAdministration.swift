@@ -62,6 +62,7 @@ extension Vault {
   @inline(never)
   public func examineKey(_ room: KeyRoom) throws(Fault) -> KeyForm {
     try use(.current, &room.current.unsealed.key)
+    try checkIsOnDisk()
     do throws(Fault) { try checkKeyServes() } catch {
       // The passcodes may need another one that is there.
       _ = try? reviewKey(room) { log($0) }
@@ -78,6 +79,7 @@ extension Vault {
   @inline(never)
   func reviewKey(_ room: KeyRoom, _ tell: (Fault) -> Void) throws(Fault) -> KeyForm {
     if let left = try leftToRotate(&room.next.unsealed) { tell(Fault(.warnOldKey, number: left)) }
+    if configuration.isUsual, isSwappable() { tell(Fault(.warnSwappable, path: loadedKey(.current).path)) }
     let (plain, sealed) = (plainKey(.current), sealedKey(.current))
     guard isSealed(.current) else { return .plain(plain.path) }
     do throws(Fault) {
@@ -96,7 +98,7 @@ extension Vault {
     return .sealed(sealed.path, pcrs: pcrs == SealedKey.noPCRs ? [] : pcrs)
   }
 
-  private func enrolledCount() throws(Fault) -> UInt64 {
+  func enrolledCount() throws(Fault) -> UInt64 {
     let store = try Store.open(configuration)
     var count: UInt64 = 0
     for uid in try store.uids() {

@@ -36,6 +36,7 @@ extension Vault {
     do throws(Fault) {
       guard let room = KeyRoom(sodium) else { throw Fault(.noMemory) }
       try use(.current, &room.current.unsealed.key)
+      try checkIsOnDisk()
       try MachineKey(configuration: configuration).checkServiceReads()
       _ = try reviewKey(room) { tell(.fault($0)) }
     } catch {

@@ -23,17 +23,30 @@ struct KeyFile {
   ///
   /// - Throws: a fault if there is one already.
   @inline(never)
-  func create(_ key: borrowing SecretKey, folderMode: UInt32 = 0o755) throws(Fault) {
+  func create(_ key: borrowing SecretKey) throws(Fault) {
     do throws(Errno) {
-      let directory = try openFolder(folderMode)
-      let file = try nameless(directory)
-      try key.write(file)
-      try file.sync()
-      try directory.link(file, as: name)
-      try directory.sync()
+      if access == .root, try isMissing(folder) { try makeDirectory(folder, mode: 0o755) }
+      try make(key, try Descriptor.open(folder, .directory))
     } catch {
       throw Fault(error == .exists ? .keyExists : .failed, path: path, error: error.code)
     }
+  }
+
+  /// The same in the folder for loaded keys, whose owner and mode are set, too.
+  @inline(never)
+  func makeLoaded(_ key: borrowing SecretKey) throws(Errno) {
+    let directory = try Descriptor.open(folder, .directory)
+    if let group = serviceAccount()?.gid { try directory.setOwner(0, group: group) }
+    try directory.setMode(0o750)
+    try make(key, directory)
+  }
+
+  private func make(_ key: borrowing SecretKey, _ directory: borrowing Descriptor) throws(Errno) {
+    let file = try nameless(directory)
+    try key.write(file)
+    try file.sync()
+    try directory.link(file, as: name)
+    try directory.sync()
   }
 
   /// Writes a sealed key, in place of the one that is there; only root reads it.
@@ -96,13 +109,6 @@ struct KeyFile {
       if error == .wouldBlock { throw Fault(.keysBusy) }
       throw Fault(.failed, path: folder, error: error.code)
     }
-  }
-
-  private func openFolder(_ mode: UInt32) throws(Errno) -> Descriptor {
-    if access == .root, try isMissing(folder) { try makeDirectory(folder, mode: mode) }
-    let directory = try Descriptor.open(folder, .directory)
-    if mode != 0o755, let group = serviceAccount()?.gid { try directory.setOwner(0, group: group) }
-    return directory
   }
 
   private func nameless(_ directory: borrowing Descriptor) throws(Errno) -> Descriptor {

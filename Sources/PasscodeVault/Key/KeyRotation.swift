@@ -117,6 +117,7 @@ extension Vault {
 
   private func makeSealed(_ room: KeyRoom, _ show: (borrowing SecretKey) -> Bool) throws(Fault) {
     let pcrs = pcrsInUse()
+    try makeLoadedFolder(&room.compared.unsealed.key)
     // After a recovery, what is sealed may be what no TPM opens: until the end both are needed.
     try sealAgain(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
     try sealAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)

@@ -48,6 +48,7 @@ extension Vault {
     try refuseWhileRotating()
     try use(.current, &room.current.unsealed.key)
     let isReplaced = try chooseKeyToSeal(room)
+    try makeLoadedFolder(&room.compared.unsealed.key)
     try seal(room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
     guard show(room.current.unsealed.key) else { throw Fault(.copyNotShown) }
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
@@ -61,7 +62,10 @@ extension Vault {
   /// - Returns: whether there was anything to load.
   @inline(never)
   public func loadKey(_ room: KeyRoom) throws(Fault) -> Bool {
-    guard isSealed(.current) || isSealed(.next) else { return false }
+    guard isSealed(.current) || isSealed(.next) else {
+      try checkNoneIsGone()
+      return false
+    }
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     var problem: Fault?
@@ -77,6 +81,27 @@ extension Vault {
     }
     if let problem { throw problem }
     return true
+  }
+
+  /// - Throws: a fault where records need a key, and none is on the disk.
+  private func checkNoneIsGone() throws(Fault) {
+    guard configuration.isUsual, !plainKey(.current).exists else { return }
+    try checkIsOnDisk()
+    do throws(Fault) {
+      let enrolled = try enrolledCount()
+      if enrolled > 0 { throw Fault(.keyGone, path: policy.keyFile, number: enrolled) }
+    } catch {
+      // A fleet's workstation has none.
+      if error.reason != .noStore { throw error }
+    }
+  }
+
+  /// - Throws: a fault where the key is only loaded.
+  func checkIsOnDisk() throws(Fault) {
+    guard configuration.isUsual, !plainKey(.current).exists, !isSealed(.current), !isSealed(.next) else {
+      return
+    }
+    if loadedKey(.current).exists { throw Fault(.keyInMemoryOnly, path: sealedKey(.current).path) }
   }
 
   /// Writes the plain key again, from what is loaded or from what is sealed, and removes the latter. What is loaded stays
@@ -270,21 +295,5 @@ extension Vault {
     do throws(SealingProgram.Problem) { try SealingProgram.open(content, &key) } catch {
       throw Fault(.keyClosed, path: sealedKey(generation).path, name: error.words)
     }
-  }
-
-  /// Makes the key's file in the runtime directory for keys, if it isn't there yet.
-  @inline(never)
-  func load(
-    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ compared: inout SecretKey
-  ) throws(Fault) {
-    let loaded = loadedKey(generation)
-    if case .found(let file, _)? = try? configuration.trust(.key).open(loaded.path),
-      (try? compared.read(file)) == true, compared.equals(key)
-    {
-      return
-    }
-    // Another key: from before a recovery, or of a sealed one that was restored.
-    try loaded.remove()
-    try loaded.create(key, folderMode: 0o750)
   }
 }

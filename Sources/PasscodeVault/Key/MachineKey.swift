@@ -91,11 +91,13 @@ struct MachineKey {
 /// |-------------------------------------|------------------------------------------------------------|
 /// | `key_file`, `….new`                 | the key, and while a rotation runs the next one            |
 /// | `key_file.cred`, `….cred.new`       | the same, sealed by the TPM; root's alone                  |
-/// | `/run/passcode-key/key`, `key.new`  | the same, opened, until the next boot; not in              |
+/// | `/run/passcode-key/key`, `key.new`  | the same, opened, until the next boot, on a ramfs; not in  |
 /// |                                     | `/run/passcode`, which is the service account's            |
 enum KeyPlaces {
   /// Only the keys of the default configuration are sealed and loaded.
-  static var loaded: Bytes { Bytes(text: "/run/passcode-key/key") }
+  static var loaded: Bytes { loadedFolder + Bytes(text: "/key") }
+
+  static var loadedFolder: Bytes { Bytes(text: "/run/passcode-key") }
 
   static func sealed(_ keyFile: Bytes) -> Bytes { keyFile + Bytes(text: ".cred") }
 

@@ -23,6 +23,8 @@ enum CheckFinding {
 
   /// systemd-creds can't reach the TPM without it.
   case missingLibrary(Bytes)
+  /// Where memory is swapped out to, unencrypted; and where a hibernated machine's goes.
+  case swapSpace(Bytes), hibernation(Bytes)
 
   // Programs.
   case missingProgram(Bytes)

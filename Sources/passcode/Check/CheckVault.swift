@@ -24,6 +24,7 @@ func checkKey(_ run: CheckRun) {
   run.vault.inspectKey { run.tell(.store($0)) }
   run.detail = CheckDetail.key(isSealed: run.vault.hasSealedKey)
   guard run.vault.hasSealedKey else { return }
+  for path in unencryptedSwap() { run.tell(canHibernate() ? .hibernation(path) : .swapSpace(path)) }
   for library in ["libtss2-esys.so.0", "libtss2-mu.so.0", "libtss2-rc.so.0"] as [Text] {
     // Loading a library can change the process.
     let canNot = inNewProcess(shielded: .whileItRuns) { canLoad(library.bytes) ? 0 : 1 } == 1

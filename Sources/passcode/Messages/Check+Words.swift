@@ -104,6 +104,16 @@ extension CheckFinding {
         .warning, "max_parallel hashes can take %d of %2 MiB of memory: lower max_parallel or memlimit",
         name: decimalDigits(all >> 20), number: bytes >> 20)
 
+    case .swapSpace(let path):
+      told(
+        .warning,
+        "%1: memory is swapped out there, unencrypted, and may hold what the sealed key opens: encrypt it",
+        path)
+    case .hibernation(let path):
+      told(
+        .warning,
+        "%1: a hibernated machine leaves the opened key there, unencrypted: encrypt it, or forbid hibernation",
+        path)
     case .missingLibrary(let name):
       told(
         .warning, "%2: can't be loaded; the sealed key opens only with it: install its package", name: name)

@@ -14,7 +14,7 @@ enum CommandHelp {
   static var status: Phrase { "say whether a passcode is set, and its state" }
   static var list: Phrase { "show the state of every enrolled user" }
   static var verify: Phrase { "say whether a passcode is right: an attempt that counts like any other" }
-  static var key: Phrase { "machine key: init, status, seal, load, unseal, recover or rotate" }
+  static var key: Phrase { "machine key: \(KeyAction.names)" }
   static var verifier: Phrase {
     "on a fleet's server: enroll, invite, unlock, status and more; see passcode-verifier(8)"
   }

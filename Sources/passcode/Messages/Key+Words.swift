@@ -38,10 +38,10 @@ extension KeyProblem {
   /// Whether everything works all the same.
   var isWarning: Bool {
     switch self {
-    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey: true
+    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey, .warnSwappable: true
     case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
       .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
-      .copyNotShown, .keyStillNeeded:
+      .copyNotShown, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly, .keyGone:
       false
     }
   }
@@ -66,6 +66,26 @@ extension KeyProblem {
       the key works until the next boot, but could not be sealed: %2. Once the TPM works, run: passcode key seal; to keep \
       the key on the disk: passcode key unseal
       """
+    case .keyNotMounted:
+      """
+      %1: a ramfs can't be mounted there: %2; nothing was loaded, because elsewhere the opened key could be swapped to the \
+      disk; run: mount -t ramfs -o mode=0700 ramfs %1
+      """
+    case .keyInMemoryOnly:
+      """
+      %1: is gone, so the key is in memory only, and lost at the next boot: to seal it again, run: passcode key seal; to \
+      keep it on the disk: passcode key unseal
+      """
+    case .keyGone:
+      Sentence(
+        """
+        %1: no machine key, plain or sealed, but %d enrolled passcode needs it: restore it from a backup, or with the \
+        recovery copy: passcode key recover
+        """,
+        plural: """
+          %1: no machine key, plain or sealed, but %d enrolled passcodes need it: restore it from a backup, or with the \
+          recovery copy: passcode key recover
+          """)
     case .keyClosed:
       """
       %1: does not open: %2. Passwords keep working. If the TPM works again, run: passcode key load; else, with the \
@@ -99,6 +119,8 @@ extension KeyProblem {
       Sentence(
         "%d passcode is still under the old machine key; run: passcode key rotate",
         plural: "%d passcodes are still under the old machine key; run: passcode key rotate")
+    case .warnSwappable:
+      "%1: lies in memory that may be swapped to the disk; run: passcode key load"
     case .warnOtherKey:
       "%1: does not hold the key in use: seal the one that opens the passcodes; run: passcode key seal"
     }
