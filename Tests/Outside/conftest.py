@@ -10,16 +10,10 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
+# Where a test needs a fleet, or the fingerprint reader, its fixture imports what stands in for them.
 import bed as beds  # noqa: E402
-import finger as fingers  # noqa: E402
-import fleet as fleets  # noqa: E402
 import machine as machines  # noqa: E402
-import reader as readers  # noqa: E402
-import sealing  # noqa: E402
 import tally  # noqa: E402
-import ward as wards  # noqa: E402
-from apart import Apart  # noqa: E402
-from history import LOCKOUT  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
@@ -31,16 +25,27 @@ UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
     config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
+    config.addinivalue_line("markers", "shipped: of size, symbols, instructions, memory: needs what ships, not a quick build")
     if not os.environ.get("PASSCODE_NAMESPACE"):
         pytest.exit("run these by Tests/outside, which makes a mount namespace for them", 1)
-    for program in (beds.MODULE, beds.TOOL, beds.BUILD / "passcode-helper", fingers.PROGRAM):
-        if not program.is_file():
-            pytest.exit(f"{program} is not there: build it first", 1)
     heed_signals()
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_collection_modifyitems(config, items):
+    """A quick build isn't what ships: it is larger, and its code is another."""
+    if os.environ.get("PASSCODE_QUICK"):
+        left_out = [item for item in items if item.get_closest_marker("shipped")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+        if left_out:
+            files = sorted({item.path.name for item in left_out})
+            config.quick = f"Left out, because they test what ships: {len(left_out)} tests of {', '.join(files)}"
+
+
+def pytest_terminal_summary(terminalreporter, config):
     """The table of the attacks; the runner's last line stays the last."""
+    if hasattr(config, "quick"):
+        terminalreporter.write_line(config.quick)
     for line in tally.table():
         terminalreporter.write_line(line)
 
@@ -160,6 +165,8 @@ def with_passwords(machine):
 @pytest.fixture(scope="module")
 def sealing_program():
     """Stands in for systemd-creds."""
+    import sealing
+
     sealing.install()
     yield
     sealing.uninstall()
@@ -168,6 +175,8 @@ def sealing_program():
 @pytest.fixture
 def tpm(sealing_program):
     """Seals keys with it."""
+    import sealing
+
     tpm = sealing.TPM()
     yield tpm
     tpm.stop()
@@ -177,6 +186,8 @@ def tpm(sealing_program):
 @pytest.fixture(scope="module")
 def running_fleet(installation, journal):
     """Three servers with a store each for their hashing slots: one folder, since they are one machine here."""
+    import fleet as fleets
+
     machine = machines.Machine(journal)
     made = None
     try:
@@ -200,6 +211,9 @@ def fleet(running_fleet):
 @pytest.fixture(scope="module")
 def apart(installation, journal):
     """A fleet whose members can be cut off."""
+    from apart import Apart
+    from history import LOCKOUT
+
     machine = machines.Machine(journal)
     made = None
     try:
@@ -214,6 +228,8 @@ def apart(installation, journal):
 @pytest.fixture
 def workstation(machine):
     """The installed system with the package passcode-fleet."""
+    import ward as wards
+
     wards.install_fleet()
     yield machine
     wards.PROGRAM.unlink(missing_ok=True)
@@ -222,6 +238,9 @@ def workstation(machine):
 @pytest.fixture
 def ward(workstation):
     """A fleet with three servers, two workstations and one that isn't on the list; this machine is the first of them."""
+    import fleet as fleets
+    import ward as wards
+
     # Not kept for other tests: with a machine goes /etc/passcode, and with that the servers' own.
     fleet = fleets.Fleet()
     made = None
@@ -241,6 +260,9 @@ def ward(workstation):
 @contextlib.contextmanager
 def knowing_alice():
     """A reader that knows her finger; the touches go with it."""
+    import finger as fingers
+    import reader as readers
+
     made = readers.Reader()
     try:
         made.start()
@@ -259,6 +281,8 @@ def enrolled_reader(people):
 
 @pytest.fixture
 def reader(enrolled_reader):
+    import finger as fingers
+
     return fingers.untouched(enrolled_reader)
 
 
@@ -271,12 +295,16 @@ def installed_reader(installation):
 
 @pytest.fixture
 def free_reader(installed_reader):
+    import finger as fingers
+
     return fingers.untouched(installed_reader)
 
 
 @pytest.fixture
 def touchable(free_reader, machine):
     """The installed system with a reader: alice and bob have a passcode, alice an enrolled finger."""
+    import finger as fingers
+
     machine.reader = free_reader
     machine.listener = fingers.install()
     for name in ("alice", "bob"):

@@ -12,6 +12,8 @@ import pytest
 import host
 from bed import SERVICE
 
+pytestmark = pytest.mark.shipped
+
 WITH_SYMBOLS = pathlib.Path(__file__).parents[2] / ".build/ship/package/pam_passcode.so"
 
 

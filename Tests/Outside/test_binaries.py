@@ -15,6 +15,8 @@ from bed import MODULE, SERVICE, TOOL
 from cost import growth, in_child
 from finger import PROGRAM as FINGER
 
+pytestmark = pytest.mark.shipped
+
 SODIUM = {"libsodium.so.23", "libsodium.so.26"}  # 1.0.18, and from 1.0.19 on
 ALLOWED = {"libpam.so.0", "libc.so.6", "libm.so.6", "ld-linux-aarch64.so.1"} | SODIUM
 BOTH = pytest.mark.parametrize("program", [MODULE, TOOL], ids=lambda path: path.name)

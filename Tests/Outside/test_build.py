@@ -10,6 +10,8 @@ import pytest
 
 from bed import BUILD
 
+pytestmark = pytest.mark.shipped
+
 TREE = pathlib.Path(__file__).parents[2]
 SYSTEM = TREE / "Sources/CSystem"
 PATHS = {

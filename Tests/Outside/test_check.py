@@ -13,7 +13,7 @@ import pytest
 
 import machine as machines
 import sealing
-from bed import BUILD, MODULE, uid
+from bed import BUILD, MODULE, built, uid
 from finger import INSTALLED as FINGER
 from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
@@ -591,7 +591,7 @@ def helper_that_says_nothing(system):
 
 @broken("helper", "error", HELPER, None, "gives no answer")
 def helper_that_ends(system):
-    note = (BUILD / "passcode-helper").read_bytes()
+    note = (built("passcode-helper")).read_bytes()
     place = note.index(b"pam_passcode\0\0\0\0")
     shutil.copyfile("/bin/true", HELPER)
     with HELPER.open("ab") as file:
@@ -787,7 +787,7 @@ def finger_behind_the_passcode(system):
 
 def with_finger(system):
     """The program and its socket, and su with the option."""
-    shutil.copyfile(BUILD / "passcode-finger", FINGER)
+    shutil.copyfile(built("passcode-finger"), FINGER)
     FINGER.chmod(0o755)
     SOCKET.touch()
     service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")

@@ -31,6 +31,8 @@ from recovery import recovery_copy
 from scenario import PASSWORD
 from tool import CANCELLED, DONE, WRONG_CODE
 
+pytestmark = pytest.mark.shipped
+
 CODE, WRONG, NEW = "830517", "295064", "718342"  # long enough to be nowhere else
 
 

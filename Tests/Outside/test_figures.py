@@ -9,7 +9,7 @@ import pytest
 import bench
 from cost import in_child
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.shipped]
 
 
 def show(capsys, name, ours, other, bar):

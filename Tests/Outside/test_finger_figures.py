@@ -9,7 +9,7 @@ from process import wait_for
 from reader import NO_READER, VIRTUAL
 from scenario import PROMPT, RIGHT
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.shipped]
 
 
 def milliseconds_to_the_prompt(own):

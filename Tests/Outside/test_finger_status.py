@@ -8,7 +8,7 @@ import time
 import machine as machines
 import pexpect
 import pytest
-from bed import BUILD, MODULE, TOOL, become
+from bed import MODULE, TOOL, become, built
 from finger import LIST, SESSION, SOCKET, WATCH, Finger, count_file
 from process import wait_for
 from reader import BROKEN, NO_READER
@@ -59,7 +59,7 @@ def system(services, restored, machine):
 
 
 def install(path):
-    shutil.copyfile(BUILD / "passcode-finger", path)
+    shutil.copyfile(built("passcode-finger"), path)
     path.chmod(0o755)
 
 

@@ -14,7 +14,7 @@ from fleet import at_once
 from scenario import RIGHT
 from ward import crowds
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.shipped]
 BAR = 1.25
 COST = {"opslimit": 3, "memlimit": "64M"}
 # As their packages make them. An account that isn't in /etc/passwd is also looked for by systemd's NSS modules, which

@@ -19,6 +19,8 @@ from scenario import NEW, RIGHT
 from terminal import Terminal
 from tool import DONE
 
+pytestmark = pytest.mark.shipped
+
 SIX = ["830517", "295064", "718342"]  # long enough to be nowhere else; that is looked at first
 
 

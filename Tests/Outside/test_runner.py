@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from bed import BUILD
+from bed import BUILD, built
 
 TREE = pathlib.Path(__file__).parents[2]
 INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
@@ -18,7 +18,7 @@ PROGRAMS = [
 @pytest.fixture
 def tree(tmp_path):
     """A tree with the runner, some sources, and programs that were built after them."""
-    for name in [*INPUTS, *(f".build/ship/out/{program}" for program in PROGRAMS)]:
+    for name in [*INPUTS, *(f".build/{folder}/out/{program}" for folder in ("ship", "quick") for program in PROGRAMS)]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "Tests/Support").mkdir(parents=True)
@@ -34,11 +34,11 @@ def age(path, seconds):
     os.utime(path, (time, time))
 
 
-def run(tree, **setting):
+def run(tree, *arguments, **setting):
     """The runner, which only says pytest's version where it would begin."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PASSCODE_")}
     return subprocess.run(
-        [tree / "Tests/outside", "--version"], env=environment | setting, capture_output=True, text=True
+        [tree / "Tests/outside", *arguments, "--version"], cwd=tree, env=environment | setting, capture_output=True, text=True
     )
 
 
@@ -72,6 +72,40 @@ def test_each_program_counts(tree, program):
     assert f"{program} is older than " in run(tree).stderr
     (tree / ".build/ship/out" / program).unlink()
     assert f"{program} is not there; run debian/build first" in run(tree).stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_where_a_file_is_named_each_test_needs_the_module_and_the_tool_only(tree, program):
+    """What it uses besides, it asks bed.py for."""
+    (tree / ".build/ship/out" / program).unlink()
+    done = run(tree, INPUTS[0])
+    if program in ("passcode", "pam_passcode.so"):
+        assert done.stderr == f"Tests/outside: .build/ship/out/{program} is not there; run debian/build first\n"
+    else:
+        assert "pytest" in done.stdout
+
+
+def test_a_test_fails_that_uses_a_program_which_is_older_than_its_sources():
+    why = ".build/ship/out/passcode-helper is older than Package.swift; run debian/build first"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PASSCODE_REFUSED", f"passcode-helper {why}\n")
+        with pytest.raises(pytest.fail.Exception, match=why):
+            built("passcode-helper")
+        assert built("passcode-finger") == BUILD / "passcode-finger"
+
+
+def test_a_quick_run_tests_the_quick_build(tree):
+    shutil.rmtree(tree / ".build/ship")
+    assert "pytest" in run(tree, "--quick").stdout
+    (tree / INPUTS[0]).touch()
+    assert "run debian/build --quick passcode first" in run(tree, "--quick", INPUTS[0]).stderr
+
+
+@pytest.mark.parametrize("argument", ["--quik", "", "passcode-", "passcode pam_passcode.so", "libpam_passcode.so"])
+def test_the_build_refuses_another_argument_in_one_sentence(argument):
+    done = subprocess.run([TREE / "debian/build", "--quick", argument], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+    assert f'debian/build: "{argument}" is neither --quick nor one of the programs ' in done.stderr
 
 
 def test_programs_of_another_folder_are_tested_as_they_are(tree):

@@ -13,6 +13,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.shipped
+
 PROJECT = pathlib.Path(__file__).parents[2]
 PROGRAMS = PROJECT / ".build/ship/package"  # with symbols
 TRAP = re.compile(r"^\s*([0-9a-f]+):\s+(?:ud2|brk|udf)\b")

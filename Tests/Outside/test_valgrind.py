@@ -14,6 +14,8 @@ import pam
 import pytest
 from bed import SERVICE
 
+pytestmark = pytest.mark.shipped
+
 ROUNDS = int(os.environ.get("PASSCODE_ROUNDS", "30"))
 CODE = "274916"  # as logins.c types it
 # Of ten calls: right twice, wrong or no passcode or locked out, cancelled, and nobody enrolled.

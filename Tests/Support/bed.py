@@ -13,8 +13,20 @@ import subprocess
 import tempfile
 
 import pam
+import pytest
 
 BUILD = pathlib.Path(os.environ.get("PASSCODE_BUILD", ".build/ship/out")).absolute()
+
+
+def built(program):
+    """Its path, for a test that uses it; one that is older than its sources isn't there, and Tests/outside says why."""
+    for line in os.environ.get("PASSCODE_REFUSED", "").splitlines():
+        name, _, why = line.partition(" ")
+        if name == program:
+            pytest.fail(why, pytrace=False)
+    return BUILD / program
+
+
 MODULE = BUILD / "pam_passcode.so"
 TOOL = BUILD / "passcode"
 SERVICE = "passcode-test"

@@ -11,10 +11,10 @@ import struct
 import subprocess
 import time
 
-from bed import BUILD
+from bed import built
 from process import make_urgent, wait_for
 
-PROGRAM = BUILD / "passcode-finger"
+PROGRAM = built("passcode-finger")
 INSTALLED = pathlib.Path("/usr/libexec/passcode-finger")
 LIMIT = 5
 COUNTS = pathlib.Path("/run/passcode")

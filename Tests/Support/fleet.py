@@ -13,7 +13,7 @@ import struct
 import subprocess
 import threading
 
-from bed import BUILD, TOOL
+from bed import TOOL, built
 from helper import Reply
 from machine import ACCOUNT, CONFIGURATION
 from process import wait_for
@@ -25,7 +25,7 @@ PACKAGES = [
     "etcd-server", "etcd-client", "stunnel4", "libwrap0",
     "nftables", "libnftables1", "libnftnl11", "libjansson4", "libedit2", "libbsd0", "libmd0",
 ]  # fmt: skip
-VERIFIER = BUILD / "passcode-verifier"
+VERIFIER = built("passcode-verifier")
 FOLDER = pathlib.Path("/run/passcode-etcd")
 STATE, DOOR = "/var/lib/passcode-verifier", "/run/passcode-verifier"
 LOOK, VERIFY, STATUS, CHANGE, ENROLL_BY_CODE = 1, 2, 3, 4, 9

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pam
-from bed import BUILD, QUICK, SERVICE, Bed, become
+from bed import QUICK, SERVICE, Bed, become, built
 from scenario import PASSWORD
 
 ACCOUNT = "_passcode"
@@ -44,7 +44,7 @@ def uninstall():
 
 def install_helper(mode=0o6755, owner=ACCOUNT):
     HELPER.unlink(missing_ok=True)
-    shutil.copyfile(BUILD / "passcode-helper", HELPER)
+    shutil.copyfile(built("passcode-helper"), HELPER)
     shutil.chown(HELPER, owner, owner)
     HELPER.chmod(mode)
 

@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 import host
-from bed import BUILD
+from bed import built
 from fleet import FOLDER, UNPACKED, VERIFIER, at_once
 from machine import ACCOUNT
 from process import wait_for
@@ -25,7 +25,7 @@ LIBRARIES = {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-lin
 def install_fleet(owner="root", mode=0o755):
     """passcode-fleet, as the package installs it."""
     PROGRAM.unlink(missing_ok=True)
-    shutil.copyfile(BUILD / "passcode-fleet", PROGRAM)
+    shutil.copyfile(built("passcode-fleet"), PROGRAM)
     shutil.chown(PROGRAM, owner, owner)
     PROGRAM.chmod(mode)
 
