@@ -15,8 +15,8 @@ public import PasscodePolicy
 /// - A VerifyStatus MUST come from that connection, about that device, after VerifyStart was answered and before
 ///   VerifyStop is called: fprintd 1.90.6 and 1.90.8 fixed such holes in pam_fprintd.
 /// - Everybody on the bus sees the result, so a touch is charged before VerifyStart. A prompt that is abandoned first
-///   asks for a property: what was decided before comes before the answer, and stays charged. VerifyStop itself makes
-///   fprintd say "verify-no-match" where nobody touched the reader; a match that comes then is a touch.
+///   asks for a property: what was decided before comes before the answer. VerifyStop itself makes fprintd say
+///   "verify-no-match" where nobody touched the reader; a match that comes then is a touch.
 /// - Another answer than the expected one ends the dialogue. Nothing is asked twice, so it ends.
 /// - Tests: ReaderDialogTests, test_finger_attacks.py.
 ///
@@ -58,7 +58,7 @@ public struct ReaderDialog {
   private(set) var device = Bytes()
   /// Of the call that waits for its answer.
   private var serial: UInt64?
-  /// fprintd itself has said that it doesn't wait for the touch that `verify` was for, and it has decided none.
+  /// fprintd no longer waits for the touch that `verify` was for, and has decided none: it said so, or has ended.
   public private(set) var isUntouched = false
   private var wasTouched = false
 
@@ -201,7 +201,7 @@ public struct ReaderDialog {
 
   private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {
     if member.spells("NameOwnerChanged"), interface.spells(BusCall.driverName), message.isFromDriver {
-      return isLoss(message) ? end(.gone) : .nothing
+      return isLoss(message) ? lost() : .nothing
     }
     guard member.spells("VerifyStatus"), interface.spells(ReaderDialog.deviceInterface),
       !owner.isEmpty, message.sender == owner, message.path == device
@@ -218,6 +218,18 @@ public struct ReaderDialog {
   private func isLoss(_ message: BusMessage) -> Bool {
     guard message.values.count == 3, !owner.isEmpty else { return false }
     return message.values[1] == .text(owner)
+  }
+
+  /// What fprintd said before its end has come already: the bus keeps the order of a connection's messages. So nobody
+  /// has heard of a touch that we haven't.
+  private mutating func lost() -> Step {
+    switch state {
+    case .watching, .lastLook, .lastStop: isUntouched = !wasTouched
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
+      .verifyStop, .release, .over:
+      break
+    }
+    return end(.gone)
   }
 
   private mutating func result(_ message: BusMessage) -> Step {

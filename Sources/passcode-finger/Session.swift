@@ -154,8 +154,8 @@ struct Session: ~Copyable {
   }
 
   private func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
-    guard let charged = charge(unless: prompt.charge.take()) else { return .over(.failed) }
-    guard let count = charged else { return .over(.off) }
+    guard let settled = settle(isMatch, &prompt) else { return .over(.failed) }
+    guard let count = settled else { return .over(.off) }
     if isMatch {
       guard remaining(prompt.latest) > 0 else { return .over(.time) }
       guard isPresent(bus, now + Session.readyWithin) else { return .over(.noSession) }
@@ -169,12 +169,20 @@ struct Session: ~Copyable {
     return handle(prompt.dialog.again(), &prompt, bus)
   }
 
+  /// Charges the touch that was decided, unless its charge still stands. One that matched is no longer charged: whoever
+  /// can match may give up as often as they like.
+  private func settle(_ isMatch: Bool, _ prompt: inout Prompt) -> TouchCount?? {
+    let charged = charge(unless: prompt.charge.take())
+    guard isMatch, let count = charged ?? nil else { return charged }
+    return counter.takeBack(count)
+  }
+
   /// nil: it couldn't be charged; nil within: the finger is off.
   private func charge(unless earlier: TouchCount? = nil) -> TouchCount?? {
     do throws(Errno) { return .some(try counter.charge(unless: earlier)) } catch { return nil }
   }
 
-  /// Frees the reader, and takes back the charge where fprintd says that nobody touched it.
+  /// Frees the reader, and takes back the charge where nobody touched it, as far as fprintd ever said.
   private func finish(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
     free(&prompt, bus)
     if prompt.dialog.isUntouched, let charge = prompt.charge.take() { counter.takeBack(charge) }
@@ -186,7 +194,7 @@ struct Session: ~Copyable {
     while true {
       switch step {
       case .call(let call): if !prompt.send(call, bus) { return }
-      case .touched: _ = charge(unless: prompt.charge.take())
+      case .touched(let isMatch): _ = settle(isMatch, &prompt)
       case .finished, .ended: return
       case .nothing, .start, .ready, .watching, .listed, nil: break
       }

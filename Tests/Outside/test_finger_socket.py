@@ -99,7 +99,7 @@ def test_a_touch_of_long_ago_is_none_however_long_she_freezes_the_module(own, pr
     time.sleep(11)
     as_alice(theirs / "cgroup.freeze", 0)
     prompt.go()
-    assert prompt.wait().result == "AUTH_ERR" and charged() == 1
+    assert prompt.wait().result == "AUTH_ERR" and charged() == 0
 
 
 def test_a_frozen_caller_gains_no_touch(own, prompt, theirs):

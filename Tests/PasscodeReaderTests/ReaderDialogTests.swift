@@ -300,9 +300,6 @@ struct ReaderDialogTests {
     _ = lost.answer(Bus.fprintd)
     _ = lost.refuse(Bus.driver, "org.freedesktop.DBus.Error.NoReply")
     #expect(!lost.dialog.isUntouched)
-    var killed = Bus.watching()
-    _ = killed.owner(was: Bus.fprintd)
-    #expect(!killed.dialog.isUntouched)
     var unplugged = Bus.watching()
     _ = unplugged.status("verify-disconnected")
     #expect(unplugged.dialog.isUntouched)
@@ -312,6 +309,28 @@ struct ReaderDialogTests {
       _ = never.refuse(sender, "net.reactivated.Fprint.Error.NoEnrolledPrints")
       #expect(never.dialog.isUntouched == isUntouched)
     }
+  }
+
+  /// What it said before its end comes before the end.
+  @Test func `where fprintd ends, nobody heard of a touch that we haven't`() {
+    var killed = Bus.watching()
+    _ = killed.owner(was: Bus.fprintd)
+    #expect(killed.dialog.isUntouched)
+    var stopping = Bus.watching()
+    _ = stopping.sent(stopping.dialog.finish())
+    _ = stopping.owner(was: Bus.fprintd)
+    #expect(stopping.dialog.isUntouched)
+    var touched = Bus.watching()
+    _ = touched.status("verify-no-match")
+    _ = touched.owner(was: Bus.fprintd)
+    #expect(!touched.dialog.isUntouched)
+    var another = Bus.watching()
+    _ = another.owner(was: ":1.6")
+    #expect(!another.dialog.isUntouched)
+    var unanswered = Bus()
+    unanswered.proceed(to: "VerifyStart")
+    _ = unanswered.owner(was: Bus.fprintd)
+    #expect(!unanswered.dialog.isUntouched)
   }
 
   @Test func aTouchIsNoLongerUntouchedAfterTheNextVerifyStart() {

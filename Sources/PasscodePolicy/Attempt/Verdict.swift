@@ -2,7 +2,7 @@
 public enum Verdict: Equatable, Sendable {
   /// A completed match of a charged attempt, and what failed before it. Made in exactly one line, in PasscodeVault.
   case granted(FailedAttempts = .none)
-  /// A charged touch matched, and counted under the record's lock. Made in exactly one line, in PasscodeVault.
+  /// A touch matched, and counted under the record's lock. Made in exactly one line, in PasscodeVault.
   case fingerGranted
   /// Enter without a match that counts. It is no failure of the passcode's.
   case fingerRefused(FingerOutcome)

@@ -9,8 +9,8 @@
 ///   the finger is off until a passcode opens.
 /// - MUST: a touch is charged before the reader waits for it, so a process that is killed at any point gains none: it
 ///   loses one, which a passcode brings back.               TouchCountTests, test_finger_touches.py
-/// - MUST: a match is believed only while the serial is the one that its own charge left: no other touch was
-///   charged, no other match was used, and nothing was reset since.                        TouchCountTests
+/// - MUST: a match is no longer charged, and is believed only while the serial is the one that it left: no other touch
+///   was charged, no other match was used, and nothing was reset since.  TouchCountTests, test_finger_touches.py
 /// - fprintd has no limit of its own, and touches that other programs ask for aren't counted here.
 public struct TouchCount: Equatable, Sendable {
   /// Touches that may be charged before the finger is off.
@@ -39,7 +39,7 @@ public struct TouchCount: Equatable, Sendable {
     isOff ? nil : TouchCount(touches: touches + 1, serial: serial &+ 1)
   }
 
-  /// Without the touch that was charged last: nobody touched the reader.
+  /// Without the touch that was charged last: nobody touched the reader, or it matched.
   public func takenBack() -> TouchCount {
     TouchCount(touches: touches == 0 ? 0 : touches - 1, serial: serial &+ 1)
   }

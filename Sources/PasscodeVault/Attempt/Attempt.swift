@@ -103,7 +103,7 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   /// The finger's rules are in Sources/README.md: all that the passcode has to pass before it is hashed, and then a fresh
-  /// match whose charge is the touch count's last change. The ledger stays as it is.
+  /// match that is the last change of the touch count. The ledger stays as it is.
   public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
     guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }

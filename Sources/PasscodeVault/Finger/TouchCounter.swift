@@ -54,23 +54,29 @@ public struct TouchCounter {
     return charged
   }
 
-  /// Takes back a charge, where nobody touched the reader and nothing else happened to the count since. What can't be
-  /// written stays charged.
-  public func takeBack(_ charged: TouchCount) {
+  /// Takes back a charge, where nobody touched the reader, or the touch matched, and nothing else happened to the count
+  /// since. What can't be written stays charged.
+  ///
+  /// - Returns: the count after it.
+  @discardableResult
+  public func takeBack(_ charged: TouchCount) -> TouchCount {
     do throws(Errno) {
       let locked = try lock(try open())
-      guard try read(locked) == charged else { return }
+      guard try read(locked) == charged else { return charged }
       try locked.file.write(charged.takenBack().bytes, at: 0)
-    } catch {}
+      return charged.takenBack()
+    } catch {
+      return charged
+    }
   }
 
-  /// Takes a match, once: its charge must be the last thing that happened to the count, which is then 0.
+  /// Takes a match, once: it must be the last thing that happened to the count, which is then 0.
   ///
   /// - Returns: whether it counts.
   func use(serial: UInt32) throws(Errno) -> Bool {
     let locked = try lock(try open())
     let count = try read(locked)
-    guard count.touches > 0, count.serial == serial else { return false }
+    guard count.serial == serial else { return false }
     try locked.file.write(count.cleared().bytes, at: 0)
     return true
   }
