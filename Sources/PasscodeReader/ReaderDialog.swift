@@ -7,8 +7,9 @@ public import PasscodePolicy
 ///                                      GetConnectionUnixUser                       MUST be root's
 ///                                      AddMatch                                    its end, and its results
 ///     that connection …Fprint.Manager  GetDefaultDevice                            the device
-///                     …Fprint.Device   Claim                                       for the account, by name
-///                                      ListEnrolledFingers (`list`), or VerifyStart, VerifyStop, VerifyStart …
+///                     …Fprint.Device   ListEnrolledFingers (`list`), which needs no claim; or
+///                                      Claim                                       for the account, by name
+///                                      VerifyStart, VerifyStop, VerifyStart …
 ///                                      Properties.Get, VerifyStop                   where nobody waits any longer
 ///                                      Release
 ///
@@ -146,7 +147,7 @@ public struct ReaderDialog {
     case .lossRule: return then(.resultRule, addMatch(resultRule))
     case .resultRule: return then(.device, defaultDevice)
     case .device: return foundDevice(message)
-    case .claim: return claimed()
+    case .claim: return ready()
     case .list: return listed(message)
     case .verifyStart:
       state = .watching
@@ -169,14 +170,10 @@ public struct ReaderDialog {
     guard message.sender == owner, let path = message.text, path[...].begins(with: ReaderDialog.devicePrefix)
     else { return end(.failed) }
     device = path
-    return then(.claim, deviceCall("Claim", [.text(name)]))
-  }
-
-  private mutating func claimed() -> Step {
     switch operation {
-    case .list: then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
-    case .watch: ready()
-    case .session: end(.failed)  // it asks for no reader
+    case .list: return then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
+    case .watch: return then(.claim, deviceCall("Claim", [.text(name)]))
+    case .session: return end(.failed)  // it asks for no reader
     }
   }
 
@@ -195,8 +192,7 @@ public struct ReaderDialog {
     guard message.sender == owner, case .texts(let names) = message.values.first,
       let fingers = Fingers(named: names)
     else { return end(.failed) }
-    state = .idle
-    return fingers.isEmpty ? .ended(.notEnrolled) : .listed(fingers)
+    return over(fingers.isEmpty ? .ended(.notEnrolled) : .listed(fingers))
   }
 
   private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {
@@ -272,10 +268,10 @@ public struct ReaderDialog {
       isUntouched = message.sender == owner
       state = .idle
       return .ended(ReaderDialog.reason(name))
-    case .list, .verifyStop:
+    case .verifyStop:
       state = .idle
       return .ended(ReaderDialog.reason(name))
-    case .user, .lossRule, .resultRule, .device, .claim, .watching, .idle, .over:
+    case .user, .lossRule, .resultRule, .device, .claim, .list, .watching, .idle, .over:
       return end(ReaderDialog.reason(name))
     }
   }

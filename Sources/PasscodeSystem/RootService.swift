@@ -3,7 +3,7 @@ internal import CSystem
 /// A connection to a service of root's, one process of its own for each connection.
 ///
 /// - The other end MUST be root's: the process that listens, by SO_PEERCRED.          test_finger_socket.py
-/// - No wait MUST last longer than it is told to.
+/// - No wait MUST last longer than it is told to, nor end sooner because the host gets a signal.  test_finger_prompt.py
 /// - After a prompt the connection MUST still be this one: the host may have closed it, and given its number to another
 ///   file.                                                                            test_finger_socket.py
 public struct RootService: ~Copyable {
@@ -28,11 +28,18 @@ public struct RootService: ~Copyable {
     _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
-  /// What has come, up to `limit` bytes, after at most so many milliseconds; empty: the stream has ended; nil: nothing
-  /// yet, or this is no longer its connection. The corresponding C functions are `poll` and `recv`.
-  public func receive(limit: Int, within milliseconds: Int32) -> [UInt8]? {
+  /// What has come, up to `limit` bytes, by that time at the latest; empty: the stream has ended; nil: nothing yet, or
+  /// this is no longer its connection. The corresponding C functions are `poll` and `recv`.
+  ///
+  /// - Parameter latest: CLOCK_BOOTTIME in milliseconds; without that clock everything is late.
+  @inline(never)
+  public func receive(limit: Int, until latest: UInt64) -> [UInt8]? {
     var state = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
-    guard unsafe poll(&state, 1, milliseconds) > 0, connection.inode == inode else { return nil }
+    let ready = try? retrying {
+      let now = SystemClock.bootMilliseconds() ?? latest
+      return unsafe poll(&state, 1, now < latest ? Int32(clamping: latest - now) : 0)
+    }
+    guard ready == 1, connection.inode == inode else { return nil }
     var bytes = [UInt8](repeating: 0, count: limit)
     // SAFETY: the buffer has `limit` bytes.
     let got = unsafe bytes.withUnsafeMutableBytes { buffer in

@@ -39,7 +39,7 @@ struct FingerReport {
     switch answer {
     case .notInstalled: .notInstalled
     case .unusable: .unusable
-    case .listed where status.isFingerOff, .ended(.inUse) where status.isFingerOff: .off
+    case .listed where status.isFingerOff: .off
     case .listed(let fingers):
       status.isEnrolled && status.state == .ok ? .enrolled(fingers) : .waiting(fingers)
     case .ended(let end): .ended(end)

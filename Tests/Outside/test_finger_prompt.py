@@ -100,6 +100,28 @@ def test_what_is_typed_decides_and_a_match_is_discarded(own, either, touched, ty
     assert charged() == 0
 
 
+def interrupted():
+    """Signals all the time, with a handler, as a login screen's own timer."""
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+
+
+def test_signals_of_the_host_take_the_reader_from_nobody(own):
+    """Neither before the prompt, nor at Enter."""
+    for _ in range(5):
+        outcome = own.authenticate("alice", after(match(own)), prepare=interrupted)
+        assert (outcome.result, outcome.prompts) == ("SUCCESS", [FINGER])
+
+
+def test_signals_of_the_host_make_no_wait_longer(own):
+    own.reader.pause()
+    begin = time.monotonic()
+    outcome = own.authenticate("alice", RIGHT, prepare=interrupted)
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["slow"])
+    assert time.monotonic() - begin < 2
+    own.reader.restore()
+
+
 @pytest.mark.parametrize("either", [False, True], ids=["", "either"])
 def test_enter_without_a_touch_is_the_next_module_s(own, either):
     own.service(*(["either"] if either else []))

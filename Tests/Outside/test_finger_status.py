@@ -9,7 +9,7 @@ import machine as machines
 import pexpect
 import pytest
 from bed import MODULE, TOOL, become, built
-from finger import LIST, SESSION, SOCKET, WATCH, Finger, count_file
+from finger import LIST, SESSION, SOCKET, WATCH, Finger, Match, count_file
 from process import wait_for
 from reader import BROKEN, NO_READER
 from scenario import RIGHT, fail
@@ -108,11 +108,15 @@ def test_the_configuration_offers_it_everywhere(system):
 
 
 @BY_BOTH
-def test_the_reader_is_in_use(system, user):
+def test_a_reader_that_is_in_use_tells_its_fingers_too(system, user):
+    """They are asked for without a claim."""
     with Finger() as prompt:
         assert prompt.event() == "watching"
-        assert told(system, user) == "reader in use"
-        assert in_json(system, user) == ("in-use", [], ["sudo"])
+        assert told(system, user) == f"{INDEX}, offered in sudo"
+        assert in_json(system, user) == ("ok", ["right-index-finger"], ["sudo"])
+        assert system.reader.is_claimed()
+        system.reader.touch("alice-finger")
+        assert isinstance(prompt.event(), Match)
 
 
 @pytest.mark.parametrize("user", [None, "bob"])

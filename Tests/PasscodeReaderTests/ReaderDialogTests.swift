@@ -357,13 +357,20 @@ struct ReaderDialogTests {
     }
   }
 
-  @Test func fingersAreListed() {
+  @Test func `fingers are listed without a claim`() {
     var bus = Bus(.list)
-    bus.proceed(to: "ListEnrolledFingers")
+    var asked: [String] = []
+    var step = ReaderDialog.Step.call(bus.dialog.first)
+    while let member = step.member, member != "ListEnrolledFingers" {
+      asked.append(member)
+      step = bus.soundAnswer(to: member)
+    }
+    #expect(asked == Self.order.dropLast(2))
     let names = [Bytes(text: "left-thumb")]
     #expect(bus.answer(Bus.fprintd, .texts(names)) == Fingers(named: names).map { .listed($0) })
     var none = Bus(.list)
     none.proceed(to: "ListEnrolledFingers")
     #expect(none.answer(Bus.fprintd, .texts([])) == .ended(.notEnrolled))
+    #expect(none.dialog.finish() == .finished, "there is nothing to release")
   }
 }

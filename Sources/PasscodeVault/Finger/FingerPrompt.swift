@@ -54,9 +54,7 @@ public struct FingerPrompt: ~Copyable {
     service.finish()
     guard isOffered else { return }
     let latest = FingerPrompt.now + FingerPrompt.freeWithin
-    while let bytes = service.receive(limit: 64, within: FingerPrompt.milliseconds(until: latest)),
-      !bytes.isEmpty
-    {}
+    while let bytes = service.receive(limit: 64, until: latest), !bytes.isEmpty {}
   }
 
   /// Stops the reader. What had arrived by then is the transcript; a match is none where nobody is at the place of the
@@ -77,27 +75,17 @@ public struct FingerPrompt: ~Copyable {
   private static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
-    let latest = now + readyWithin
-    guard let bytes = service.receive(limit: FingerEvent.length, within: milliseconds(until: latest)) else {
-      return false
-    }
-    return FingerEvent(bytes) == .present
+    let bytes = service.receive(limit: FingerEvent.length, until: now + readyWithin)
+    return bytes.flatMap { FingerEvent($0) } == .present
   }
 
   /// Without that clock everything is late.
-  private static var now: UInt64 { SystemClock.bootMilliseconds() ?? UInt64.max >> 1 }
-
-  @inline(never)
-  private static func milliseconds(until latest: UInt64) -> Int32 {
-    let now = now
-    return now < latest ? Int32(clamping: latest - now) : 0
-  }
+  private static var now: UInt64 { SystemClock.bootMilliseconds() ?? 0 }
 
   /// - Returns: whether there may be more.
   @inline(never)
   private mutating func hear(until latest: UInt64) -> Bool {
-    let milliseconds = FingerPrompt.milliseconds(until: latest)
-    guard let bytes = service.receive(limit: FingerPrompt.most - heard.count, within: milliseconds) else {
+    guard let bytes = service.receive(limit: FingerPrompt.most - heard.count, until: latest) else {
       return false
     }
     heard += bytes

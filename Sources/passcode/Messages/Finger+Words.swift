@@ -34,13 +34,12 @@ extension FingerEnd {
     switch self {
     case .noService: "no answer from fprintd"
     case .noReader: "no reader"
-    case .inUse: "reader in use"
     case .denied, .noSession: "not known: fprintd answers only in an active session at this machine"
     case .notEnrolled: "no finger enrolled: fprintd-enroll"
     case .off: "off after 5 touches: use your passcode"
     case .slow, .time: "fprintd took too long"
     case .gone: "the reader has gone"
-    case .tries, .failed: "fprintd gave no sensible answer"
+    case .inUse, .tries, .failed: "fprintd gave no sensible answer"
     }
   }
 }
