@@ -33,8 +33,15 @@ public struct Errno: Error, Equatable, Sendable {
   public static let badMessage = Errno(EBADMSG)
   public static let noTerminal = Errno(ENOTTY)
 
-  /// Whether the call could succeed another time: the process or the machine has too much open, or no memory.
-  public var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+  /// Whether the call could succeed another time: too much is open, or there is no memory (for locks: ENOLCK), space or
+  /// quota left. Other people can bring that about, so no limit may lapse because of it.
+  @inline(never)
+  public var isShortage: Bool {
+    switch code {
+    case EMFILE, ENFILE, ENOMEM, ENOLCK, ENOSPC, EDQUOT: true
+    default: false
+    }
+  }
 }
 
 /// Calls until it isn't interrupted by a signal; -1 becomes a typed error.

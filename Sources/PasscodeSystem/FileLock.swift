@@ -55,8 +55,15 @@ public struct RangeLock: ~Copyable {
   }
 
   /// Locks them without waiting; false: somebody else has them. The corresponding C function is `fcntl`, F_OFD_SETLK.
-  public static func tryLock(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
-    cs_set_lock(file.raw, Int16(F_WRLCK), start, count) == 0
+  public static func tryLock(
+    _ file: borrowing Descriptor, at start: Int, count: Int
+  ) throws(Errno) -> Bool {
+    let raw = file.raw
+    do throws(Errno) { try retrying { cs_set_lock(raw, Int16(F_WRLCK), start, count) } } catch {
+      if error == .wouldBlock || error == .denied { return false }
+      throw error
+    }
+    return true
   }
 
   /// Unlocks what `tryLock` locked.

@@ -9,7 +9,7 @@ import every_call
 import host
 import strace
 from bed import MEMORY, SLOT
-from every_call import ACTS, ERRORS, LOCKED, NOTHING, SPENT, Bench, points, share
+from every_call import ACTS, ERRORS, LOCKED, NOTHING, SHORTAGES, SPENT, Bench, points, share
 from scenario import RIGHT
 from tally import attack
 
@@ -18,6 +18,7 @@ from tally import attack
 NEVER_FAIL = {"getrandom": ["EINTR"], "rt_sigprocmask": [], "futex": []}
 
 ONE = ACTS["the one attempt"]
+HASHING = ["give out", "enrol the first", "enrol again", "change"]
 
 
 def failures(points):
@@ -121,7 +122,8 @@ def expected_after(act, name, writes):
 
 @pytest.mark.parametrize("name", ACTS)
 def test_every_system_call_fails(benches, name):
-    """Each call, with each error: no crash, no grant without a durable charge, the record untouched or charged."""
+    """Each call, with each error: no crash, no grant without a durable charge, the record untouched or charged. A shortage
+    is uncharged before the hash, lets nobody hash without a slot, and leaves the next attempt as it was."""
     for bench in benches:
         act, whole = undisturbed(bench, name)
     cases = failures(points(whole))
@@ -132,7 +134,7 @@ def test_every_system_call_fails(benches, name):
     def work(bench, case):
         (call, when, _), error = case
         bench.begin(act)
-        traced = ",".join({call, "openat", "pwrite64", "fdatasync", strace.VERIFYING})
+        traced = ",".join({call, "openat", "pwrite64", "fdatasync", "fcntl", strace.VERIFYING})
         run = bench.run(act, "-e", f"trace={traced}", "-e", f"inject={call}:error={error}:when={when}")
         row.run()
         where = (name, call, when, error, run.status, run.output, run.errors[-200:])
@@ -143,6 +145,8 @@ def test_every_system_call_fails(benches, name):
             check_attempt(bench, act, row, where, run, said)
         else:
             check_command(act, where, run, said)
+        hashed = run.verified or run.status == 0 and name in HASHING
+        row.breach("beyond", (where, "hashed without a slot"), error in SHORTAGES and hashed and not run.had_slot)
         judge(bench, act, row, where, expected)
 
     with attack(f"every system call fails: {name}") as row:
@@ -153,6 +157,8 @@ def check_attempt(bench, act, row, where, run, said):
     [result] = host.named(run.output) or [None]
     charged = run.completed("pwrite64") >= 1 and run.completed("fdatasync") >= 1
     row.breach("beyond", (where, "verified without a durable charge"), run.verified and not charged)
+    # Where only the sync failed, the charge may be there.
+    assert run.verified or said == act.before or "fdatasync" in where, (where, said, "charged without a verification")
     row.breach("beyond", (where, "granted without verification"), result == "SUCCESS" and not run.verified)
     # (Another result than these is libpam's own, whose audit message may fail after the module's answer.)
     denied = result in ("AUTH_ERR", "AUTHINFO_UNAVAIL")

@@ -79,6 +79,23 @@ def test_who_waits_for_2_s_may_take_an_overflow_slot_and_there_are_as_many_of_th
     assert crowd.most_hashing == 2
 
 
+def test_a_shortage_of_descriptors_lets_nobody_hash_without_a_slot(make_bed, citizens):
+    """`ulimit -n` before `su`: a login that can't open the file of the slots is refused, uncharged."""
+    bed = make_bed(memlimit="8M", max_parallel=2)
+    users = citizens[:20]
+    enroll_all(bed, users)
+    results = []
+    with attack("login storm: too few descriptors") as row:
+        for files in range(7, 18):
+            crowd = host.crowd(bed, [(user, RIGHT, 0) for user in users], files=files)
+            row.run(len(users))
+            row.breach("beyond", files, max(0, crowd.most_hashing - 4))
+            assert crowd.hashes == crowd.count("SUCCESS"), files
+            results.append({login.result for login in crowd.logins})
+    assert {"AUTHINFO_UNAVAIL"} in results and results[-1] == {"SUCCESS"}
+    assert [user for user in users if bed.failures(user)] == []
+
+
 def test_a_new_hash_for_a_new_cost_is_under_the_slot_of_its_login(make_bed, citizens):
     bed = make_bed(memlimit="8M", max_parallel=2)
     users = citizens[:20]

@@ -202,6 +202,23 @@ def test_few_descriptors_do_not_lift_the_limit(own, descriptors):
         assert ours.recv(1) == b"" and process.wait(5) == 1
 
 
+def test_a_full_directory_does_not_lift_the_limit(own, look):
+    """Without the file, and with no room for it: nobody counts the helpers, so none goes on."""
+    shutil.rmtree(RUN)
+    RUN.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=1,mode=0700", "tmpfs", str(RUN)], check=True)
+    try:
+        shutil.chown(RUN, "_passcode")
+        refused = silent()
+        assert TOO_MANY in refused.ours.recv(4096)
+        assert refused.ours.recv(1) == b"" and refused.process.wait(5) == 0
+        assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "AUTHINFO_UNAVAIL"
+    finally:
+        subprocess.run(["umount", str(RUN)], check=True)
+    shutil.rmtree(RUN)
+    assert look().kind() == OPEN_WITHOUT_WAITING
+
+
 # MARK: Where there is no sound file
 
 

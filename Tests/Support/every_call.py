@@ -16,7 +16,9 @@ from bed import MEMORY
 from scenario import RIGHT, WRONG
 
 NEW = "8260"
-ERRORS = ["ENOSPC", "EIO", "EROFS", "EMFILE", "ENOMEM", "EINTR", "EACCES"]
+# What a person can bring about for others, or for a program that they start: no limit may lapse because of it.
+SHORTAGES = ["EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EDQUOT"]
+ERRORS = [*SHORTAGES, "EIO", "EROFS", "EINTR", "EACCES"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +123,11 @@ class Run:
     @property
     def verified(self):
         return any(name == strace.VERIFYING for name, _ in self.calls)
+
+    @property
+    def had_slot(self):
+        """Whether it ever had a hashing slot."""
+        return any("F_OFD_SETLK" in line and "F_WRLCK" in line and line.endswith(" = 0") for _, line in self.calls)
 
     def completed(self, name):
         """How many calls of that name did what they were asked."""

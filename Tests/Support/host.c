@@ -17,7 +17,8 @@
 // It counts what is verified where nobody can deny it: its own crypto_pwhash and crypt_r come before
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
 // is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
-// With ABORTS=hash or ABORTS=prompt, it crashes there instead.
+// With ABORTS=hash or ABORTS=prompt, it crashes there instead. With FILES=N, each process of a crowd may have descriptors
+// below N only.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>
@@ -32,6 +33,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +226,10 @@ static void login_process(struct login *who) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int wave = 0; wave < WAVES; wave++) close(barriers[wave][1]);
   own = who;
+  if (getenv("FILES")) {
+    struct rlimit limit = {atoi(getenv("FILES")), atoi(getenv("FILES"))};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
   login();
   _exit(0);
 }

@@ -69,11 +69,12 @@ class Crowd:
         return sum(login.result == result for login in self.logins)
 
 
-def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE, mood="crowd", before=()):
+def crowd(bed, logins, measures_memory=False, seconds=170, service=SERVICE, mood="crowd", before=(), files=None):
     """Opens a prompt for each (user, code, wave), then answers wave after wave, all of a wave at once; with the mood
-    "threads" all in one process."""
+    "threads" all in one process. `files`: each process's RLIMIT_NOFILE."""
     bed.typed |= {code for _, code, _ in logins}
     environment = {"PATH": os.environ["PATH"]} | ({"MEASURE_MEMORY": "1"} if measures_memory else {})
+    environment |= {"FILES": str(files)} if files else {}
     done = subprocess.run(
         [*before, program(), mood, service, str(bed.services)],
         input="".join(f"{user} {code} {wave}\n" for user, code, wave in logins),

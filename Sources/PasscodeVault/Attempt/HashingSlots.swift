@@ -17,7 +17,8 @@ internal import PasscodeSystem
 /// gives its slot back. Taking a slot touches the file, so that those who wait see that something moves.
 ///
 /// MUST 12 of the attempt protocol (tests: test_hashing_slots.py, HashingSlotsTests):
-/// - Every hash MUST be under a slot, and no more than twice `max_parallel` at once.
+/// - Every hash MUST be under a slot, and no more than twice `max_parallel` at once. A shortage (`Errno.isShortage`) MUST
+///   NOT let one go on without: it is `unavailable`, uncharged.
 /// - The record's lock MUST be taken first, then the slot, always.
 /// - Waiting MUST end: when no slot was taken for 9 s (all holders are stuck: hashing goes on without a slot, and
 ///   that is logged), or after 120 s of movement (`unavailable`, uncharged).
@@ -61,26 +62,31 @@ enum HashingSlots {
   static func take(
     _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
-    let file: Descriptor
     do throws(Fault) {
-      file = try store.openShared(name, content: nothing)
+      return try wait(store, count, clock, note)
     } catch {
-      // Nobody is kept out by that: not even a full disk stops a right passcode (MUST 8).
-      note(Fault(.noSlots, path: error.path, error: Int32(error.error)))
+      // A file that can't be used keeps nobody out, and nobody but its owner can have made it so. A shortage is different:
+      // 40 people with `ulimit -n 6` would hash at once.
+      let failure = Int32(error.error)
+      if failure == 0 || Errno(failure).isShortage { throw error }
+      note(Fault(.noSlots, path: error.path, error: failure))
       return Held(nil)
     }
-    return try wait(file, count, clock, note)
   }
 
   private static func wait(
-    _ file: consuming Descriptor, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
+    let file = try store.openShared(name, content: nothing)
     var wait = Wait(.forSlot, clock)
     while true {
-      if let slot = lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
-        // If that fails, nothing is lost but patience: those who wait give up sooner.
-        try? file.touch()
-        return Held(RangeLock(file, at: slot, count: 1))
+      do throws(Errno) {
+        if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
+          try tell(file)
+          return Held(RangeLock(file, at: slot, count: 1))
+        }
+      } catch {
+        throw store.fault(name, error)
       }
       switch wait.pause({ movement(file) }) {
       case .again: continue
@@ -93,10 +99,18 @@ enum HashingSlots {
     }
   }
 
-  private static func lock(_ file: borrowing Descriptor, _ count: Int, orOverflow: Bool) -> Int? {
-    for slot in 0..<count where RangeLock.tryLock(file, at: slot, count: 1) { return slot }
+  /// That something moves. Where that can't be told for ever, nothing is lost but patience; where something ran short, those
+  /// who wait would take it for a standstill, and hash without a slot.
+  private static func tell(_ file: borrowing Descriptor) throws(Errno) {
+    do throws(Errno) { try file.touch() } catch { if error.isShortage { throw error } }
+  }
+
+  private static func lock(
+    _ file: borrowing Descriptor, _ count: Int, orOverflow: Bool
+  ) throws(Errno) -> Int? {
+    for slot in 0..<count where try RangeLock.tryLock(file, at: slot, count: 1) { return slot }
     guard orOverflow else { return nil }
-    for slot in firstOverflow..<firstOverflow + count where RangeLock.tryLock(file, at: slot, count: 1) {
+    for slot in firstOverflow..<firstOverflow + count where try RangeLock.tryLock(file, at: slot, count: 1) {
       return slot
     }
     return nil
@@ -128,7 +142,7 @@ enum HashingSlots {
     // Looked at before any is locked: a lock that is held only to look would keep others from theirs.
     let free = free(file, Array(0..<count) + Array(firstOverflow..<overflow))
     guard free.count >= needed else { return nil }
-    for slot in free where RangeLock.tryLock(file, at: slot, count: 1) {
+    for slot in free where (try? RangeLock.tryLock(file, at: slot, count: 1)) == true {
       guard Self.free(file, free).count >= needed else {
         RangeLock.unlock(file, at: slot, count: 1)
         returned()

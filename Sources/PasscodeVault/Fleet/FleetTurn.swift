@@ -69,7 +69,7 @@ public struct FleetTurn: ~Copyable {
   }
 
   private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
-    for byte in bytes where RangeLock.tryLock(file, at: byte, count: 1) {
+    for byte in bytes where (try? RangeLock.tryLock(file, at: byte, count: 1)) == true {
       return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
     }
     return nil
@@ -83,7 +83,7 @@ public struct FleetTurn: ~Copyable {
     guard let file = open() else { return none }
     let byte = firstAccount + hash(account)
     var wait = Wait(Wait.Limits(withoutMovement: 21_000, longest: 60_000), clock)
-    while !RangeLock.tryLock(file, at: byte, count: 1) {
+    while (try? RangeLock.tryLock(file, at: byte, count: 1)) != true {
       guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {
         return none
       }

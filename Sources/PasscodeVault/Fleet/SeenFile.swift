@@ -120,7 +120,7 @@ public final class SeenFile {
 
   private func lock() throws(Errno) {
     let started = SystemClock.bootMilliseconds() ?? 0
-    while !RangeLock.tryLock(file, at: 0, count: 1) {
+    while try !RangeLock.tryLock(file, at: 0, count: 1) {
       guard let now = SystemClock.bootMilliseconds(),
         SystemClock.elapsed(from: started, to: now) < SeenFile.milliseconds
       else { throw .wouldBlock }

@@ -78,13 +78,16 @@ public struct CallerSlot: ~Copyable {
 
   /// Takes one of the caller's slots, until the process ends.
   public static func take(_ purpose: Purpose, for caller: UInt32) -> Outcome {
-    let file: Descriptor
-    do throws(Errno) { file = try open() } catch { return error.isShortage ? .allTaken : .noSoundFile }
-    let first = purpose.start + Int(caller) * purpose.limit
-    for byte in first..<first + purpose.limit where RangeLock.tryLock(file, at: byte, count: 1) {
-      return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
+    do throws(Errno) {
+      let file = try open()
+      let first = purpose.start + Int(caller) * purpose.limit
+      for byte in first..<first + purpose.limit where try RangeLock.tryLock(file, at: byte, count: 1) {
+        return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
+      }
+      return .allTaken
+    } catch {
+      return error.isShortage ? .allTaken : .noSoundFile
     }
-    return .allTaken
   }
 
   /// The right to connect to a fleet's server, as long as it is kept.

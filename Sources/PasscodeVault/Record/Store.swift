@@ -102,8 +102,13 @@ final class Store {
     do throws(Errno) {
       return try openOrCreate(name, content: content)
     } catch {
-      throw Fault(.failed, path: joined(path, name), error: error.code)
+      throw fault(name, error)
     }
+  }
+
+  @inline(never)
+  func fault(_ name: Bytes, _ error: Errno) -> Fault {
+    Fault(.failed, path: joined(path, name), error: error.code)
   }
 
   private func openOrCreate(_ name: Bytes, content: Bytes) throws(Errno) -> Descriptor {
