@@ -115,6 +115,7 @@ final class Direct {
 
 /// One attempt, the question included.
 ///
+/// - Throws: also what made it unavailable.
 /// - Returns: the verdict, and which credential was proven (`DirectLogin.provenMark`).
 @inline(never)
 func verify(
@@ -125,6 +126,7 @@ func verify(
     try DirectLogin.open(vault, permit, service: session.serviceName, question.purpose)
   }
   let verdict = try session.run(&login, question, &secrets)
+  if case .unavailable(let fault) = verdict { throw .fault(fault) }
   return (verdict, login.provenMark)
 }
 

@@ -12,12 +12,7 @@ enum Invocation {
 
   func run() throws(Failure) -> ExitStatus {
     switch self {
-    case .command(let command, let session):
-      do throws(Failure) {
-        return try command.run(as: session)
-      } catch {
-        throw session.namingHolder(error)
-      }
+    case .command(let command, let session): return try command.run(as: session)
     case .menu(let session): return try runMenu(session)
     case .text(let text):
       Stream.output.write(text)
@@ -68,6 +63,10 @@ extension Command {
 
   /// By the helper, where it is one's own and the caller isn't root; else directly.
   func run(as session: Session) throws(Failure) -> ExitStatus {
+    do throws(Failure) { return try start(session) } catch { throw session.namingHolder(error) }
+  }
+
+  private func start(_ session: Session) throws(Failure) -> ExitStatus {
     if let batch, let source = session.batchPath { return try Batch(session, batch, source).run() }
     guard let runOwn, let own = try SelfService(session) else { return try run(session) }
     return try own.run(runOwn)

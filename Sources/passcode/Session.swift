@@ -156,10 +156,10 @@ final class Session {
     }
   }
 
-  /// Root learns who is in the way.
+  /// Root learns who is in the way, by every command and for each line of a batch.
   func namingHolder(_ failure: Failure) -> Failure {
-    guard case .fault(let fault) = failure, fault.isBusy, process.real == 0, let vault = try? vault(),
-      let account = try? account(), let holder = vault.holder(account.uid)
+    guard case .fault(let fault) = failure, process.real == 0, let vault = try? vault(),
+      let holder = vault.holder(fault)
     else { return failure }
     return .held(fault, holder)
   }

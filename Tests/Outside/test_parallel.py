@@ -1,5 +1,6 @@
 """Attempts at the same time: serial, counted each, and decided after the typing."""
 
+import concurrent.futures
 import contextlib
 import itertools
 import os
@@ -15,6 +16,7 @@ from process import open_files, wait_for
 from helper import own_failures
 from scenario import RIGHT, WRONG, asked_once, fail
 from tally import attack, others
+from tool import SOME_FAILED, UNUSABLE
 
 
 def test_the_lock_is_decided_after_the_typing(alice):
@@ -92,6 +94,27 @@ def test_a_stopped_attempt_holds_nobody_up_for_ever(bed):
     holder.kill(signal.SIGCONT)
     assert holder.wait().result == "SUCCESS"
     assert bed.failures("alice") == 0
+
+
+def test_root_s_tool_names_the_holder_by_every_command_and_in_every_line(bed):
+    holder = stopped_attempt(bed)
+    commands = {
+        ("verify", "--stdin", "alice"): f"{RIGHT}\n",
+        ("change", "--stdin", "alice"): f"{RIGHT}\n8305\n",
+        ("enroll", "--stdin", "alice"): "8305\n",
+        ("unlock", "alice"): "",
+        ("unlock", "--batch", "-"): "alice\n",
+        ("unlock", "--batch", "-", "--json"): "alice\n",
+        ("enroll", "--batch", "-"): "alice:8305\n",
+    }
+    with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+        answers = list(pool.map(lambda words: bed.tool(*words, stdin=commands[words]), commands))
+    holder.kill(signal.SIGCONT)
+    assert holder.wait().result == "SUCCESS"
+    name = f"process {holder.child} ("
+    for words, answer in zip(commands, answers):
+        assert answer.status == (SOME_FAILED if "--batch" in words else UNUSABLE), (words, answer)
+        assert (answer.output + answer.errors).count(name) == 1, (words, answer)
 
 
 def test_a_child_forked_during_an_attempt_does_not_keep_the_record(alice):

@@ -195,7 +195,4 @@ extension Fault: Equatable {
     one.reason == other.reason && one.isConfiguration == other.isConfiguration && one.path == other.path
       && one.name == other.name && one.number == other.number && one.error == other.error
   }
-
-  /// Somebody else's attempt or hash is in the way, and doesn't move.
-  public var isBusy: Bool { reason == .busyRecord || reason == .noHashingSlot }
 }

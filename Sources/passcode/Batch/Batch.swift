@@ -224,7 +224,7 @@ final class Batch {
       switch error {
       case .refused(.length): return (.wrongLength, "")
       case .refused(.weak(let weakness)): return (.weak, Phrase(weakness.sentence).text)
-      case .fault(let fault): return (.failed, fault.words.text)
+      case .fault(let fault): return (.failed, session.namingHolder(.fault(fault)).text.text)
       }
     }
   }

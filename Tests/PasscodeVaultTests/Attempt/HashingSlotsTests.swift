@@ -133,7 +133,7 @@ struct HashingSlotsTests {
 
   private func isBusy(_ verdict: Verdict) -> Bool {
     guard case .unavailable(let fault) = verdict else { return false }
-    return fault.isBusy
+    return fault.reason == .busyRecord
   }
 }
 
