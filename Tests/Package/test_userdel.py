@@ -50,6 +50,23 @@ def test_an_account_that_is_made_again_has_no_passcode(machine, program):
 
 
 @BOTH
+def test_a_name_that_is_somebody_s_number(machine, program):
+    """It is bob's number. The account of that name is deleted, and not bob's passcode with it."""
+    name = number(machine, "bob")
+    machine.enroll("bob")
+    machine.run("useradd", "--badname", "--uid", "3000", name)
+    machine.enroll(name)
+    assert "passcode" not in complaints(machine, program, name)
+    assert not is_sealed(machine, "3000") and is_sealed(machine, name)
+    machine.run("useradd", "--badname", "--uid", "3000", name)
+    assert not machine.state(name)["enrolled"] and machine.state("bob")["enrolled"]
+    # Another account of such a name is there, when one below another root is deleted.
+    machine.enroll(name)
+    machine.run("env", f"SUBJECT={name}", "ACTION=userdel", "/etc/shadow-maint/userdel-post.d/passcode")
+    assert is_sealed(machine, "3000") and is_sealed(machine, name)
+
+
+@BOTH
 def test_who_has_no_passcode_goes_without_a_word(machine, program):
     assert "passcode" not in complaints(machine, program, "bob")
     assert not any("passcode" in line.text for line in machine.log.lines() if "bob" in line.text)
