@@ -377,22 +377,25 @@ def is_suspended(pid):
 
 
 def test_control_z_leaves_no_record_locked(keyed):
-    """Only the next line has to wait; who is being enrolled would wait, too, if a worker were suspended."""
+    """Only the next line has to wait; who is being enrolled would wait, too, if a worker were suspended: also one that
+    waits for its turn, since it has the record locked now and then. (While it hashes, all signals wait.)"""
     keyed.enroll("alice", RIGHT)
     slow(keyed, max_parallel=2)
-    run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0)
-    run.stdin.write(LIST)
-    run.stdin.close()
-    run.stdin = None
-    try:
-        wait_for(lambda: any(map(hashing, workers(run))))
+    with holding(keyed, 0), holding(keyed, 1):
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0)
+        run.stdin.write(LIST)
+        run.stdin.close()
+        run.stdin = None
+        wait_for(lambda: len(workers(run)) == 2)
         stop(run.pid)
         wait_for(lambda: is_suspended(run.pid))  # from now on, it forks no more
         # One that has only just been forked holds no record yet, and may be suspended.
         wait_for(lambda: all(map(blocks_control_z, workers(run))))
         for pid in workers(run):
             stop(pid)
-        assert any(map(hashing, workers(run))) and not any(map(is_suspended, workers(run)))
+        assert not any(map(hashing, workers(run))) and not any(map(is_suspended, workers(run)))
+    try:
+        wait_for(lambda: set(lists.enrolled(keyed)) == {"alice", "bob"}, 30)
         wait_for(lambda: not any(map(hashing, workers(run))))
         assert keyed.authenticate("alice", CODES["alice"]).result == "SUCCESS"
         assert is_suspended(run.pid)

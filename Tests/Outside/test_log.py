@@ -68,9 +68,18 @@ def test_a_service_name_stays_one_value(alice, service):
 
 
 def test_debug_logs_more_and_no_secret(alice):
+    """Also that somebody has no passcode, which is no news otherwise."""
+
+    def lines(user, typed):
+        before = len(alice.module_log())
+        alice.authenticate(user, typed)
+        return [line.message.split(":auth): ")[1].split(" user=")[0] for line in alice.module_log()[before:]]
+
+    assert lines("bob", RIGHT) == []
     alice.configure("debug")
+    assert lines("bob", RIGHT) == ["passcode not enrolled"]
     for typed in (RIGHT, WRONG[0], "hunter22", ""):
-        alice.authenticate("alice", typed)
+        lines("alice", typed)
     alice.assert_nothing_typed_was_logged()
 
 

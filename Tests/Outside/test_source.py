@@ -61,6 +61,12 @@ def test_no_traps_on_purpose_and_no_package_dependency():
     assert ".package(" not in (SOURCES.parent / "Package.swift").read_text()
 
 
+def test_no_test_file_imports_another_one():
+    """What they share is in Tests/Support."""
+    for path in (SOURCES.parent / "Tests").glob("*/test_*.py"):
+        assert not re.search(r"^\s*(import|from) test_", path.read_text(), re.MULTILINE), path.name
+
+
 def test_every_test_that_a_comment_names_is_there():
     tests = SOURCES.parent / "Tests"
     outside = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 
+import bench
 import fleet as fleets
 import pytest
 from bed import uid
@@ -140,7 +141,39 @@ def test_a_person_without_root_is_answered_nothing(fleet):
         ours.sendall(request(VERIFY, "alice", passcode=RIGHT))
         reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
         process.wait(10)
-    assert reply.kind in (UNAVAILABLE, FORBIDDEN)
+    assert reply.kind == UNAVAILABLE
+
+
+ASK = """if True:
+    import socket, sys
+    asker = socket.socket(socket.AF_UNIX)
+    asker.connect(sys.argv[1])
+    asker.sendall(bytes.fromhex(sys.argv[2]))
+    asker.shutdown(socket.SHUT_WR)
+    sys.stdout.buffer.write(b"".join(iter(lambda: asker.recv(4096), b"")))
+"""
+
+
+@pytest.mark.parametrize("has_account", [True, False], ids=["with stunnel's account", "without"])
+def test_only_root_and_stunnel_s_account_are_answered(fleet, has_account):
+    """Whoever else reached the socket could name any workstation."""
+    server, stunnel = fleet.servers[0], 300_000
+    (server.door / "socket").unlink(missing_ok=True)
+    listener = Listener(server)
+    (server.door / "socket").chmod(0o666)
+    data = request(VERIFY, "alice", passcode=RIGHT)
+
+    def asked_by(number):
+        words = ["setpriv", f"--reuid={number}", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", ASK]
+        done = subprocess.run([*words, server.door / "socket", data.hex()], capture_output=True, check=True, timeout=60, cwd="/")
+        return fleets.decode(done.stdout).kind
+
+    try:
+        with bench.accounts([(stunnel, "stunnel4" if has_account else "somebody")]):
+            assert [asked_by(number) for number in (0, stunnel)] == [GRANTED, GRANTED if has_account else FORBIDDEN]
+            assert [asked_by(uid(name)) for name in ("alice", "nobody", "_passcode")] == [FORBIDDEN] * 3
+    finally:
+        listener.end()
 
 
 @pytest.mark.parametrize("pause", [0, 1], ids=["accepts at once", "accepts later"])

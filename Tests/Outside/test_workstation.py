@@ -2,7 +2,6 @@
 
 import pathlib
 import socket
-import time
 
 import fleet as fleets
 import pexpect
@@ -13,9 +12,7 @@ from machine import ALICE
 from process import wait_for
 from scenario import PASSWORD, RIGHT, WRONG, asked_once, refused_unasked
 from tool import UNUSABLE
-from ward import SOCKET, at
-
-UNAVAILABLE = "AUTHINFO_UNAVAIL"
+from ward import SOCKET, STACK, UNAVAILABLE, at, within_five_seconds
 
 
 def test_enrolled_on_a_server_the_passcode_works_on_every_workstation(machine, ward):
@@ -40,16 +37,6 @@ def test_enrolled_on_a_server_the_passcode_works_on_every_workstation(machine, w
     assert machine.authenticate("root", "8264").result == "SUCCESS"
     machine.configure(verifier=SOCKET, verifier_uids=f"{uid('alice') + 1}-")
     assert machine.authenticate("alice", RIGHT).result == "USER_UNKNOWN", "not the fleet's any more, and not enrolled here"
-
-
-STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
-
-
-def within_five_seconds(login):
-    started = time.monotonic()
-    outcome = login()
-    assert time.monotonic() - started < 5
-    return outcome
 
 
 def test_servers_in_turn_and_none_at_all(with_passwords, ward):

@@ -14,9 +14,7 @@ from fleet import VERIFY
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
-from ward import PLACE, PROGRAM, SOCKET, install_fleet, leave, make_folder
-
-UNAVAILABLE = "AUTHINFO_UNAVAIL"
+from ward import PLACE, PROGRAM, SOCKET, UNAVAILABLE, install_fleet, leave, make_folder
 
 
 @pytest.fixture

@@ -238,3 +238,20 @@ final class TestBed {
     recordCodec.read(Bytes(try record()))
   }
 }
+
+/// The reason of the fault that it ends with. nil: none, or another error.
+func reason<Value: ~Copyable>(_ body: () throws -> Value) -> Fault.Reason? {
+  do { _ = try body() } catch {
+    if let fault = error as? Fault { return fault.reason }
+    if case .fault(let fault)? = error as? EnrolmentError { return fault.reason }
+  }
+  return nil
+}
+
+/// Why a passcode is refused as too easy. nil: it isn't, or something else ended it.
+func weakness<Value: ~Copyable>(_ body: () throws -> Value) -> Weakness? {
+  do { _ = try body() } catch {
+    if case .refused(.weak(let weakness))? = error as? EnrolmentError { return weakness }
+  }
+  return nil
+}

@@ -20,7 +20,7 @@ struct FleetAdministrationTests {
     try bed.fail(2)
     bed.etcd.set(FleetKeys.busy(FleetBed.alice), Bytes(text: "another's"))
     let start = bed.bed.now
-    #expect(throws: Fault.self) { try bed.fleet().unlock(FleetBed.alice) }
+    #expect(reason { try bed.fleet().unlock(FleetBed.alice) } == .busyRecord)
     #expect(try bed.failures() == 2 && bed.bed.now - start >= 30_000)
   }
 
@@ -49,7 +49,7 @@ struct FleetAdministrationTests {
   @Test func `a weak choice is refused, and writes nothing`() throws {
     let bed = try FleetBed()
     let writes = bed.etcd.writes
-    #expect(throws: EnrolmentError.self) { try bed.enroll("1234") }
+    #expect(weakness { try bed.enroll("1234") } == .run)
     #expect(bed.etcd.writes == writes)
   }
 
@@ -64,7 +64,7 @@ struct FleetAdministrationTests {
     let mark = try #require(proven)
     try bed.enroll("8264", by: .passcode(mark))
     #expect(try bed.attempt("8264").isGranted)
-    #expect(throws: EnrolmentError.self) { try bed.enroll("4826", by: .passcode(mark)) }
+    #expect(reason { try bed.enroll("9375", by: .passcode(mark)) } == .changedMeanwhile)
     #expect(try bed.attempt("8264").isGranted)
   }
 
@@ -75,7 +75,7 @@ struct FleetAdministrationTests {
     #expect(try bed.fleet().unlock(FleetBed.alice) == true)
     #expect(try bed.failures() == 0)
     bed.etcd.mishap = { _ in .cut }
-    #expect(throws: Fault.self) { try bed.fleet().disable(FleetBed.alice, true) }
+    #expect(reason { try bed.fleet().disable(FleetBed.alice, true) } == .noEtcd)
     bed.etcd.mishap = { _ in nil }
     #expect(try bed.attempt(TestBed.right).isGranted)
   }

@@ -29,11 +29,13 @@ struct FleetKeyTests {
     }
   }
 
-  @Test(arguments: [0o404, 0o420, 0o402])
-  func `one that others can read or write is refused`(mode: Int) throws {
+  @Test(
+    arguments: [(0o404, .readableByAll), (0o420, .writableByOthers), (0o402, .writableByOthers)]
+      as [(Int, Fault.Reason)])
+  func `one that others can read or write is refused`(mode: Int, why: Fault.Reason) throws {
     let bed = try FleetBed(enrolled: false)
     let path = String(decoding: bed.keyPath, as: UTF8.self)
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    #expect(throws: Fault.self) { try FleetKey(bed.keyPath, bed.bed.vault.configuration) }
+    #expect(reason { try FleetKey(bed.keyPath, bed.bed.vault.configuration) } == why)
   }
 }
