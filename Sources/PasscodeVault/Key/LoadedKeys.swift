@@ -1,5 +1,5 @@
 public import PasscodePolicy
-public import PasscodeSystem
+internal import PasscodeSystem
 
 // Where the opened keys are: on a ramfs of their own, for they must never reach a disk in the clear.
 //
