@@ -227,6 +227,15 @@ final class TestBed {
     try file.close()
   }
 
+  /// Another machine's key in place of this one's.
+  func replaceKey() throws {
+    let key = folder.appendingPathComponent("key")
+    try FileManager.default.removeItem(at: key)
+    let made = FileManager.default.createFile(
+      atPath: key.path, contents: Data(repeating: 0x55, count: 32), attributes: [.posixPermissions: 0o600])
+    #expect(made)
+  }
+
   /// One byte of these copies changed.
   func damage(_ copies: Int...) throws {
     var content = try record()

@@ -86,10 +86,12 @@ struct GateTests {
     // Where PAM_RHOST is set, or PAM_TTY says so.
     (items("sshd", host: "192.0.2.1", terminal: "ssh"), 0, .remote),
     (items("sshd", terminal: "ssh"), 0, .remote),
+    (items("sshd", terminal: "ssh"), 1000, .remote),
     (items("vsftpd", requester: "daemon", host: "192.0.2.1", terminal: "ftp"), 0, .remote),
     (items("xsecurelock", requester: "daemon", host: "localhost", terminal: ":0"), 1000, .remote),
     // A terminal called like the service is none.
     (items("xrdp-sesman", terminal: "xrdp-sesman"), 0, .remote),
+    (items("xrdp-sesman", terminal: "xrdp-sesman"), 1000, .remote),
     (items("dovecot", requester: "daemon", terminal: "dovecot"), 0, .remote),
     // Root's program says nothing.
     (items("smtp"), 0, .remote), (items(""), 0, .remote), (items("sddm"), 0, .remote),

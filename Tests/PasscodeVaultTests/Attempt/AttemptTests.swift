@@ -191,6 +191,13 @@ struct AttemptTests {
       Issue.record("decided")
       return
     }
+    let foreign = try TestBed()
+    try foreign.replaceKey()
+    guard case .unavailable(let fault) = try foreign.accept(Self.match) else {
+      Issue.record("decided by a record whose seal doesn't open")
+      return
+    }
+    #expect(fault.reason == .sealedOtherwise)
   }
 
   /// A finger would open it any number of times: spending it is the passcode's part.

@@ -104,6 +104,59 @@ struct HashingSlotsTests {
     #expect(bed.logged.isEmpty)
   }
 
+  @Test func `who takes a slot shows those who wait that something moves`() throws {
+    let bed = try TestBed(enrolled: false)
+    touch(bed)
+    let store = try Store.open(bed.vault.configuration)
+    let before = HashingSlots.movement(store)
+    let held = Slots(bed)
+    _ = try held.take(of: 2)
+    #expect(HashingSlots.movement(store) != before)
+  }
+
+  @Test func `a file that can't be opened keeps no right passcode out, and that is logged`() throws {
+    let bed = try TestBed()
+    try FileManager.default.removeItem(atPath: file(bed))
+    try FileManager.default.createDirectory(atPath: file(bed), withIntermediateDirectories: false)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(bed.logged.count == 1 && bed.logged[0].contains(file(bed)))
+  }
+
+  /// Each looks whether another slot is free before it takes one; both may look before either takes one. Looking takes
+  /// longer where most are taken.
+  @Test func `of the last two slots two batches at the same moment never take both`() throws {
+    let bed = try TestBed(enrolled: false)
+    let others = try Store.open(bed.vault.configuration).open(HashingSlots.name)
+    let areTaken = RangeLock.tryLock(others, at: 2, count: 62)
+    #expect(areTaken)
+    defer { withExtendedLifetime(others) {} }
+    nonisolated(unsafe) let vault = bed.vault
+    nonisolated(unsafe) var (held, most) = (0, 0)
+    let (lock, ended) = (NSLock(), DispatchSemaphore(value: 0))
+    for _ in 0..<2 {
+      Thread {
+        defer { ended.signal() }
+        guard let store = try? Store.open(vault.configuration) else { return }
+        var taken = 0
+        while taken < 2_000 {
+          guard
+            let slot = try? HashingSlots.takeInBackground(store, 64, stuck: { _ in false }, returned: {})
+          else { continue }
+          taken += 1
+          lock.withLock {
+            held += 1
+            most = max(most, held)
+          }
+          usleep(20)
+          lock.withLock { held -= 1 }
+          _ = consume slot
+        }
+      }.start()
+    }
+    for _ in 0..<2 { ended.wait() }
+    #expect(most == 1)
+  }
+
   // MARK: Waiting for a record
 
   @Test func `a record that nobody lets go is busy after 10 s`() throws {
