@@ -1,9 +1,12 @@
 """Whose passcode it is: renamed accounts, uids that were given away, several names, no name."""
 
+import pathlib
 
 import pytest
 
 import bench
+import host
+import strace
 from accounts import renamed, replaced
 from bed import become, uid
 from pam import FAILS, NULL
@@ -62,6 +65,36 @@ def test_another_name_of_the_same_account(alice):
         assert alice.authenticate("lise", WRONG[0]).result == "AUTH_ERR"
         assert alice.failures("alice") == 1
         assert listed(alice) == ["alice"]
+
+
+def test_an_account_that_can_no_longer_be_looked_up_is_not_one_without_a_passcode(alice):
+    """The record has another name of the same account; whose uid it is can't be told after the prompt any more."""
+    number = uid("alice")
+    alice.service("nullok")
+
+    def lose(_):
+        file = pathlib.Path("/etc/passwd")
+        file.write_text("".join(line for line in file.read_text().splitlines(True) if f":{number}:" not in line))
+        return RIGHT
+
+    with bench.accounts([(number, "lise")]):
+        outcome = alice.authenticate("lise", lose)
+    assert outcome.result == "AUTHINFO_UNAVAIL" and asked_once(outcome)
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_an_account_whose_look_up_fails_is_not_an_unknown_one(alice):
+    """Of several databases the last one decides what glibc says: here there is one."""
+    alice.service("nullok")
+    databases = pathlib.Path("/etc/nsswitch.conf")
+    before = databases.read_text()
+    databases.write_text("passwd: files\n")
+    try:
+        failing = strace.record("/dev/null", "-P", "/etc/passwd", "-e", "inject=openat:error=EIO")
+        assert host.results(alice, RIGHT, before=failing) == ["AUTHINFO_UNAVAIL"]
+    finally:
+        databases.write_text(before)
+    assert "Input/output error" in alice.module_log()[-1].message
 
 
 # MARK: Names that are numbers

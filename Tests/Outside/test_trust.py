@@ -1,12 +1,14 @@
 """What somebody else could have put there is not trusted; what can't be read is not guessed."""
 
 import os
+import pathlib
 import shutil
 import socket
 
 import pytest
 
 from bed import become, uid
+from machine import ACCOUNT
 from scenario import RIGHT, refused_unasked
 from tool import UNUSABLE, one_line
 
@@ -99,6 +101,15 @@ def test_what_is_not_as_it_was_made_is_not_used(alice, part, harm):
     is_refused(alice, part, path)
 
 
+@pytest.mark.parametrize("part", ["configuration", "key"])
+def test_the_service_account_is_trusted_with_the_store_alone(machine, part):
+    """Whoever takes it over chooses neither the rules nor the key."""
+    machine.enroll("alice", RIGHT)
+    path = getattr(machine, part)
+    shutil.chown(path, ACCOUNT)
+    is_refused(machine, part, path)
+
+
 @pytest.mark.parametrize("part", ["configuration", "key", "store"])
 @pytest.mark.parametrize("harm", A_FOLDER, ids=lambda harm: harm.__name__)
 @pytest.mark.parametrize("generation", ["parent", "grandparent"])
@@ -151,6 +162,17 @@ def test_what_cannot_be_read_is_not_guessed(own, part):
     path = own.record_file("alice") if part == "record" else getattr(own, part)
     path.chmod(0)
     is_refused(own, part, path, "alice")
+
+
+def test_a_part_of_a_configuration_is_none(alice):
+    """It is cut while it is read. Here the kernel says that a file of its own is a page long, and gives a few bytes."""
+    file = pathlib.Path("/sys/devices/system/cpu/online")
+    assert len(file.read_bytes()) < file.stat().st_size
+    alice.configuration = file
+    alice.service()
+    outcome = alice.authenticate("alice", RIGHT)
+    assert refused_unasked(outcome, "SERVICE_ERR")
+    assert f"{file}: Input/output error" in alice.module_log()[-1].message
 
 
 @pytest.mark.parametrize("part", ["configuration", "key", "store", "record"])

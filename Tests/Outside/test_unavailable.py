@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+import host
+import strace
 from accounts import accounts_changed
 from bed import become, uid
 from scenario import RIGHT, WRONG, fail, overwrite, replace_line, unavailable_uncharged
@@ -15,6 +17,20 @@ def test_a_missing_machine_key(alice, code):
     unavailable_uncharged(alice, code=code)
     assert not alice.key.exists(), "an authentication never makes a key"
     assert any(str(alice.key) in line.message for line in alice.log())
+
+
+@pytest.mark.parametrize("scarce", [False, True])
+def test_where_memory_is_scarce_it_is_touched_before_the_charge(alice, scarce):
+    """Better killed there than with a failure on the record. Elsewhere that would cost each login some milliseconds."""
+    alice.configure(memlimit="8M")
+    alice.enroll("alice", RIGHT)
+    trace = alice.folder / "trace"
+    how = {"before": strace.record(trace, "-e", "trace=mmap,pwrite64"), "env": {"SCARCE": "1"} if scarce else {}}
+    assert host.results(alice, RIGHT, **how) == ["SUCCESS"]
+    lines = [call.line for call in strace.calls(trace)]
+    charge = next(place for place, line in enumerate(lines) if line.startswith("pwrite64"))
+    reserved = [place for place, line in enumerate(lines[:charge]) if f"mmap(NULL, {(8 << 20) + (1 << 18)}," in line]
+    assert len(reserved) == 1 and ("MAP_POPULATE" in lines[reserved[0]]) == scarce
 
 
 @pytest.mark.parametrize("key", [b"\x55" * 32, b"", b"\x55" * 31, b"\x55" * 33], ids=len)

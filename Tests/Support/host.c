@@ -18,7 +18,7 @@
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
 // is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
 // With ABORTS=hash or ABORTS=prompt, it crashes there instead. With FILES=N, each process of a crowd may have descriptors
-// below N only.
+// below N only. With SCARCE=1, the machine has no memory free.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>
@@ -34,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,6 +107,14 @@ int crypto_pwhash(unsigned char *out, unsigned long long outLength, const char *
 void free(void *memory) {
   extern void __libc_free(void *);
   if (!forgets) __libc_free(memory);
+}
+
+int sysinfo(struct sysinfo *info) {
+  static __typeof__(&sysinfo) libc;
+  if (!libc) libc = real("libc.so.6", "sysinfo");
+  int result = libc(info);
+  if (getenv("SCARCE")) info->freeram = info->bufferram = 0;
+  return result;
 }
 
 char *crypt_r(const char *phrase, const char *setting, struct crypt_data *data) {

@@ -127,7 +127,7 @@ struct HashingSlotsTests {
   @Test func `of the last two slots two batches at the same moment never take both`() throws {
     let bed = try TestBed(enrolled: false)
     let others = try Store.open(bed.vault.configuration).open(HashingSlots.name)
-    let areTaken = RangeLock.tryLock(others, at: 2, count: 62)
+    let areTaken = try RangeLock.tryLock(others, at: 2, count: 62)
     #expect(areTaken)
     defer { withExtendedLifetime(others) {} }
     nonisolated(unsafe) let vault = bed.vault
