@@ -4,6 +4,7 @@ import pytest
 
 import machine as machines
 from bed import become, uid
+from helper import A_RUN, ENROLL, ask
 from machine import ALICE, RUN
 from scenario import PASSWORD, RIGHT, refused_unasked
 from tool import DONE, alone
@@ -109,6 +110,15 @@ def test_an_enrolment_that_proved_the_password_sets_it(own):
     assert waits(own)
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
     assert works(own, **ALICE)
+
+
+def test_an_enrolment_that_was_refused_does_not(own):
+    """The password was right, and the passcode weak."""
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    own.configure(weak="refuse")
+    assert ask(ENROLL, "alice", user="alice", new="1234", password=PASSWORD).refuses(A_RUN)
+    assert waits(own) and waits(own, **ALICE)
 
 
 def test_an_enrolment_by_root_does_not(own):

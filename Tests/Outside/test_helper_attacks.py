@@ -38,6 +38,7 @@ from helper import (
     own_failures,
     pieces,
     request,
+    tcp,
     verify,
 )
 from machine import CONFIGURATION, HELPER, KEY, STORE
@@ -82,6 +83,8 @@ def malformed():
         yield f"byte {offset} is {value}", good[:offset] + bytes([value]) + good[offset + 1 :]
     for code in (b"abcd", b"047\n", b"\0\0\0\0", b"04 1"):
         yield f"passcode {code!r}", good[:10] + code
+    for code in ("abcd", "047\n", "04 1"):
+        yield f"new passcode {code!r}", request(CHANGE, uid("alice"), passcode=RIGHT, new=code)
     yield "a password too long", request(UNLOCK, uid("alice"), password="x" * 513)
     yield "HTTP", b"GET / HTTP/1.0\r\n\r\n"
 
@@ -139,6 +142,22 @@ def test_only_a_socket_is_answered(own, stdin):
         [HELPER], stdin=ends[stdin], capture_output=True, preexec_fn=close, timeout=10, **person("alice")
     )
     assert done.returncode == 1 and done.stdout == b"" and b"not by hand" in done.stderr
+
+
+def test_a_stream_of_the_network_is_not_answered(own):
+    """Another machine could be at its other end."""
+    ours, theirs, listener = tcp()
+    with ours, theirs, listener:
+        helper = subprocess.Popen([HELPER], stdin=theirs, stderr=subprocess.PIPE, cwd="/", **person("alice"))
+        theirs.close()
+        ours.settimeout(10)
+        try:
+            ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
+            ours.shutdown(socket.SHUT_WR)
+            answer = ours.recv(4096)
+        except OSError:
+            answer = b""  # it left the request unread
+        assert answer == b"" and b"not by hand" in helper.communicate(timeout=10)[1] and helper.returncode == 1
 
 
 HOSTILE = {

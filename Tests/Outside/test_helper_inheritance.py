@@ -19,7 +19,7 @@ import pytest
 from bed import person, uid
 from process import wait_for
 from helper import GRANTED, UNAVAILABLE, VERIFY, WRONG_ONE, Waiting, as_alice, fault, lingering, request, tcp, verify
-from machine import HELPER, RUN
+from machine import HELPER, RUN, install_helper
 from scenario import RIGHT, WRONG
 
 PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_TIMERSLACK = 1, 26, 29
@@ -255,6 +255,12 @@ def unprivileged(own, command, **how):
 
 def test_traced_from_the_start(own):
     assert unprivileged(own, ["strace", "-f", "-o", "/dev/null"]) == NOT_THE_ACCOUNT
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o2755, 0o4755])
+def test_without_one_of_its_bits(own, mode):
+    install_helper(mode=mode)
+    assert unprivileged(own, []) == NOT_THE_ACCOUNT
 
 
 @pytest.mark.parametrize("mapping", ["--map-root-user", "--map-current-user"])

@@ -7,7 +7,7 @@ import pytest
 
 import forge
 import machine as machines
-from bed import MODULE, TOOL
+from bed import MODULE, TOOL, uid
 from helper import A_PHONE, A_ROOM, A_RUN, BACKWARDS, BAD_LENGTH, CHANGE, DONE_IT, ENROLL, ON_THE_LIST
 from helper import GRANTED, PASSWORD_IS_DIGITS, PROVE, VERIFY, WRONG_ONE, WRONG_PASSWORD, ask
 from machine import ALICE, PROOF
@@ -74,6 +74,8 @@ def test_a_wrong_password_changes_nothing(own, command, rest, password):
     before = own.record("alice")
     alone(own, command, password, *rest, check=WRONG_CODE)
     assert own.record("alice") == before
+    [line] = [line.message for line in own.log() if "wrong password" in line.message]
+    assert f"passcode: wrong password user=alice uid={uid('alice')} by_uid={uid('alice')}" in line
 
 
 def test_the_old_passcode_is_an_attempt_like_any_other(own):
