@@ -147,7 +147,11 @@ def test_made_up_passcodes_go_to_a_file_of_root_s(keyed):
     assert [name for name, _ in written] == ["alice", "bob"] * 2
     for name, code in written[2:]:
         assert keyed.authenticate(name, code).result == "SUCCESS"
-    for change in (lambda: path.chmod(0o644), lambda: (path.unlink(), path.symlink_to("/dev/null"))):
+    other = keyed.folder / "other"
+    for change in (
+        lambda: os.link(path, other), lambda: (other.unlink(), path.chmod(0o644)),
+        lambda: (path.unlink(), path.symlink_to("/dev/null")),
+    ):  # fmt: skip
         change()
         answer = batch(keyed, "enroll", "alice\n", "--generate", "--output", str(path), check=UNUSABLE)
         assert one_line(answer.errors)
@@ -436,6 +440,17 @@ def test_a_new_file_s_name_is_on_the_device_before_the_first_passcode(keyed):
         [written] = [place for place, line in enumerate(calls) if line.startswith("pwrite64") and f"<{path}>" in line]
         synced = [place for place, line in enumerate(calls) if re.match(rf"fsync\(\d+<{keyed.folder}>\) += 0", line)]
         assert len([place for place in synced if opened < place < written]) == expected
+
+
+def test_a_made_up_passcode_is_on_the_device_before_its_record(keyed):
+    path, trace = keyed.folder / "codes", keyed.folder / "trace"
+    how = {"before": strace.record(trace, "-y", "-e", "trace=fdatasync,pwrite64")}
+    batch(keyed, "enroll", "alice\n", "--generate", "--output", str(path), **how)
+    calls = [call.line for call in strace.calls(trace)]
+    [written] = [place for place, line in enumerate(calls) if line.startswith("pwrite64") and f"<{path}>" in line]
+    record = [place for place, line in enumerate(calls) if line.startswith("pwrite64") and f"<{keyed.store}/" in line]
+    synced = [place for place, line in enumerate(calls) if re.match(rf"fdatasync\(\d+<{path}>\) += 0", line)]
+    assert len(synced) == 1 and written < synced[0] < record[-2]
 
 
 def test_a_worker_that_dies_is_named_and_stops_nothing_else(keyed):

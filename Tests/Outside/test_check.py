@@ -1171,6 +1171,13 @@ def a_sealed_key_with_a_store_that_has_no_disk(system):
 
 
 @healthy
+def a_sealed_key_on_a_plain_disk_where_the_password_comes_first(system):
+    undo = seal(system)
+    disk("")
+    return undo
+
+
+@healthy
 def a_plain_key_on_a_plain_disk(system):
     """Such a thief has the key, too."""
     disk("")

@@ -1,14 +1,17 @@
 """Accounts that were deleted: their passcodes go by name, and nobody else's does."""
 
 import contextlib
+import fcntl
 import pathlib
 import re
+import subprocess
 
 import pytest
 
 import bench
 from accounts import accounts_changed, renamed, replaced
 from bed import SLOT, uid
+from process import open_files, wait_for
 from scenario import RIGHT, refused_unasked
 from tool import DONE, NOT_ENROLLED, UNUSABLE, listed, one_line
 
@@ -61,6 +64,27 @@ def test_every_record_of_the_name(alice):
         assert all(sealed(alice, number) for number in numbers)
         assert alice.tool("remove", "alice", check=DONE).output.count("removed for alice") == 2
         assert not any(sealed(alice, number) for number in numbers)
+
+
+def test_made_again_while_the_removal_waits_for_the_record(alice):
+    """What was somebody's who is gone is alice's again by then."""
+    file = alice.record_file("alice")
+    with file.open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with deleted():
+            removal = subprocess.Popen([*alice.tool_words(), "remove", "alice"], stderr=subprocess.DEVNULL, cwd="/")
+            wait_for(lambda: str(file) in open_files(removal.pid))
+    assert removal.wait(20) == NOT_ENROLLED
+    assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+def test_the_number_of_an_account_that_was_renamed_removes_nothing(alice):
+    """Nobody else has the old name: the record may be hers, under another name."""
+    with renamed() as today:
+        before = alice.record(today)
+        number = str(uid(today))
+        assert alice.tool("remove", number, check=NOT_ENROLLED).errors == NOTHING.format(number)
+        assert alice.record(today) == before
 
 
 def test_a_name_that_is_a_number(alice):

@@ -1,6 +1,7 @@
 """What was typed is nowhere afterwards: not in the memory of the program that asked, nor in its /proc, nor in the log."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import signal
@@ -13,7 +14,7 @@ import host
 import pam
 from bed import SERVICE, person
 from images import passcode_forms
-from process import children, wait_for
+from process import children, open_files, wait_for
 from helper import look
 from scenario import NEW, RIGHT
 from terminal import Terminal
@@ -141,6 +142,29 @@ def test_while_a_program_of_roots_prompts_it_has_neither_key_nor_credential(alic
             os.close(number)
 
 
+def test_a_forked_copy_of_a_program_locks_its_secrets_again(alice, monkeypatch):
+    """A lock isn't inherited (mlock(2)), and memory that the last login left for the next one would be."""
+    call, (reading, writing) = pam.Handle.call, os.pipe()
+
+    def locked(_):
+        [line] = [line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if "VmLck" in line]
+        os.write(writing, f"{line.split()[1]}\n".encode())
+        return RIGHT
+
+    def step(handle, name, flags=0):
+        if name != "fork":
+            call(handle, name, flags)
+        elif child := os.fork():
+            os.waitpid(child, 0)
+            os._exit(0)
+
+    monkeypatch.setattr(pam.Handle, "call", step)
+    outcome = alice.authenticate("alice", locked, locked, calls=("authenticate", "fork", "authenticate"))
+    before, after = os.read(reading, 100).split()
+    os.close(reading), os.close(writing)
+    assert outcome.results == ["SUCCESS"] * 2 and int(before) == int(after) > 0
+
+
 def test_while_the_tool_asks_for_a_new_passcode_it_has_neither_key_nor_credential(alice):
     """It has just verified the old one."""
     terminal = Terminal(alice, "change", "alice")
@@ -175,6 +199,27 @@ def test_of_a_list_only_lines_that_are_not_done_are_in_memory(keyed):
         assert not found(run.pid, *[code.encode() for code in codes.values()])
         run.stdin.close()
         assert run.wait() == 0
+
+
+def test_a_worker_has_the_passcode_of_its_line_only(keyed):
+    """It waits for alice's record; the other lines have come with hers."""
+    codes = {"alice": "739158", "bob": "840269", "carol": "951370"}
+    keyed.typed |= set(codes.values())
+    keyed.enroll("alice", RIGHT)
+    keyed.configure(max_parallel=2)
+    command = [*keyed.tool_words(), "enroll", "--batch", "-"]
+    with keyed.record_file("alice").open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd="/") as run:
+            run.stdin.write("".join(f"{user}:{code}\n" for user, code in codes.items()).encode())
+            run.stdin.close()
+            waiting = lambda: [pid for pid in children(run.pid) if str(held.name) in open_files(pid)]  # noqa: E731
+            wait_for(waiting)
+            [worker] = waiting()
+            in_worker = found(worker, *[code.encode() for code in codes.values()])
+            fcntl.flock(held, fcntl.LOCK_UN)
+            assert run.wait() == 0
+    assert {code for _, code in in_worker} == {codes["alice"].encode()}, in_worker
 
 
 def test_a_worker_has_the_passcode_of_its_line_only_and_made_up_ones_are_nowhere_else(keyed):
