@@ -209,6 +209,28 @@ def test_nobody_turns_it_on_again_who_was_not_asked(own):
     assert charged() == LIMIT
 
 
+def test_who_logs_out_turns_nothing_on_again(own, monkeypatch):
+    """A program that deletes credentials lets nobody in."""
+    call = Handle.call
+    delete = lambda handle, name, flags=0: call(handle, *(("setcred", 4) if name == "delete" else (name, flags)))  # noqa: E731
+    monkeypatch.setattr(Handle, "call", delete)
+    own.service(stack="auth optional {module}\nauth required pam_permit.so")
+    set_count(LIMIT)
+    assert own.authenticate("alice", "", calls=("authenticate", "delete")).results == ["SUCCESS"] * 2
+    assert charged() == LIMIT
+
+
+def test_a_call_that_was_refused_turns_nothing_on_again_for_an_earlier_one(own, monkeypatch):
+    """In the same handle: first here, then from elsewhere."""
+    call = Handle.call
+    step = lambda handle, name, flags=0: handle.set("RHOST", name) if name == "elsewhere" else call(handle, name, flags)  # noqa: E731
+    monkeypatch.setattr(Handle, "call", step)
+    own.service(stack="auth optional {module}\nauth required pam_permit.so")
+    set_count(LIMIT)
+    own.authenticate("alice", "", calls=("authenticate", "elsewhere", "authenticate", "setcred"))
+    assert charged() == LIMIT
+
+
 def test_a_match_counts_once_and_only_as_the_last_touch(own):
     for change in (lambda: set_count(2, 7), lambda: set_count(0, 1), fingers.count_file().unlink, lambda: set_count(1, 3)):
         set_count(0)
@@ -556,6 +578,13 @@ def test_a_program_that_lies_lets_nobody_in(own, lie, then):
     outcome = own.authenticate("alice", after(lambda: time.sleep(0.6)))
     assert outcome.result == "AUTH_ERR" and charged() == 1
     assert own.authenticate("alice", after(lambda: time.sleep(0.1), then=RIGHT)).result == "SUCCESS"
+
+
+def test_a_program_that_ends_without_a_word_is_a_reader_that_has_gone(own):
+    lying(WATCHING, "exit 0")
+    outcome = own.authenticate("alice", after(lambda: time.sleep(0.6)))
+    assert (outcome.result, outcome.prompts, outcome.texts) == ("AUTH_ERR", [FINGER], [GONE])
+    assert words(own) == ["gone"]
 
 
 def test_what_the_lying_program_of_these_tests_says_arrives(own):

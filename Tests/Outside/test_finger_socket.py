@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import textwrap
@@ -13,7 +14,7 @@ import time
 
 import pytest
 from bed import become, uid
-from finger import INSTALLED, LENGTH, SOCKET, charged, decode, matched, missed, request, running, waits
+from finger import INSTALLED, LENGTH, SOCKET, charged, count_file, decode, matched, missed, request, running, waits
 from logind import cgroups
 from process import children, state, wait_for
 from scenario import PROMPT, RIGHT
@@ -214,21 +215,30 @@ def test_the_program_answers_root_alone(own):
 
 
 def test_a_connection_that_the_host_closed_is_no_longer_heard(own):
-    """Its number may be another file's by then: nothing is read from it, and nothing is a match."""
+    """Its number may be another file's by then: nothing is read from it, not even the match that would be the right one."""
+
+    def match():
+        """Of the touch that is charged now."""
+        charge = struct.unpack("<BBHI", count_file().read_bytes())
+        return struct.pack("<BBHIQ", 1, 4, 0, charge[3], int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))
 
     def answer(_):
-        matched(own.reader)
+        waits(own.reader)
         for number in map(int, os.listdir("/proc/self/fd")):
             if is_the_connection(number):
                 ours, theirs = socket.socketpair()
+                os.dup2(number, KEPT)  # so that the reader goes on waiting
                 os.dup2(ours.fileno(), number)
-                theirs.sendall(bytes([1, 2] + [0] * 14))
+                theirs.sendall(match())
                 kept.append((ours, theirs))
         return "" if kept else None
 
     kept = []
     outcome = own.authenticate("alice", answer)
     assert (outcome.prompts, outcome.result) == ([FINGER], "AUTH_ERR")
+
+
+KEPT = 200
 
 
 def is_the_connection(number):

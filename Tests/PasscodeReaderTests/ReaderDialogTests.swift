@@ -289,6 +289,17 @@ struct ReaderDialogTests {
     }
   }
 
+  @Test func aSecondResultForOneVerifyStartIsNone() {
+    for second in ["verify-match", "verify-no-match"] {
+      var bus = Bus.watching()
+      _ = bus.sent(bus.dialog.finish())
+      #expect(bus.status("verify-no-match") == .touched(isMatch: false))
+      #expect(bus.status(second) == .nothing)
+      #expect(bus.answer(Bus.fprintd).member == "VerifyStop")
+      #expect(bus.status(second) == .nothing)
+    }
+  }
+
   @Test func onlyFprintdItselfSaysThatNobodyTouched() {
     var refused = Bus.watching()
     _ = refused.sent(refused.dialog.finish())
