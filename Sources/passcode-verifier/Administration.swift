@@ -64,26 +64,30 @@ struct Administration {
   // MARK: What there is
 
   private func show(_ account: Bytes) throws(Failure) -> Int32 {
-    let (status, seconds) = try reporting { () throws(Fault) in try fleet.report(account) }
-    try write(account, status, seconds)
-    return status.isEnrolled ? 0 : 3
+    let report = try reporting { () throws(Fault) in try fleet.report(account) }
+    try write(report)
+    return report.status.isEnrolled ? 0 : 3
   }
 
   /// Everybody who has a passcode or a one-time code, or is disabled.
   private func list() throws(Failure) -> Int32 {
-    for account in try reporting({ () throws(Fault) in try fleet.accounts() }) {
-      let (status, seconds) = try reporting { () throws(Fault) in try fleet.report(account) }
-      if status.isEnrolled || seconds != nil || status.state != .ok { try write(account, status, seconds) }
+    var list = try reporting { () throws(Fault) in try FleetList(fleet) }
+    while let report = try Administration.next(&list) {
+      if report.isAnything { try write(report) }
     }
     return 0
   }
 
-  private func write(_ account: Bytes, _ status: HelperStatus, _ codeSeconds: UInt64?) throws(Failure) {
-    var text = Words.line(account, status, codeSeconds)
+  private static func next(_ list: inout FleetList<EtcdClient>) throws(Failure) -> FleetReport? {
+    do throws(Fault) { return try list.next() } catch { throw .fault(error) }
+  }
+
+  private func write(_ report: FleetReport) throws(Failure) {
+    var text = Words.line(report.account, report.status, report.codeSeconds)
     if order.has(.json) {
-      let fields = Status(Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account), status)
-        .jsonFields
-      let seconds: Text = codeSeconds.map { "\($0)" } ?? "null"
+      let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: report.account)
+      let fields = Status(account, report.status).jsonFields
+      let seconds: Text = report.codeSeconds.map { "\($0)" } ?? "null"
       text = "{\(fields),\"code_seconds_left\":\(seconds)}\n"
     }
     guard Stream.output.write(text.bytes) else { throw .unwritable }

@@ -29,15 +29,13 @@ def noted(fleet):
 def test_healthy_servers_know_each_other(noted):
     for server in noted.servers:
         found = checked(server)
-        assert {key for key in found if key[1] != "ok"} == {("verifier-etcd", "warning")}, found
-        assert "etcd has no accounts" in found["verifier-etcd", "warning"], "the fixture's"
+        assert {key for key in found if key[1] != "ok"} == set(), found
         assert found["verifier-servers", "ok"] == "server0, server1, server2"
     lines = noted.servers[0].run("check").stdout
     assert [line.split(":")[0] for line in lines.splitlines()] == [
-        "✓ verifier-configuration", "! verifier-etcd", "✓ verifier-servers",
+        "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
     ]  # fmt: skip
-    [line] = noted.servers[0].run("check", "--quiet").stdout.splitlines()
-    assert line.startswith("! verifier-etcd: etcd has no accounts")
+    assert noted.servers[0].run("check", "--quiet").stdout == ""
 
 
 def another_key(fleet):
@@ -85,7 +83,7 @@ def no_majority(fleet):
 
 
 def bad_option(fleet):
-    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\nfleets=1\n")
+    configure(fleet, "fleets=1")
 
 
 def no_key(fleet):
@@ -101,11 +99,25 @@ def another_schedule(fleet):
 
 
 def a_weak_schedule(fleet):
-    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\nlockout=3:1m\n")
+    configure(fleet, "lockout=3:1m")
 
 
 def accounts_that_are_off(fleet):
-    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\netcd_user=passcode\n")
+    fleet.etcdctl(0, "auth", "disable")
+
+
+def no_accounts(fleet):
+    fleet.etcdctl(0, "auth", "disable")
+    fleet.servers[0].write("verifier.conf", "fleet=ward-7\netcd=2379\n")
+
+
+def a_wrong_password(fleet):
+    fleet.servers[0].set_password("thrice")
+    (fleet.servers[0].state / "token").unlink()
+
+
+def configure(fleet, line):
+    fleet.servers[0].write("verifier.conf", f"fleet=ward-7\netcd=2379\netcd_user=passcode\n{line}\n")
 
 
 HARMS = [
@@ -118,6 +130,8 @@ HARMS = [
     (no_workstation, "verifier-configuration", "warning", "lists no workstation"),
     (a_weak_schedule, "verifier-configuration", "warning", "more than 10 guesses a day"),
     (accounts_that_are_off, "verifier-etcd", "error", "etcd's accounts are off"),
+    (no_accounts, "verifier-etcd", "warning", "etcd has no accounts"),
+    (a_wrong_password, "verifier-etcd", "error", "or it refuses the password"),
     (bad_option, "verifier-configuration", "error", "fleets"),
     (no_key, "verifier-configuration", "error", "fleet.key: no such file; on the fleet's first server, run: passcode verifier init"),
     (no_majority, "verifier-etcd", "error", "etcd"),
@@ -127,16 +141,18 @@ HARMS = [
 
 def test_what_is_wrong_with_a_server_is_told(noted):
     server = noted.servers[0]
-    kept = {name: (server.files / name).read_bytes() for name in ("verifier.conf", "workstations")}
+    kept = {name: (server.files / name).read_bytes() for name in ("verifier.conf", "verifier.password", "workstations")}
     for harm, check, level, words in HARMS:
         harm(noted)
         # Its own note is older than the schedule that it has now: that is an error.
-        found = checked(server, int(level == "error" or harm is a_weak_schedule))
+        found = checked(server, int(level == "error" or harm in (a_weak_schedule, no_accounts)))
         assert words in found.get((check, level), ""), (harm, found)
         for name, content in kept.items():
             (server.files / name).write_bytes(content)
         if (server.files / "away").exists():
             (server.files / "away").rename(server.files / "fleet.key")
+        if harm in (accounts_that_are_off, no_accounts):
+            noted.etcdctl(0, "auth", "enable")
         if harm in (no_majority, no_etcd):
             noted.restart()
         else:

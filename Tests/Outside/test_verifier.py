@@ -181,40 +181,29 @@ def test_a_verifier_that_is_killed_leaves_a_charge_and_no_answer(fleet):
 
 def test_etcd_s_own_accounts_keep_others_away(fleet):
     """With a role for the prefix alone; the token is kept, and asked for again when etcd has forgotten it."""
-    for words in (
-        "user add root:once", "user grant-role root root", "user add passcode:twice", "role add passcode",
-        "role grant-permission passcode readwrite --prefix=true /passcode/", "user grant-role passcode passcode", "auth enable",
-    ):  # fmt: skip
-        fleet.etcdctl(0, *words.split())
     server = fleet.servers[1]
-    try:
-        assert server.verify(RIGHT).kind == UNAVAILABLE
-        plain = (server.files / "verifier.conf").read_text()
-        server.write("verifier.conf", plain + "etcd_user=passcode\n")
-        server.write("verifier.password", "thrice\n")
-        (server.files / "verifier.password").chmod(0o400)
-        assert server.verify(RIGHT).kind == UNAVAILABLE, "_passcode can't read it"
-        shutil.chown(server.files / "verifier.password", "root", machines.ACCOUNT)
-        (server.files / "verifier.password").chmod(0o440)
-        assert server.verify(RIGHT).kind == UNAVAILABLE, "another password"
-        server.write("verifier.password", "twice\n")
-        (server.files / "verifier.password").chmod(0o440)
-        assert server.verify(RIGHT).kind == GRANTED
-        token = (server.state / "token").read_text()
-        assert (server.state / "token").stat().st_mode & 0o777 == 0o600
-        assert server.verify(CODES[0]).kind == WRONG and (server.state / "token").read_text() == token
-        (server.state / "token").write_text("forgotten.1")
-        assert server.verify(RIGHT).kind == GRANTED and (server.state / "token").read_text() != "forgotten.1"
-        # As if etcd had been restored since it gave this one: it would wait until it has come as far again.
-        (server.state / "token").write_text(token.split(".")[0] + ".99999999")
-        assert server.verify(RIGHT).kind == GRANTED and "99999999" not in (server.state / "token").read_text()
-        assert server.run("status", "alice").stdout.startswith("alice: enrolled")
-        assert "accounts" not in server.run("check", check=None).stdout
-        server.write("verifier.conf", plain)
-    finally:
-        fleet.etcdctl(0, "--user", "root:once", "auth", "disable")
-        for kind, name in (("user", "root"), ("user", "passcode"), ("role", "passcode")):
-            fleet.etcdctl(0, kind, "delete", name)
+    plain, token = (server.files / "verifier.conf").read_text(), server.state / "token"
+    server.write("verifier.conf", plain.replace("etcd_user=passcode\n", ""))
+    assert server.verify(RIGHT).kind == UNAVAILABLE
+    server.write("verifier.conf", plain)
+    token.unlink()
+    server.set_password("thrice")
+    assert server.verify(RIGHT).kind == UNAVAILABLE, "another password"
+    server.set_password("twice")
+    (server.files / "verifier.password").chmod(0o400)
+    assert server.verify(RIGHT).kind == UNAVAILABLE, "_passcode can't read it"
+    server.set_password("twice")
+    assert server.verify(RIGHT).kind == GRANTED
+    first = token.read_text()
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert server.verify(CODES[0]).kind == WRONG and token.read_text() == first
+    token.write_text("forgotten.1")
+    assert server.verify(RIGHT).kind == GRANTED and token.read_text() != "forgotten.1"
+    # As if etcd had been restored since it gave this one: it would wait until it has come as far again.
+    token.write_text(first.split(".")[0] + ".99999999")
+    assert server.verify(RIGHT).kind == GRANTED and "99999999" not in token.read_text()
+    assert server.run("status", "alice").stdout.startswith("alice: enrolled")
+    assert "accounts" not in server.run("check", check=None).stdout
 
 
 def test_unlocking_waits_for_the_attempt_that_is_under_way(fleet):

@@ -37,6 +37,11 @@ OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
 # Where the package has passcode-verifier.
 INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]
+# etcd's own accounts, as the package's page makes them.
+ETCD_ACCOUNTS = (
+    "user add root:once", "user grant-role root root", "user add passcode:twice", "role add passcode",
+    "role grant-permission passcode readwrite --prefix=true /passcode/", "user grant-role passcode passcode", "auth enable",
+)  # fmt: skip
 CLONE_FS = 0x200
 
 
@@ -132,13 +137,20 @@ class Server:
         self.holder = Holder(
             [*fleet.inside(number), "unshare", "--mount", "--propagation", "private"], script
         )
-        self.write("verifier.conf", f"fleet=ward-7\netcd={fleet.client(number)}\nlockout={fleet.lockout}\n")
+        self.write("verifier.conf", f"fleet=ward-7\netcd={fleet.client(number)}\netcd_user=passcode\nlockout={fleet.lockout}\n")
+        self.set_password("twice")
         self.write("workstations", "".join(name + "\n" for name in WARD))
 
     def write(self, name, text):
         path = self.files / name
         path.write_text(text)
         path.chmod(0o644)
+
+    def set_password(self, password):
+        """Of its account in etcd."""
+        self.write("verifier.password", password + "\n")
+        shutil.chown(self.files / "verifier.password", "root", ACCOUNT)
+        (self.files / "verifier.password").chmod(0o440)
 
     def command(self, *words):
         namespaces = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in (("net", "net"), ("mount", "mnt"))]
@@ -218,6 +230,8 @@ class Server:
 
 
 class Fleet:
+    credentials = ()
+
     def __init__(self, lockout="3:1m,5:5m,7:15m,9:1h,10:8h"):
         fetch()
         shutil.rmtree(FOLDER, ignore_errors=True)
@@ -232,6 +246,9 @@ class Fleet:
         self.servers = []
         self.servers = [Server(self, number) for number in range(3)]
         wait_for(lambda: self.leader() is not None, 30)
+        for words in ETCD_ACCOUNTS:
+            self.etcdctl(0, *words.split())
+        self.credentials = ["--user=root:once"]
         self.servers[0].run("init")
         for server in self.servers[1:]:
             shutil.copy2(self.servers[0].files / "fleet.key", server.files / "fleet.key")
@@ -276,7 +293,9 @@ class Fleet:
         return [*self.inside(number), "env", "ETCDCTL_API=3", str(UNPACKED / "usr/bin/etcdctl"), endpoint]
 
     def etcdctl(self, number, *words, **how):
-        command = [*self.etcdctl_words(number), *(str(word) for word in words)]
+        # Anybody may ask for the status, which is asked often.
+        credentials = [] if "endpoint" in words else self.credentials
+        command = [*self.etcdctl_words(number), *credentials, *(str(word) for word in words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
 
     def restart(self):

@@ -238,7 +238,7 @@ def revision(fleet):
 def written(fleet, first):
     """All that was written since a revision."""
     fleet.etcdctl(0, "put", "/passcode/0/end", str(first))
-    command = [*fleet.etcdctl_words(0), "watch", "--prefix", f"--rev={first + 1}", "--write-out=json", "/passcode/"]
+    command = [*fleet.etcdctl_words(0), *fleet.credentials, "watch", "--prefix", f"--rev={first + 1}", "--write-out=json", "/passcode/"]
     watch = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     found = []
     try:

@@ -194,8 +194,16 @@ public enum EtcdAnswer {
     (1...512).contains(text.count) && text.allSatisfy { (0x21...0x7e).contains($0) }
   }
 
-  /// The request's token is none any more: gRPC's code 16, "unauthenticated".
+  /// The request's token is none any more: gRPC's code 16, "unauthenticated"; or it is signed, and etcd's accounts have
+  /// changed since, which is an "invalid argument" like any other except for its text.
   public static func wantsToken(_ response: HTTPResponse) -> Bool {
-    response.status != 200 && JSONValue(response.body)?.member("code")?.number == 16
+    guard response.status != 200, let error = JSONValue(response.body) else { return false }
+    switch error.member("code")?.number {
+    case 16: return true
+    case 3:
+      let text = (error.member("message") ?? error.member("error"))?.text ?? []
+      return text[...].spells("etcdserver: revision of auth store is old")
+    default: return false
+    }
   }
 }

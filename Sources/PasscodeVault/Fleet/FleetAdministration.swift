@@ -117,59 +117,6 @@ extension FleetVault {
     }
   }
 
-  public func status(_ account: Bytes) throws(Fault) -> HelperStatus {
-    try status(try read(account, nowhere))
-  }
-
-  private func status(_ state: FleetState) throws(Fault) -> HelperStatus {
-    guard let record = state.record else {
-      return HelperStatus(.ok, isEnrolled: false, length: nil, failures: 0, milliseconds: 0)
-    }
-    let isEnrolled = record.record.state != .removed
-    let left = try state.wait.map { (entry) throws(Fault) in try timeLeft(entry) } ?? 0
-    let said: HelperStatus.State
-    if record.record.disabled {
-      said = .disabled
-    } else if isEnrolled && record.epoch != key.epoch {
-      said = .exhausted
-    } else {
-      said = left > 0 ? .locked : .ok
-    }
-    var status = HelperStatus(
-      said, isEnrolled: isEnrolled, length: nil, failures: record.record.ledger.failures,
-      milliseconds: said == .locked ? left : 0)
-    status.enrolledAt = record.record.times.enrolled
-    status.lastSuccess = record.record.times.success
-    status.lastFailure = record.record.times.failure
-    status.failureService = record.record.failureService
-    return status
-  }
-
-  /// The status, and how many seconds a one-time code is still valid; nil: there is none.
-  public func report(_ account: Bytes) throws(Fault) -> (status: HelperStatus, codeSeconds: UInt64?) {
-    let state = try read(account, nowhere)
-    var seconds: UInt64?
-    if let code = try code(state), let left = secondsLeft(code.entry) { seconds = left }
-    return (try status(state), seconds)
-  }
-
-  /// The accounts that have a record, in the order of their keys.
-  public func accounts() throws(Fault) -> [Bytes] {
-    var accounts: [Bytes] = []
-    var first = FleetKeys.accounts
-    while true {
-      let page = EtcdTransaction([.list(from: first, prefix: FleetKeys.accounts, limit: 100)])
-      guard let outcome = try commit(page), outcome.succeeded,
-        case .entries(let entries, let count)? = outcome.results.first
-      else { throw Fault.noEtcd }
-      for entry in entries {
-        if let account = FleetKeys.account(entry.key) { accounts.append(account) }
-      }
-      guard let last = entries.last, count > UInt64(entries.count) else { return accounts }
-      first = last.key + [0]
-    }
-  }
-
   /// What becomes of a delay that runs, and of a passcode that is locked out because of its epoch.
   private enum Lock {
     case stays

@@ -83,8 +83,8 @@ extension FleetVault {
   }
 
   /// The account's code, if it is of this epoch.
-  func code(_ state: FleetState) throws(Fault) -> (code: OneTimeCode, entry: EtcdEntry)? {
-    guard let entry = state.code else { return nil }
+  func code(_ entry: EtcdEntry?) throws(Fault) -> (code: OneTimeCode, entry: EtcdEntry)? {
+    guard let entry else { return nil }
     guard let code = OneTimeCode(entry.value) else { throw Fault(.damagedRecord, path: entry.key) }
     return code.epoch == key.epoch ? (code, entry) : nil
   }
@@ -137,7 +137,7 @@ extension FleetLogin where Etcd: EtcdStore {
     case .busy: return nil
     case .ready: break
     }
-    guard let (kept, entry) = try fleet.code(state) else { return .noCode }
+    guard let (kept, entry) = try fleet.code(state.code) else { return .noCode }
     let credential = try open(kept, &unsealed)
     let slot = try takeSlot()
     let undisturbed = SignalsBlocked()

@@ -53,8 +53,8 @@ public enum FleetServer {
     EtcdClient(
       port: options.port, user: options.user,
       password: { () throws(Fault) in try password(configuration) },
-      // Root's would be a file that the service account can't read.
-      tokenPath: configuration.access == .root ? [] : statePath + Bytes(text: "/token"), atWork: atWork)
+      token: TokenFile(path: statePath + Bytes(text: "/token"), access: configuration.access),
+      atWork: atWork)
   }
 
   private static func password(_ configuration: Configuration) throws(Fault) -> Bytes {

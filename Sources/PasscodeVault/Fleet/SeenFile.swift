@@ -39,7 +39,7 @@ public final class SeenFile {
     do throws(Errno) {
       if start == .allowed { try SeenFile.create(path) }
       file = try Descriptor.open(path, .readWrite)
-      try SeenFile.adopt(file, for: access)
+      try ServiceFile.adopt(file, for: access)
       let content = try file.read(FleetSeen.length, at: 0)
       floor = FleetSeen(content)
       if floor == nil && !content.isEmpty { throw Errno.invalid }
@@ -53,20 +53,6 @@ public final class SeenFile {
     do throws(Errno) { _ = try Descriptor.open(path, .create(mode: 0o600)) } catch {
       if error != .exists { throw error }
     }
-  }
-
-  private static func adopt(_ file: borrowing Descriptor, for access: Access) throws(Errno) {
-    let status = try file.status()
-    let own = ProcessIdentity.current().effective
-    guard status.kind == .file, status.links == 1 else { throw .denied }
-    guard access == .root, let service = serviceAccount() else {
-      guard status.owner == own else { throw .denied }
-      return
-    }
-    if status.owner == service.uid { return }
-    // As `create` leaves it: one with content could be a record of root's, moved here.
-    guard status.owner == own, status.size == 0 else { throw .denied }
-    try file.setOwner(service.uid, group: service.gid)
   }
 
   /// Whether this server has seen nothing of etcd yet.

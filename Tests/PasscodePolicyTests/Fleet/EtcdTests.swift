@@ -140,6 +140,10 @@ struct EtcdOutcomeTests {
       return response
     }
     #expect(try EtcdAnswer.wantsToken(response(401, #"{"error":"invalid auth token","code":16}"#)))
+    let old = #""etcdserver: revision of auth store is old""#
+    #expect(try EtcdAnswer.wantsToken(response(400, #"{"error":\#(old),"code":3}"#)))
+    #expect(try EtcdAnswer.wantsToken(response(400, #"{"error":"x","message":\#(old),"code":3}"#)))
+    #expect(try !EtcdAnswer.wantsToken(response(400, #"{"error":"etcdserver: no key","code":3}"#)))
     #expect(try !EtcdAnswer.wantsToken(response(503, #"{"error":"timeout","code":14}"#)))
     #expect(try !EtcdAnswer.wantsToken(response(200, #"{"code":16}"#)))
   }

@@ -37,6 +37,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   /// Called before a lease's time to live is told.
   var beforeTimeLeft: () -> Void = {}
   var isDown = false
+  /// Keys of an answer that isn't too long for who asked; nil: however many.
+  var mostListed: Int?
   private(set) var writes = 0
   /// Transactions, also those that only read.
   private(set) var requests = 0
@@ -101,6 +103,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
       }
     }
     let actions = isMet ? transaction.actions : transaction.otherwise
+    for case .list(_, _, let limit) in actions where limit > mostListed ?? .max { return nil }
     for case .put(_, _, let lease) in actions where lease != 0 && leases[lease, default: 0] <= now() {
       return nil
     }

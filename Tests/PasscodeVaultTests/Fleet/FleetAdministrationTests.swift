@@ -79,16 +79,4 @@ struct FleetAdministrationTests {
     bed.etcd.mishap = { _ in nil }
     #expect(try bed.attempt(TestBed.right).isGranted)
   }
-
-  @Test func `all accounts are listed, and only accounts`() throws {
-    let bed = try FleetBed()
-    try bed.fail(3)
-    for index in 0..<120 {
-      let name = Bytes(text: "p\(index)")
-      let record = Record(uid: FleetRecord.uid, name: name, generation: 1)
-      bed.etcd.set(FleetKeys.record(name), FleetRecord(record, epoch: 1).encoded(recordCodec))
-    }
-    let names = try bed.fleet().accounts()
-    #expect(names.count == 121 && Set(names).count == 121 && names.contains(FleetBed.alice))
-  }
 }

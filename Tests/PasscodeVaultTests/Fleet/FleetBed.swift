@@ -90,6 +90,13 @@ final class FleetBed {
     return verdict
   }
 
+  func listed() throws -> [Bytes] {
+    var list = try FleetList(fleet())
+    var names: [Bytes] = []
+    while let report = try list.next() { names.append(report.account) }
+    return names
+  }
+
   func failures(_ account: Bytes = alice) throws -> UInt32 {
     try #require(try record(account)).record.ledger.failures
   }

@@ -260,7 +260,7 @@ struct FleetCodeTests {
     #expect(try bed.fleet().report(FleetBed.alice).codeSeconds == 3_600)
     let value = try #require(bed.etcd.value(FleetKeys.code(FleetBed.alice)))
     #expect(!String(decoding: value, as: UTF8.self).contains(code))
-    #expect(try bed.fleet().accounts() == [FleetBed.alice])
+    #expect(try bed.listed() == [FleetBed.alice])
   }
 
   @Test func `codes are drawn from all letters`() throws {
