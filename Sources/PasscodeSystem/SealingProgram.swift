@@ -7,6 +7,14 @@ public enum SealingProgram {
   public struct Problem: Error, Sendable {
     /// Its last words, or the system's.
     public let words: [UInt8]
+
+    /// The TPM has seen too many failures, or power cuts, and opens nothing for a while. systemd 252 says it in words, 257
+    /// with the kernel's for ENOLCK.
+    public var isLockout: Bool {
+      [literal("dictionary attack lockout"), literal("No locks available")].contains { sign in
+        words.indices.contains { words[$0...].starts(with: sign) }
+      }
+    }
   }
 
   /// Bytes that a sealed key may have; the pipe takes as many.
@@ -14,7 +22,7 @@ public enum SealingProgram {
 
   /// Seals a key. The corresponding command is `systemd-creds encrypt`.
   ///
-  /// - Parameter pcrs: as `--tpm2-pcrs` takes them: `7` or `7+14`.
+  /// - Parameter pcrs: as `--tpm2-pcrs` takes them: `7` or `7+14`; empty: none.
   /// - Returns: the sealed form, Base64.
   public static func seal(_ key: borrowing SecretKey, pcrs: [UInt8]) throws(Problem) -> [UInt8] {
     var sealed = [UInt8](repeating: 0, count: longest)

@@ -16,7 +16,8 @@ LOADED = RUN.with_name("passcode-key") / "key"
 PROGRAM = pathlib.Path("/usr/bin/systemd-creds")
 LIBRARIES = pathlib.Path("/run/passcode-libraries")
 LOADER = pathlib.Path("/etc/ld.so.conf.d/passcode.conf")  # in the tests' own namespace, as ldconfig's cache is
-# Base64 of: who sealed it (16 bytes), the PCRs' content (32), which PCRs (8), the sealed bytes.
+# What it makes is laid out as the real one's, as far as anybody reads it: an id (16 bytes), whose TPM (16), nothing (16),
+# which PCRs (8), their policy (32), the sealed bytes.
 TEXT = f"""#!/usr/bin/python3 -IS
 import base64, hashlib, json, sys
 act, name, *options = sys.argv[1:]
@@ -26,24 +27,40 @@ try:
     tpm = json.load(open("{STATE}"))
 except OSError:
     sys.exit("noise\\nNo TPM2 device found.")
-seed = bytes.fromhex(tpm["seed"])
-def content(mask):
-    return hashlib.sha256(tpm["pcr7"].encode() if mask & 1 << 7 else b"").digest()
+seed, old, lies = bytes.fromhex(tpm["seed"]), tpm["systemd"] < 257, tpm["lies"]
+ids = [bytes.fromhex("0c7cc07b117645919c4b0bea08bc20fe"), hashlib.md5(b"pinned").digest()]
+def policy(mask):
+    values = b"".join(
+        bytes(32) if tpm[f"pcr{{n}}"] is None else hashlib.sha256(tpm[f"pcr{{n}}"].encode()).digest()
+        for n in (7, 16) if mask >> n & 1)
+    chosen = bytes.fromhex("00000001000b03") + mask.to_bytes(3, "little")
+    return hashlib.sha256(bytes(32) + bytes.fromhex("0000017f") + chosen + hashlib.sha256(values).digest()).digest()
 def mixed(data):
     return bytes(a ^ b for a, b in zip(data, hashlib.sha512(seed).digest()))
+if tpm["lockout"]:
+    sys.exit("TPM2 device is in dictionary attack lockout mode." if old
+             else "Failed to unseal secret using TPM2: No locks available")
 if act == "encrypt":
     key, pcrs = options[:2]
     if key != "--with-key=tpm2":
         sys.exit(f"not expected: {{sys.argv}}")
-    mask = sum(1 << int(number) for number in pcrs.split("=")[1].split("+"))
+    mask = sum(1 << int(number) for number in pcrs.split("=")[1].split("+") if number)
     plain = sys.stdin.buffer.read()
-    print(base64.b64encode(seed + content(mask) + mask.to_bytes(8, "little") + mixed(plain)).decode())
+    if lies == "seals another key":
+        plain = bytes(32)
+    sealed = ids[tpm["systemd"] >= 262] + seed + bytes(16) + mask.to_bytes(8, "little") + policy(mask) + mixed(plain)
+    print(base64.b64encode(sealed).decode())
 else:
     sealed = base64.b64decode(sys.stdin.buffer.read())
     mask = int.from_bytes(sealed[48:56], "little")
-    if sealed[:16] != seed or sealed[16:48] != content(mask):
+    if sealed[:16] not in ids[: 1 + (tpm["systemd"] >= 262)]:
+        sys.exit("Unknown encryption format, or corrupted data.")
+    if old and mask == 0:
+        sys.exit("TPM2 PCR mask out of range.")
+    if sealed[16:32] != seed or sealed[56:88] != policy(mask):
         sys.exit("Failed to unseal secret using TPM2: Operation not permitted")
-    sys.stdout.buffer.write(mixed(sealed[56:]))
+    plain = mixed(sealed[88:])
+    sys.stdout.buffer.write({{"opens another key": bytes(32), "opens a part": plain[:31]}}.get(lies, plain))
 """
 
 
@@ -74,6 +91,8 @@ def uninstall():
 
 
 class TPM:
+    """And the systemd that speaks to it."""
+
     def __init__(self):
         self.clear()
 
@@ -82,8 +101,10 @@ class TPM:
         self.seed = os.urandom(16).hex()
         self.start()
 
-    def start(self, measured="firmware"):
-        STATE.write_text(json.dumps({"seed": self.seed, "pcr7": measured}))
+    def start(self, measured="firmware", *, debug=None, systemd=257, lockout=False, lies=""):
+        """`debug`: what some program has extended PCR 16 with since the boot."""
+        state = {"seed": self.seed, "pcr7": measured, "pcr16": debug, "systemd": systemd, "lockout": lockout, "lies": lies}
+        STATE.write_text(json.dumps(state))
 
     def stop(self):
         STATE.unlink(missing_ok=True)

@@ -22,6 +22,10 @@ public enum KeyProblem: UInt16, Sendable {
   case keyGone
   /// A sealed key (path) doesn't open. (name: the sealing program's words)
   case keyClosed
+  /// The same (path), because of the TPM's protection against guessing.
+  case keyLocked
+  /// This systemd binds to PCR 16 where none is to count, and that isn't 0.
+  case pcrNotZero
   /// The recovery copy's key opens none of them. (number: passcodes)
   case keyOpensNothing
   /// A plain key (path) is in use: nothing needs to be recovered.
@@ -37,6 +41,10 @@ public enum KeyProblem: UInt16, Sendable {
   case warnOtherKey
   /// What is loaded (path) may be swapped out.
   case warnSwappable
+  /// As `keyLocked`; the key in use is loaded.
+  case warnKeyLocked
+  /// It (path) is bound to a value of PCR 16 that passes.
+  case warnPassingPCR
 }
 
 extension Fault {

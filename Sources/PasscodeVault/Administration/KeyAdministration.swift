@@ -82,20 +82,29 @@ extension Vault {
     if configuration.isUsual, isSwappable() { tell(Fault(.warnSwappable, path: loadedKey(.current).path)) }
     let (plain, sealed) = (plainKey(.current), sealedKey(.current))
     guard isSealed(.current) else { return .plain(plain.path) }
+    let content = try? sealedContent(.current)
+    let pcrs = content.flatMap { SealedKey.pcrs($0) }
+    let isPassing = pcrs == SealedKey.debugPCR && !SealedKey.isBoundToZero(content ?? [])
     do throws(Fault) {
       try openSealed(&room.compared.unsealed.key, .current)
       if !room.compared.unsealed.key.equals(room.current.unsealed.key) {
         tell(Fault(.warnOtherKey, path: sealed.path))
       }
+      if isPassing { tell(Fault(.warnPassingPCR, path: sealed.path)) }
     } catch {
-      tell(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
+      if error.keyProblem == .keyLocked {
+        tell(Fault(.warnKeyLocked, path: sealed.path))
+      } else if pcrs == SealedKey.debugPCR {
+        tell(Fault(.warnPassingPCR, path: sealed.path))
+      } else {
+        tell(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
+      }
     }
     if plain.exists {
       tell(Fault(.warnTwoKeys, path: plain.path))
       return .plain(plain.path)
     }
-    let pcrs = SealedKey.pcrs(try sealedContent(.current))
-    return .sealed(sealed.path, pcrs: pcrs == SealedKey.noPCRs ? [] : pcrs)
+    return .sealed(sealed.path, pcrs: pcrs)
   }
 
   func enrolledCount() throws(Fault) -> UInt64 {

@@ -260,21 +260,39 @@ extension Vault {
   ) throws(Fault) {
     let file = sealedKey(generation)
     let sealed: Bytes
-    do throws(SealingProgram.Problem) {
-      sealed = try SealingProgram.seal(key, pcrs: pcrs)
-      try SealingProgram.open(sealed, &compared)
-    } catch {
+    do throws(SealingProgram.Problem) { sealed = try sealedAndOpened(key, pcrs, &compared) } catch {
+      if error.isLockout { throw Fault(.keyLocked, path: file.path) }
       throw Fault(problem, path: file.path, name: error.words)
     }
-    guard compared.equals(key) else { throw Fault(problem, path: file.path) }
+    guard compared.equals(key) else {
+      throw Fault(problem, path: file.path, name: Bytes(text: "the TPM gave another key"))
+    }
+    if pcrs.isEmpty, SealedKey.pcrs(sealed) == SealedKey.debugPCR, !SealedKey.isBoundToZero(sealed) {
+      throw Fault(.pcrNotZero)
+    }
     try file.replace(sealed: sealed)
   }
 
-  /// Those to which the key is bound; where none is sealed, or that can't be told, none in effect.
+  /// - Parameters:
+  ///   - pcrs: empty: none; where systemd then opens nothing (252), the one that is 0 after a boot.
+  ///   - compared: gets what was opened.
+  private func sealedAndOpened(
+    _ key: borrowing SecretKey, _ pcrs: Bytes, _ compared: inout SecretKey
+  ) throws(SealingProgram.Problem) -> Bytes {
+    var sealed = try SealingProgram.seal(key, pcrs: pcrs)
+    do throws(SealingProgram.Problem) { try SealingProgram.open(sealed, &compared) } catch {
+      guard pcrs.isEmpty, !error.isLockout else { throw error }
+      sealed = try SealingProgram.seal(key, pcrs: SealedKey.debugPCR)
+      try SealingProgram.open(sealed, &compared)
+    }
+    return sealed
+  }
+
+  /// Those to which the key is bound; none where none is sealed, or that can't be told.
   @inline(never)
   func pcrsInUse() -> Bytes {
     let pcrs = (try? sealedContent(.current)).flatMap { SealedKey.pcrs($0) } ?? []
-    return pcrs.isEmpty ? SealedKey.noPCRs : pcrs
+    return pcrs == SealedKey.debugPCR ? [] : pcrs
   }
 
   /// What a file with a sealed key holds.
@@ -293,7 +311,11 @@ extension Vault {
   func openSealed(_ key: inout SecretKey, _ generation: MachineKey.Generation) throws(Fault) {
     let content = try sealedContent(generation)
     do throws(SealingProgram.Problem) { try SealingProgram.open(content, &key) } catch {
-      throw Fault(.keyClosed, path: sealedKey(generation).path, name: error.words)
+      let path = sealedKey(generation).path
+      if error.isLockout { throw Fault(.keyLocked, path: path) }
+      let newer = Bytes(text: "sealed by a newer systemd, or damaged: ")
+      throw Fault(
+        .keyClosed, path: path, name: SealedKey.isKnown(content) ? error.words : newer + error.words)
     }
   }
 }

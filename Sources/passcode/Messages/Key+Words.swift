@@ -12,6 +12,8 @@ extension Vault.KeyForm {
     case .sealed(let path, pcrs: nil): "\(printable(path)): sealed by the TPM, and loaded: OK."
     case .sealed(let path, pcrs: let pcrs?) where pcrs.isEmpty:
       "\(printable(path)): sealed by the TPM, bound to no PCR, and loaded: OK."
+    case .sealed(let path, pcrs: let pcrs?) where pcrs == SealedKey.debugPCR:
+      "\(printable(path)): sealed by the TPM, bound to PCR 16 while that is 0, and loaded: OK."
     case .sealed(let path, pcrs: let pcrs?):
       "\(printable(path)): sealed by the TPM, bound to PCR \(pcrs), and loaded: OK."
     }
@@ -38,10 +40,13 @@ extension KeyProblem {
   /// Whether everything works all the same.
   var isWarning: Bool {
     switch self {
-    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey, .warnSwappable: true
+    case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey, .warnSwappable, .warnKeyLocked,
+      .warnPassingPCR:
+      true
     case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
       .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
-      .copyNotShown, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly, .keyGone:
+      .copyNotShown, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly, .keyGone,
+      .keyLocked, .pcrNotZero:
       false
     }
   }
@@ -90,6 +95,21 @@ extension KeyProblem {
       """
       %1: does not open: %2. Passwords keep working. If the TPM works again, run: passcode key load; else, with the \
       recovery copy: passcode key recover
+      """
+    case .keyLocked, .warnKeyLocked:
+      """
+      %1: the TPM refuses for now: dictionary attack lockout, after power cuts or wrong attempts. Passwords keep working. \
+      The package tpm2-tools ends it; run: tpm2_dictionarylockout --clear-lockout
+      """
+    case .pcrNotZero:
+      """
+      the TPM's PCR 16 is not 0: some program extends it, such as a Keylime agent, and this systemd can't seal without a \
+      PCR; nothing was changed; run: passcode key seal --pcrs 7
+      """
+    case .warnPassingPCR:
+      """
+      %1: is bound to PCR 16, which some program extends, and may not open at the next boot; run: \
+      passcode key seal --pcrs 7
       """
     case .keyOpensNothing:
       Sentence(

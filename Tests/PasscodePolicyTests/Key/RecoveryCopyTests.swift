@@ -65,27 +65,4 @@ struct RecoveryCopyTests {
   func `anything else is none`(typed: String) {
     #expect(digits(Bytes(text: typed), 1) == nil)
   }
-
-  @Test(arguments: [
-    // The beginning of what systemd-creds 252 and 257 made of --tpm2-pcrs=7, of 16, and of none.
-    ("DHzAexF2RZGcSwvqCLwg/iAAAAABAAAADAAAABAAAACfbmA0B2MfgjaC9Ol3AAAAgAAAAAAAAAALACMA", "7"),
-    ("DHzAexF2RZGcSwvqCLwg/iAAAAABAAAADAAAABAAAABURSWb4X1Rh1fEXEgAAAAAAAABAAAAAAALACMA", "16"),
-    ("DHzAexF2RZGcSwvqCLwg/iAAAAABAAAADAAAABAAAAAo2zNC6r4F0YotRJoAAAAAAAAAAAAAAAALACMA", ""),
-  ])
-  func `a sealed key tells its PCRs`(sealed: String, pcrs: String) {
-    #expect(SealedKey.pcrs(Bytes(text: sealed)).map { text($0) } == pcrs)
-  }
-
-  @Test(arguments: ["", "DHzAexF2RZGcSwvq", String(repeating: "\n", count: 90)])
-  func `something else tells none`(sealed: String) {
-    #expect(SealedKey.pcrs(Bytes(text: sealed)) == nil)
-  }
-
-  @Test(arguments: [
-    ("7", true), ("0+7+23", true), ("16", true), ("", false), ("24", false), ("7+", false), ("7,8", false),
-    ("-1", false), ("7 8", false), ("18446744073709551616", false),
-  ])
-  func `PCRs are numbers with plus signs`(text: String, isPCRs: Bool) {
-    #expect(SealedKey.isPCRs(Bytes(text: text)) == isPCRs)
-  }
 }
