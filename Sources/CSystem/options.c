@@ -14,9 +14,11 @@ int cs_next_option(const cs_option *table, int count) {
     options[i].val = 256 + i;
   }
   opterr = 0;
-  /* One letter only: -h, as everywhere. */
-  int found = getopt_long(cs_argument_count(), cs_arguments(), "h", options, NULL);
+  /* One letter only: -h, as everywhere. The colon: ':' tells an option that lacks its value. */
+  int found = getopt_long(cs_argument_count(), cs_arguments(), ":h", options, NULL);
   if (found == -1) return -1;
+  if (found == ':') return -3;
+  if (found == '?' && optopt >= 256) return -4;
   if (found == 'h') {
     for (int i = 0; i < count; i++)
       if (strcmp(table[i].name, "help") == 0) return i;
@@ -31,6 +33,10 @@ const char *cs_option_value(void) {
 const char *cs_option_text(void) {
   const char *text = cs_argument(optind - 1);
   return text ? text : "";
+}
+
+int cs_option_at_fault(void) {
+  return optopt - 256;
 }
 
 int cs_first_operand(void) {

@@ -22,9 +22,21 @@ public enum Arguments {
     public var operands: [[UInt8]] = []
   }
 
-  /// An option that isn't in the table, or that lacks its value.
-  public struct Unknown: Error, Sendable {
-    public let text: [UInt8]
+  /// Why the options could not be taken.
+  public enum Problem: Error, Sendable {
+    /// As it was typed; the table has no such option.
+    case unknown([UInt8])
+    /// Indices into the table: it lacks its value, or got one and takes none.
+    case noValue(Int)
+    case surplusValue(Int)
+
+    /// The option as it was typed, or as the table has it.
+    public func text(_ table: [Option]) -> [UInt8] {
+      switch self {
+      case .unknown(let text): text
+      case .noValue(let index), .surplusValue(let index): literal("--") + table[index].text
+      }
+    }
   }
 
   /// What the program was started with from its second argument on, if this is its first one; nil: it isn't.
@@ -48,7 +60,7 @@ public enum Arguments {
   }
 
   /// Parses what the program was started with; to be called once.
-  public static func parse(_ table: [Option]) throws(Unknown) -> Parsed {
+  public static func parse(_ table: [Option]) throws(Problem) -> Parsed {
     var parsed = Parsed()
     // SAFETY: a StaticString without interpolation is NUL-terminated and lives for ever.
     let entries = unsafe table.map {
@@ -59,7 +71,12 @@ public enum Arguments {
     while true {
       let found = unsafe cs_next_option(entries, Int32(entries.count))
       if found == -1 { break }
-      guard found >= 0 else { throw Unknown(text: unsafe bytes(cs_option_text())) }
+      switch found {
+      case -2: throw .unknown(unsafe bytes(cs_option_text()))
+      case -3: throw .noValue(Int(cs_option_at_fault()))
+      case -4: throw .surplusValue(Int(cs_option_at_fault()))
+      default: break
+      }
       let value = unsafe cs_option_value().map { unsafe bytes($0) } ?? []
       parsed.options.append((index: Int(found), value: value))
     }

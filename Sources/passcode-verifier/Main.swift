@@ -31,11 +31,12 @@ struct Main {
 
   private static func run() -> Int32 {
     do throws(Failure) {
+      let table = Order.Option.allCases.map { $0.entry }
       let parsed: Arguments.Parsed
-      do throws(Arguments.Unknown) {
-        parsed = try Arguments.parse(Order.Option.allCases.map { $0.entry })
+      do throws(Arguments.Problem) {
+        parsed = try Arguments.parse(table)
       } catch {
-        throw .unknownOption(error.text)
+        throw .unknownOption(error.text(table))
       }
       return try run(parsed)
     } catch {

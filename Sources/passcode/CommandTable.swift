@@ -17,8 +17,14 @@ struct Command {
     case names
   }
 
+  /// Under which title `--help` has it.
+  enum Group: CaseIterable {
+    case yourself, others, machine, fleet
+  }
+
   let name: Text
   let operand: Operand
+  var group = Group.yourself
   let options: [Option]
   /// Called only where it is shown: every run makes the table.
   let words: () -> Phrase
@@ -52,40 +58,47 @@ struct Command {
         words: { CommandHelp.unlock },
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
-        name: "disable", operand: .otherUser, options: [.batch],
-        words: { CommandHelp.disable },
-        run: runDisable, batch: .disabled),
-      Command(
-        name: "enable", operand: .otherUser, options: [.batch], words: { CommandHelp.enable },
-        run: runEnable, batch: .enabled),
-      Command(
-        name: "rename", operand: .names, options: [], words: { CommandHelp.rename }, run: runRename),
-      Command(
         name: "status", operand: .user, options: [],
         words: { CommandHelp.status },
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "list", operand: .none, options: [.state, .since], words: { CommandHelp.list },
-        run: runList),
-      Command(
         name: "verify", operand: .user, options: [.stdin], words: { CommandHelp.verify },
         run: runVerify, runOwn: SelfService.verify),
       Command(
-        name: "key", operand: .keyAction, options: [.stdin, .pcrs], words: { CommandHelp.key },
+        name: "list", operand: .none, group: .others, options: [.state, .since],
+        words: { CommandHelp.list },
+        run: runList),
+      Command(
+        name: "disable", operand: .otherUser, group: .others, options: [.batch],
+        words: { CommandHelp.disable },
+        run: runDisable, batch: .disabled),
+      Command(
+        name: "enable", operand: .otherUser, group: .others, options: [.batch],
+        words: { CommandHelp.enable },
+        run: runEnable, batch: .enabled),
+      Command(
+        name: "rename", operand: .names, group: .others, options: [], words: { CommandHelp.rename },
+        run: runRename),
+      Command(
+        name: "check", operand: .none, group: .machine, options: [], words: { CommandHelp.check },
+        run: runCheck),
+      Command(
+        name: "key", operand: .keyAction, group: .machine, options: [.stdin, .pcrs],
+        words: { CommandHelp.key },
         run: runKey),
       Command(
-        name: "verifier", operand: .verifierAction, options: [], words: { CommandHelp.verifier },
-        run: runVerifier),
-      Command(name: "check", operand: .none, options: [], words: { CommandHelp.check }, run: runCheck),
-      Command(
-        name: "check-weak", operand: .none, options: [],
-        words: { CommandHelp.checkWeak }, run: runCheckWeak),
-      Command(
-        name: "calibrate", operand: .none, options: [.target, .write],
+        name: "calibrate", operand: .none, group: .machine, options: [.target, .write],
         words: { CommandHelp.calibrate }, run: runCalibrate),
       Command(
-        name: "try", operand: .none, options: [.demo],
+        name: "check-weak", operand: .none, group: .machine, options: [],
+        words: { CommandHelp.checkWeak }, run: runCheckWeak),
+      Command(
+        name: "try", operand: .none, group: .machine, options: [.demo],
         words: { CommandHelp.tryOut }, run: runTry),
+      Command(
+        name: "verifier", operand: .verifierAction, group: .fleet, options: [],
+        words: { CommandHelp.verifier },
+        run: runVerifier),
     ]
   }
 
@@ -131,23 +144,29 @@ struct Command {
 extension Command {
   static func overview() -> Text {
     var text = CommandHelp.usage.text
-    for command in table() {
-      text += "  \(padded("\(command.name)\(command.operand.text)", 18))\(command.summary)\n"
+    for group in Group.allCases {
+      text += "\(group.title)\n"
+      for command in table() where command.group == group {
+        text += "  \(padded("\(command.name)\(command.operand.text)", 16))\(command.summary)\n"
+      }
+      text += "\n"
     }
-    text += CommandHelp.options
-    for option in Option.allCases { text += option.line }
-    return text
+    text += "\(CommandHelp.options)\n"
+    for option in Option.everywhere { text += "  \(option.text)\(option.summary)\n" }
+    return text + "\n\(CommandHelp.examples)"
   }
 
   func help() -> Text {
     var text = CommandHelp.usage(self).text
-    for option in options + Option.everywhere { text += option.line }
+    if operand == .keyAction {
+      text += "\(CommandHelp.actions)\n"
+      for action in KeyAction.allCases { text += "  \(padded(action.name, 16))\(action.summary)\n" }
+      text += "\n"
+    }
+    text += "\(CommandHelp.options)\n"
+    for option in options + Option.everywhere { text += "  \(option.text)\(summary(of: option))\n" }
     return text
   }
-}
-
-extension Command.Option {
-  fileprivate var line: Text { "  \(text)\(summary)\n" }
 }
 
 /// The text, and blanks up to so many columns; at least one.

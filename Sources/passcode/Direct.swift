@@ -26,10 +26,24 @@ final class Direct {
   func enroll() throws(Failure) -> ExitStatus {
     // Nothing is forced here: who reaches the store proves no password that could be refused.
     try session.checkOptions(vault.configuration.access)
+    try confirmRoot()
     // Without a key or a store nobody needs to choose a passcode first.
     try reporting { () throws(Fault) in try vault.checkReadiness() }
     var secrets = try newSecrets()
     return try enroll(&secrets)
+  }
+
+  /// Commands that are pasted as root mean somebody else, more often than not.
+  private func confirmRoot() throws(Failure) {
+    guard vault.configuration.access == .root, session.operands.isEmpty, !session.isTrial else { return }
+    guard case .terminal = session.asker, standardInputIsTerminal(), Stream.error.isTerminal else {
+      throw .needsName
+    }
+    Stream.error.write(Message.confirmRoot.text.text)
+    var secrets = try newSecrets()
+    guard secrets.line.readFromInput() == .line, secrets.line.read({ Bytes($0).spells("yes") }) else {
+      throw .cancelled
+    }
   }
 
   // With the secrets of its caller, as below: of a variable Swift 6.2 lends no two parts at once.

@@ -57,10 +57,14 @@ enum Failure: Error {
   case noTerminal
   case unreadable(Errno)
   case unknownOption(Bytes)
+  /// An option that lacks its value, or got one and takes none.
+  case noValue(Bytes), surplusValue(Bytes)
   case unknownCommand(Bytes)
   case optionNeedsCommand(Bytes)
   case notItsOption(Text, Bytes)
   case operands(Text, Command.Operand)
+  /// Root set a passcode without saying whose, and nobody is there to be asked.
+  case needsName
   case batch(BatchFailure)
   case confPath
   case lengthValue
@@ -82,8 +86,8 @@ enum Failure: Error {
   var status: ExitStatus {
     switch self {
     case .wrongPassword, .wrongCode: .wrong
-    case .noTerminal, .unreadable, .unknownOption, .unknownCommand, .optionNeedsCommand, .notItsOption,
-      .operands,
+    case .noTerminal, .unreadable, .unknownOption, .noValue, .surplusValue, .unknownCommand,
+      .optionNeedsCommand, .notItsOption, .operands, .needsName,
       .confPath, .lengthValue, .expiresValue, .pcrsValue:
       .usage
     case .notEnrolled, .noDeletedAccount, .noCode: .notEnrolled

@@ -42,10 +42,15 @@ enum Invocation {
   }
 
   private static func arguments() throws(Failure) -> Arguments.Parsed {
-    do throws(Arguments.Unknown) {
-      return try Arguments.parse(Command.Option.allCases.map { $0.entry })
+    let table = Command.Option.allCases.map { $0.entry }
+    do throws(Arguments.Problem) {
+      return try Arguments.parse(table)
     } catch {
-      throw .unknownOption(error.text)
+      switch error {
+      case .unknown(let text): throw .unknownOption(text)
+      case .noValue: throw .noValue(error.text(table))
+      case .surplusValue: throw .surplusValue(error.text(table))
+      }
     }
   }
 }

@@ -22,11 +22,6 @@ enum KeyAction: CaseIterable {
     }
   }
 
-  /// All of them, for `--help`.
-  static var names: Text {
-    allCases.dropFirst().reduce(allCases[0].name) { "\($0), \($1.name)" }
-  }
-
   /// What was done with the machine key, as the log has it.
   var event: Text { "machine key \(name)" }
 }

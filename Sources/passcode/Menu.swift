@@ -7,7 +7,9 @@ internal import PasscodeVault
 func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
   let (status, configuration, isClosed) = try ownStatus(session)
   let finger = status.isFleets ? nil : FingerReport(status, session.stackReport())
-  let choices = MenuChoice.list(status, isClosed: isClosed) + MenuChoice.list(finger)
+  let choices =
+    MenuChoice.list(status, isClosed: isClosed) + MenuChoice.forgotten(status, isClosed, configuration.access)
+    + MenuChoice.list(finger)
   Stream.output.write(status.words(configuration.options.policy.store))
   Stream.output.write(wrapped(status.setting(finger).text))
   guard standardInputIsTerminal(), Stream.output.isTerminal else {
@@ -39,7 +41,16 @@ struct MenuChoice {
 
   enum Title {
     case enroll, change, unlock, remove, test
+    case forgotten
     case addFinger, testFinger, removeFingers
+  }
+
+  /// Those whose password proves who they are; root is never asked for it.
+  static func forgotten(_ status: Status, _ isClosed: Bool, _ access: Access) -> [MenuChoice] {
+    guard access == .helper, !isClosed, !status.isFleets, status.isEnrolled, status.state != .disabled else {
+      return []
+    }
+    return [ours("enroll", .forgotten)]
   }
 
   /// - Parameter isClosed: the password is no proof (`self_enroll=no`): what needs it is root's.

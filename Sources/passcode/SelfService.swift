@@ -75,7 +75,11 @@ final class SelfService {
 
   private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     let verdict = try verify(.oldPasscode, &secrets)
-    guard verdict.isGranted else { return tell(verdict) }
+    guard verdict.isGranted else {
+      let status = tell(verdict)
+      if status == .locked, canForget { complain(Message.forgotten.text) }
+      return status
+    }
     secrets.change.old.passcode.copy(secrets.passcode)
     try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
     let reply = try reporting { () throws(Fault) in try Helper.change(account.uid, secrets.change) }
@@ -138,6 +142,9 @@ final class SelfService {
     if isFleets, let fault = reply.fault { throw .fleetSilent(account.name, fault) }
     throw failure(reply)
   }
+
+  /// The password proves who they are, and replaces a passcode that is locked, too.
+  private var canForget: Bool { !isFleets && configuration.options.policy.selfEnroll == .password }
 
   private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
 

@@ -389,12 +389,12 @@ def sealed_on(*layers):
     return prepare
 
 
-@broken("store", "warning", STORE, None, "old records put back there bring attempts back: set first_login=deny")
+@broken("store", "warning", STORE, None, "an attacker can restore old records and regain used attempts: set first_login=deny")
 def store_on_a_plain_disk(system):
     return sealed_on("")(system)
 
 
-@broken("store", "warning", STORE, None, "not on an encrypted disk")
+@broken("store", "warning", STORE, None, "the disk is not encrypted")
 def store_on_volumes_without_encryption(system):
     return sealed_on("LVM-0123", "")(system)
 
@@ -732,7 +732,7 @@ def own_line_beside_the_profile(system):
     service("sudo", "auth sufficient pam_passcode.so\n@include common-auth\n")
 
 
-@broken("services", "error", COMMON, 1, "root has no passcode")
+@broken("services", "error", COMMON, 1, "every service needs a passcode, and root has none")
 def root_has_no_way(system):
     (SAVED / "auth").unlink()
     COMMON.write_text("auth required pam_passcode.so\n")
@@ -819,7 +819,7 @@ def finger_without_its_package(system):
     service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
 
 
-@broken("finger", "warning", None, None, "needs systemd as the first process")
+@broken("finger", "warning", None, None, "needs systemd as PID 1")
 def finger_without_systemd(system):
     restore = with_finger(system)
     SOCKET.unlink()
@@ -1081,7 +1081,7 @@ def test_a_helper_that_could_not_be_asked_is_not_called_well(system):
     finally:
         accounts.write_text(before)
         services.write_text(sources)
-    assert "\n- helper: not asked: there is no account nobody to ask as" in text and "✓ helper" not in text
+    assert "\n- helper: skipped: there is no account \"nobody\" to run the helper as" in text and "✓ helper" not in text
 
 
 def test_enough_is_broken():

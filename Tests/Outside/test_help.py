@@ -30,18 +30,18 @@ COMMANDS = {
     "change [USER]": {"--length", "--stdin", "--force"},
     "remove [USER]": {"--stdin", "--batch"},
     "unlock [USER]": {"--stdin", "--batch"},
+    "status [USER]": set(),
+    "verify [USER]": {"--stdin"},
+    "list": {"--state", "--since"},
     "disable USER": {"--batch"},
     "enable USER": {"--batch"},
     "rename OLD NEW": set(),
-    "status [USER]": set(),
-    "list": {"--state", "--since"},
-    "verify [USER]": {"--stdin"},
-    "key ACTION": {"--stdin", "--pcrs"},
-    "verifier ACTION": set(),
     "check": set(),
-    "check-weak": set(),
+    "key ACTION": {"--stdin", "--pcrs"},
     "calibrate": {"--target", "--write"},
+    "check-weak": set(),
     "try": {"--demo"},
+    "verifier ACTION": set(),
 }  # fmt: skip
 ALL = EVERYWHERE.union(*COMMANDS.values())
 VALUES = {
@@ -62,14 +62,48 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("word", ["--help", "-h"])
-def test_help_names_every_command_and_every_option(word):
+def test_help_names_every_command_and_what_all_of_them_take(word):
     status, text, errors = run(word)
-    assert (status, errors) == (DONE, "") and options(text) == ALL
-    assert re.findall(
-        r"^  ([a-z][a-z-]*(?: \[?USER\]?| ACTION| OLD NEW)?) +\S.{3,}$", text, re.MULTILINE
-    ) == list(COMMANDS)
+    assert (status, errors) == (DONE, "") and options(text) == EVERYWHERE
+    names = r"^  ([a-z][a-z-]*(?: \[?USER\]?| ACTION| OLD NEW)?) +\S.{3,}$"
+    assert re.findall(names, text.split("\nExamples:")[0], re.MULTILINE) == list(COMMANDS)
+    assert "man passcode" in text
     for later in ["export"]:
         assert later not in text, later
+
+
+def test_the_examples_of_the_help_can_be_run(alice):
+    examples = re.findall(r"^  (?:sudo )?passcode (.*?)(?:  .*)?$", run("--help")[1], re.MULTILINE)
+    assert len(examples) == 3
+    for example in examples:
+        words = example.split()
+        assert words[0] in {usage.split()[0] for usage in COMMANDS}
+        assert alice.tool(*words, "--help", check=DONE).output.startswith(f"Usage: passcode {words[0]}")
+
+
+SUGGESTIONS = [
+    ("enrol", "passcode enroll"), ("enrole", "passcode enroll"), ("help", "passcode --help"), ("-V", "--version"),
+    ("stauts", "passcode status"), ("--gnerate", "--generate"), ("--versoin", "--version"), ("unlok", "passcode unlock"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed, meant", SUGGESTIONS, ids=str)
+def test_what_is_nearly_right_is_answered_with_what_was_meant(typed, meant):
+    status, text, errors = run(typed)
+    assert (status, text) == (USAGE, "") and one_line(errors)
+    assert f"did you mean {meant}?" in errors and typed in errors
+
+
+@pytest.mark.parametrize("typed", ["frobnicate", "--frobnicate", "", "x", "e" * 4000, "-x"], ids=lambda text: text[:12])
+def test_what_is_near_to_nothing_is_not_guessed(typed):
+    status, _, errors = run(typed)
+    assert status == USAGE and "did you mean" not in errors and "see passcode --help" in errors
+
+
+def test_a_value_that_is_missing_is_no_unknown_option():
+    for option in VALUES:
+        assert f"{option} needs a value" in run("enroll", option)[2]
+    assert "--json takes no value" in run("status", "--json=yes")[2]
 
 
 @pytest.mark.parametrize("usage", COMMANDS)

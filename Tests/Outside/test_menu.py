@@ -10,7 +10,7 @@ from scenario import NEW, PASSWORD, RIGHT, WRONG, fail
 from tool import CANCELLED, DONE, LOCKED, WRONG_CODE
 
 ON, OFF, CHANGE, UNLOCK = "set a passcode", "remove the passcode", "change the passcode", "unlock the passcode"
-TEST = "test the passcode"
+TEST, FORGOTTEN = "test the passcode", "I forgot it: set a new one with my password"
 
 
 class Menu:
@@ -22,7 +22,7 @@ class Menu:
         )
         if not choices:
             return
-        self.child.expect(r"Your choice \(Enter: nothing\): $")
+        self.child.expect(r"Choose a number, or press Enter to quit: $")
         assert re.findall(r"^  (\d)  (.*)\r$", self.child.before, re.MULTILINE) == [
             (str(number), title) for number, title in enumerate(choices, 1)
         ]
@@ -68,7 +68,7 @@ def test_turning_it_on(own):
 
 
 def test_changing_it(enrolled):
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(1, ("Old passcode: ", RIGHT), *TWICE)
     status, said = menu.ends()
     assert status == DONE and "Passcode changed for alice." in said and verifies(enrolled, NEW) == DONE
@@ -76,17 +76,17 @@ def test_changing_it(enrolled):
 
 @pytest.mark.parametrize("proof", [RIGHT, PASSWORD], ids=["passcode", "password"])
 def test_turning_it_off(enrolled, proof):
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", proof))
     status, said = menu.ends()
     assert status == DONE and "Passcode removed for alice." in said
     assert enrolled.status("alice")["enrolled"] is False
 
 
-@pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "The passcode is right."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
+@pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "Correct passcode."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
 def test_testing_it(enrolled, typed, expected, said):
     """Counted like any other attempt."""
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(3, ("Passcode: ", typed))
     status, text = menu.ends()
     assert status == expected and said in text and enrolled.failures("alice") == (0 if typed == RIGHT else 1)
@@ -118,28 +118,28 @@ def test_the_setting_is_shown_above_the_choices(enrolled, failures, setting):
 
 def test_unlocking_it(enrolled):
     fail(enrolled, 3)
-    menu = Menu(UNLOCK, OFF)
+    menu = Menu(UNLOCK, OFF, FORGOTTEN)
     menu.chooses(1, ("Password: ", PASSWORD))
     status, said = menu.ends()
     assert status == DONE and "Passcode unlocked for alice." in said and verifies(enrolled, RIGHT) == DONE
 
 
 def test_a_wrong_proof(enrolled):
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", WRONG[0]))
     assert menu.ends()[0] == WRONG_CODE and enrolled.failures("alice") == 1
 
 
 def test_cancelling(enrolled):
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", "\x03"))
     assert menu.ends()[0] == CANCELLED and verifies(enrolled, RIGHT) == DONE
 
 
-@pytest.mark.parametrize("key", ["", "0", "4", "-1", "q", "1 ", "01", "1" * 600])
+@pytest.mark.parametrize("key", ["", "0", "5", "-1", "q", "1 ", "01", "1" * 600])
 def test_what_is_no_choice_is_nothing(enrolled, key):
     before = enrolled.record("alice")
-    menu = Menu(CHANGE, OFF, TEST)
+    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
     menu.chooses(key)
     status, said = menu.ends()
     assert status == DONE and "passcode:" not in said and enrolled.record("alice") == before
@@ -148,7 +148,7 @@ def test_what_is_no_choice_is_nothing(enrolled, key):
 def test_a_disabled_person_has_no_choice(enrolled):
     enrolled.tool("disable", "alice", check=DONE)
     status, said = Menu().ends()
-    assert status == DONE and "disabled" in said and "hoice" not in said
+    assert status == DONE and "disabled" in said and "Choose a number" not in said
     assert verifies(enrolled, RIGHT) == LOCKED
 
 
@@ -158,10 +158,10 @@ def test_what_is_closed_is_not_offered(enrolled):
     Menu(CHANGE, OFF, TEST).chooses("")
     fail(enrolled, 3)
     status, said = Menu().ends()
-    assert status == DONE and "locked" in said and "hoice" not in said
+    assert status == DONE and "locked" in said and "Choose a number" not in said
     enrolled.tool("remove", "alice", check=DONE)
     status, said = Menu().ends()
-    assert status == DONE and "no passcode is set" in said and "hoice" not in said
+    assert status == DONE and "no passcode is set" in said and "Choose a number" not in said
 
 
 def test_without_a_terminal_it_tells(enrolled):
@@ -169,4 +169,28 @@ def test_without_a_terminal_it_tells(enrolled):
     assert "alice: a passcode is set, 4 digits\n" in answer.output
     assert answer.output.endswith(
         f"Passcode: on (4 digits)\n  passcode change: {CHANGE}\n  passcode remove: {OFF}\n  passcode verify: {TEST}\n"
+        f"  passcode enroll: {FORGOTTEN}\n"
     )
+
+
+@pytest.mark.parametrize("failures, lockout", [(0, "3:1m"), (3, "3:1m"), (1, "1:reset")])
+def test_a_forgotten_passcode_is_replaced_with_the_password(enrolled, failures, lockout):
+    """Also while it is locked, or locked out, which ends then."""
+    enrolled.configure(lockout=lockout)
+    fail(enrolled, failures)
+    menu = Menu(*([CHANGE, OFF, TEST] if failures == 0 else [UNLOCK, OFF]), FORGOTTEN)
+    menu.chooses(4 if failures == 0 else 3, ("Password: ", PASSWORD), *TWICE)
+    status, said = menu.ends()
+    assert status == DONE and "Passcode set for alice." in said
+    assert enrolled.failures("alice") == 0 and verifies(enrolled, NEW) == DONE
+
+
+def test_a_change_while_it_is_locked_tells_of_the_password(enrolled):
+    advice = "Forgotten? Set a new one with your password: passcode enroll"
+    wrong = enrolled.tool("change", "--stdin", stdin=f"{WRONG[0]}\n{NEW}\n", user="alice", check=WRONG_CODE)
+    assert advice not in wrong.errors
+    fail(enrolled, 2)
+    locked = enrolled.tool("change", "--stdin", stdin=f"{RIGHT}\n{NEW}\n", user="alice", check=LOCKED)
+    assert locked.errors.splitlines()[-1] == f"passcode: {advice}"
+    enrolled.configure(self_enroll="no", lockout="3:1m")
+    assert advice not in enrolled.tool("change", "--stdin", stdin=f"{RIGHT}\n{NEW}\n", user="alice", check=LOCKED).errors

@@ -33,14 +33,14 @@ def test_it_works_under_the_new_name_with_all_that_was_known(alice):
     before = alice.status("alice")
     with renamed():
         assert alice.status("alina")["enrolled"] is False
-        assert alice.tool("rename", "alice", "alina", check=DONE).output == "Passcode renamed for alina.\n"
+        assert alice.tool("rename", "alice", "alina", check=DONE).output == "Passcode moved to alina.\n"
         assert alice.status("alina") == {**before, "user": "alina"}
         alice.tool("enable", "alina", check=DONE)
         assert alice.authenticate("alina", RIGHT).result == "SUCCESS"
         assert b"name=alice" not in alice.record("alina")
         # Again, as after an interruption: nothing is worse.
         answer = alice.tool("rename", "alice", "alina", check=DONE)
-        assert answer.output == "Passcode already renamed for alina.\n"
+        assert answer.output == "Passcode already moved to alina.\n"
         assert alice.authenticate("alina", WRONG[0]).result == "AUTH_ERR"
         assert alice.authenticate("alina", RIGHT).result == "SUCCESS"
     messages = [line.message for line in alice.log() if "passcode renamed" in line.message]
@@ -59,7 +59,7 @@ def test_where_nothing_is_enrolled_nothing_is_renamed(alice):
 
 def test_a_name_that_it_has_already_is_not_called_renamed(alice):
     answer = alice.tool("rename", "nonsense", "alice", check=DONE)
-    assert answer.output == "Passcode already renamed for alice.\n"
+    assert answer.output == "Passcode already moved to alice.\n"
     assert not [line for line in alice.log() if "passcode renamed" in line.message]
     assert alice.authenticate("alice", RIGHT).result == "SUCCESS"
 

@@ -11,7 +11,7 @@ import pytest
 from bed import TOOL
 from process import children, state, wait_for
 from terminal import Shell, Terminal
-from tool import CANCELLED, DONE, POLICY
+from tool import CANCELLED, DONE, POLICY, USAGE
 
 
 def test_enroll_asks_twice(keyed):
@@ -217,3 +217,35 @@ def test_what_ends_it_is_not_lost_to_what_stops_it(keyed):
         os.kill(process, number)
     wait_for(lambda: has_ended(process))
     assert keyed.status("alice")["enrolled"] is False
+
+
+@pytest.mark.parametrize("answer", ["", "y", "YES", "no", "0471"])
+def test_root_without_a_name_sets_no_passcode_of_root(keyed, answer):
+    """Commands that are pasted as root mean somebody else."""
+    child = pexpect.spawn(str(TOOL), [*keyed.tool_words()[1:], "enroll"], encoding="utf-8", timeout=30)
+    child.expect_exact("Set a passcode for root, and not for another user? Type yes to go on: ")
+    child.send(f"{answer}\r")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == CANCELLED and keyed.status("root")["enrolled"] is False
+
+
+def test_root_confirms_that_it_is_root_who_is_meant(keyed):
+    child = pexpect.spawn(str(TOOL), [*keyed.tool_words()[1:], "enroll"], encoding="utf-8", timeout=30)
+    child.expect_exact("Type yes to go on: ")
+    child.send("yes\r")
+    for _ in range(2):
+        child.expect("passcode.*: ")
+        assert child.waitnoecho(timeout=5)
+        child.send("0471\r")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == DONE and keyed.status("root")["enrolled"] is True
+
+
+@pytest.mark.parametrize("options", [["--stdin"], ["--generate"], []])
+def test_without_a_terminal_root_names_whose_passcode_it_is(keyed, options):
+    answer = keyed.tool("enroll", *options, stdin="0471\n", check=USAGE)
+    assert "passcode enroll USER" in answer.errors and "passcode enroll root" in answer.errors
+    assert keyed.status("root")["enrolled"] is False
+    keyed.tool("enroll", "--stdin", "root", stdin="0471\n", check=DONE)

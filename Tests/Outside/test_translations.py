@@ -18,6 +18,7 @@ from bed import person
 from languages import LATIN, LOCALE, catalogue, forms, languages as all_languages, setting, told, width
 from messages import TREE, messages, parameters, template
 from scenario import RIGHT, WRONG
+from tool import DONE
 
 LANGUAGES = all_languages()
 MESSAGES = messages()
@@ -270,8 +271,8 @@ def test_the_tool_speaks_the_language_of_its_caller(language, alice, installed):
     assert run("enroll", "bob", "--stdin", stdin="8305\n").output.startswith(told(language, "Passcode set for %1.", p1="bob"))
     assert told(language, "failures since the last success: %1", p1=0) in run("status", "alice").output
     assert told(language, "%1: no passcode is set", p1="carol") in run("status", "carol").output
-    assert told(language, 'no command "%1": see passcode --help', p1="x") in run("x").errors
-    assert told(language, "end a lock after too many failures") in run("--help").output
+    assert told(language, 'no command "%1"', p1="x") in run("x").errors
+    assert told(language, "clear a lockout and reset the failure count") in run("--help").output
     assert told(language, "not checked with --conf: this is about the installed system") in run("check").output
     assert told(language, "this is a year") in run("check-weak", stdin="1984\n").output
     wrong = run("verify", "alice", "--stdin", stdin=WRONG[0] + "\n")
@@ -324,6 +325,15 @@ def test_every_message_that_is_looked_up_is_in_the_template(alice, installed, tm
         for line in (answer.output + answer.errors).splitlines():
             bare = re.sub(r"«.*»", "", line)
             assert "«" in line or not line.strip() or re.fullmatch(r"[\W]*[a-z-]*", bare) or "»" in line, line
+
+
+@pytest.mark.parametrize("language", ["en", *LANGUAGES])
+def test_help_fits_80_columns(alice, installed, language):
+    names = re.findall(r"^  ([a-z][a-z-]*) ", alice.tool("--help").output.split("\nExamples:")[0], re.MULTILINE)
+    assert len(names) == 16
+    for words in ([], *([name] for name in names)):
+        text = alice.tool(*words, "--help", setting=setting(language), check=DONE).output
+        assert [line for line in text.splitlines() if languages.width(line) > 80] == [], words
 
 
 # MARK: The script that `passcode check` runs for a fleet

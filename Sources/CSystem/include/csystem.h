@@ -166,9 +166,11 @@ typedef struct {
   const char *name;
   int takes_value;
 } cs_option;
-/* The next option's index in the table; -1 at the end; -2 for one that isn't there or lacks its value
-   (cs_option_text is then the culprit). Options may stand anywhere before a "--". */
+/* The next option's index in the table; -1 at the end; -2 for one that isn't there (cs_option_text is it); -3 for one
+   that lacks its value, -4 for one that takes none and got one (cs_option_at_fault is its index). Options may stand
+   anywhere before a "--". */
 int cs_next_option(const cs_option *table, int count);
+int cs_option_at_fault(void);
 const char *cs_option_value(void);
 const char *cs_option_text(void);
 /* After the last option: the index of the first operand in cs_argument. */

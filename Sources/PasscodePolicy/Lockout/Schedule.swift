@@ -119,8 +119,11 @@ public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
   milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1)
 }
 
-/// Seconds in a text like `90`, `90s`, `2m`, `1h` or `1d`; nil for anything else and beyond 365 days.
-public func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
+/// Seconds in a text like `90`, `90s`, `2m`, `1h`, `1d` or `1w`: the one grammar for times. nil for anything else, and
+/// beyond the limit.
+///
+/// - Parameter limit: seconds; 365 days, or more.
+public func duration(_ text: ArraySlice<UInt8>, upTo limit: UInt64 = 31_536_000) -> UInt64? {
   guard let last = text.last else { return nil }
   let scale: UInt64
   switch last {
@@ -128,9 +131,10 @@ public func duration(_ text: ArraySlice<UInt8>) -> UInt64? {
   case UInt8(ascii: "m"): scale = 60
   case UInt8(ascii: "h"): scale = 3_600
   case UInt8(ascii: "d"): scale = 86_400
+  case UInt8(ascii: "w"): scale = 604_800
   default: scale = 0
   }
-  guard let number = decimal(scale == 0 ? text : text.withoutLast()), number <= 31_536_000 else { return nil }
+  guard let number = decimal(scale == 0 ? text : text.withoutLast()), number <= limit else { return nil }
   let seconds = number * max(scale, 1)
-  return seconds <= 31_536_000 ? seconds : nil
+  return seconds <= limit ? seconds : nil
 }

@@ -33,19 +33,12 @@ public enum Calibration {
     return Options.Cost(operations: operations, memory: memory)
   }
 
-  /// Milliseconds in a text like `250ms` or `1s`; nil for anything else, below 10 ms and above 10 s.
+  /// Milliseconds in a text like `250ms`, or as `duration` takes it; nil for anything else, below 10 ms and above 10 s.
   public static func milliseconds(_ text: ArraySlice<UInt8>) -> UInt64? {
-    let unit: UInt64
-    let digits: ArraySlice<UInt8>
-    if text.suffix(2).spells("ms") {
-      (unit, digits) = (1, text.dropLast(2))
-    } else if text.last == UInt8(ascii: "s") {
-      (unit, digits) = (1_000, text.dropLast())
-    } else {
-      return nil
-    }
-    guard let number = decimal(digits), number <= 10_000, 10...10_000 ~= number * unit else { return nil }
-    return number * unit
+    let number =
+      text.suffix(2).spells("ms") ? decimal(text.dropLast(2)) : duration(text, upTo: 10).map { $0 * 1_000 }
+    guard let number, 10...10_000 ~= number else { return nil }
+    return number
   }
 }
 

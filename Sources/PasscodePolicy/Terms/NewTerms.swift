@@ -23,18 +23,11 @@ public struct NewTerms: Equatable, Sendable {
   /// Seconds: ten years.
   public static let longest: UInt64 = 3_650 * 86_400
 
-  /// Seconds in a text like `90m`, `12h`, `7d` or `2w`; nil for anything else, below `shortest` and above `longest`.
+  /// Seconds in a text like `90m`, `12h`, `7d` or `2w` (`duration`); nil for anything else, below `shortest` and above
+  /// `longest`.
   public static func seconds(_ text: Bytes) -> UInt64? {
-    let scale: UInt64
-    switch text.last {
-    case UInt8(ascii: "m"): scale = 60
-    case UInt8(ascii: "h"): scale = 3_600
-    case UInt8(ascii: "d"): scale = 86_400
-    case UInt8(ascii: "w"): scale = 7 * 86_400
-    default: return nil
-    }
-    guard let number = decimal(text.dropLast()), number <= longest / scale, number > 0 else { return nil }
-    return number * scale
+    guard let seconds = duration(text[...], upTo: longest), seconds >= shortest else { return nil }
+    return seconds
   }
 }
 

@@ -18,7 +18,7 @@ extension BatchMessage {
     case .workerDied(let process): "process \(UInt64(process)) died: run this line again"
     case .notBegun: "stopped while it waited: nothing was changed"
     case .stuckSlots:
-      "hashing slots are held by processes that make no progress: going on, with an overflow slot free for logins"
+      "other processes are stuck holding hashing slots; continuing, with one overflow slot kept free for logins"
     case .summary(let counts): counts.text
     case .stopped(let line, true): "stopped after line \(line): run it again to do the rest"
     case .stopped(let line, false):

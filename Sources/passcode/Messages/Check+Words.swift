@@ -55,8 +55,9 @@ extension CheckSkip {
     case .otherConfiguration: "not checked with --conf: this is about the installed system"
     case .badConfiguration: "not checked: correct the configuration first"
     case .afterErrors: "not asked: correct the errors first"
-    case .noNobody: "not asked: there is no account nobody to ask as; run it as a user other than root"
-    case .notNobody: "not asked: no process can become nobody; run it as a user other than root"
+    case .noNobody:
+      "skipped: there is no account \"nobody\" to run the helper as; run this as an ordinary user instead"
+    case .notNobody: "skipped: can't switch to \"nobody\" here; run this as an ordinary user instead"
     }
   }
 }
@@ -159,7 +160,7 @@ extension CheckFinding {
     case .untrustedFingerProgram(let path):
       told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
     case .fingerNeedsSystemd:
-      told(.warning, "finger=yes needs systemd as the first process: remove the option")
+      told(.warning, "finger=yes needs systemd as PID 1: remove the option")
     case .fingerNotListening(let path):
       told(
         .warning,
@@ -243,7 +244,7 @@ extension StoreFinding {
     case .rollBack(let path):
       told(
         .warning,
-        "%1: not on an encrypted disk: old records put back there bring attempts back: set first_login=deny",
+        "%1: the disk is not encrypted, so an attacker can restore old records and regain used attempts: set first_login=deny",
         path)
     case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
       told(

@@ -56,7 +56,7 @@ extension PAMRule {
     case .rootNeedsPasscode(false):
       (
         .error,
-        "%1: no service takes the password alone, and root has no passcode; run: passcode enroll root", []
+        "%1: every service needs a passcode, and root has none; run: passcode enroll root", []
       )
     case .rootNeedsPasscode(nil):
       (.warning, "%1: no service takes the password alone: root may be locked out: keep another way in", [])

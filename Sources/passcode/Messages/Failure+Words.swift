@@ -57,20 +57,25 @@ extension Failure {
       "passcode-verifier is not installed. On a fleet's server, run: apt install passcode-verifier"
     case .noTemporaryDirectory: "no directory could be created in /tmp"
     case .noLibrary: "libsodium could not be initialised"
-    case .noRandomPasscode: "no random passcode was found that is not weak: is weak_list too long?"
+    case .noRandomPasscode:
+      "could not generate a passcode that passes the weakness rules: is weak_list too long?"
     case .unwritable: "can't write to standard output"
     case .unwritablePasscode:
       "a passcode was set, but could not be written to standard output: enrol again"
     case .noTerminal: "there is no terminal to ask on: use --stdin"
     case .unreadable(let error): "standard input can't be read: \(error.localText)"
-    case .unknownOption(let text):
-      "unknown option, or one without its value: \(printable(text)); see passcode --help"
-    case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode --help"
+    case .unknownOption(let text): unknown("no option \(printable(text))" as Phrase, Suggestion.option(text))
+    case .noValue(let option): "\(option) needs a value: see passcode --help"
+    case .surplusValue(let option): "\(option) takes no value: see passcode --help"
+    case .unknownCommand(let word):
+      unknown("no command \"\(printable(word))\"" as Phrase, Suggestion.command(word))
     case .optionNeedsCommand(let option): "--\(option) needs a command: see passcode --help"
     case .notItsOption(let command, let option):
       "\(command) has no option --\(option): see passcode \(command) --help"
     case .operands(let command, let operand):
       "usage: passcode \(command)\(operand.text); see passcode \(command) --help"
+    case .needsName:
+      "whose passcode? For another user, run: \("passcode enroll USER" as Text); for root itself: \("passcode enroll root" as Text)"
     case .batch(let failure): failure.text
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
@@ -80,6 +85,12 @@ extension Failure {
       "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }
   }
+}
+
+/// What there isn't, and what may have been meant.
+private func unknown(_ what: Phrase, _ suggestion: Text?) -> Phrase {
+  guard let suggestion else { return "\(what): see passcode --help" }
+  return "\(what): did you mean \(suggestion)? See passcode --help"
 }
 
 /// What an administrator types on a fleet's server.

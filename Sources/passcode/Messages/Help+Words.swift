@@ -1,34 +1,71 @@
 internal import PasscodePolicy
 
-// What `--help` says.
+// What `--help` says. Each line has at most 80 columns, in every language.
 
 /// Of each command in one line, and around them.
 enum CommandHelp {
   static var enroll: Phrase { "set a passcode (asked twice), or replace the old one" }
-  static var change: Phrase { "ask for the old passcode, then set a new one; the length may change" }
+  static var change: Phrase { "change it: asks for the old one; the length may change" }
   static var remove: Phrase { "remove the passcode" }
-  static var unlock: Phrase { "end a lock after too many failures" }
+  static var unlock: Phrase { "clear a lockout and reset the failure count" }
   static var disable: Phrase { "disable a passcode without removing it" }
   static var enable: Phrase { "enable a disabled passcode again" }
-  static var rename: Phrase { "keep the passcode of an account that was renamed" }
-  static var status: Phrase { "say whether a passcode is set, and its state" }
+  static var rename: Phrase { "move a passcode to its account's new name" }
+  static var status: Phrase { "show whether a passcode is set, and its state" }
   static var list: Phrase { "show the state of every enrolled user" }
-  static var verify: Phrase { "say whether a passcode is right: an attempt that counts like any other" }
-  static var key: Phrase { "machine key: \(KeyAction.names)" }
-  static var verifier: Phrase {
-    "on a fleet's server: enroll, invite, unlock, status and more; see passcode-verifier(8)"
-  }
+  static var verify: Phrase { "test a passcode (a wrong one counts as a failed attempt)" }
+  static var key: Phrase { "root: the machine key, under which passcodes are sealed" }
+  static var verifier: Phrase { "root: on a fleet's server; see passcode-verifier(8)" }
   static var check: Phrase { "say what is wrong with the installation, and what to do" }
-  static var checkWeak: Phrase { "read codes, one per line, and say which are weak and why" }
-  static var calibrate: Phrase { "measure which cost of hashing suits this machine" }
-  static var tryOut: Phrase { "try everything in a temporary store; nothing on the system changes" }
+  static var checkWeak: Phrase { "read codes, one per line; say which are weak and why" }
+  static var calibrate: Phrase { "find the hashing cost that suits this machine" }
+  static var tryOut: Phrase { "try everything in a temporary store; changes nothing else" }
 
-  static var usage: Phrase { "Usage: passcode COMMAND [USER] [OPTIONS]\n\n" }
+  static var usage: Phrase {
+    """
+    Usage: passcode [COMMAND] [USER] [OPTIONS]
+    A passcode of 4 or 6 digits for logins. Without a command: your own, as a menu.
 
-  static var options: Phrase { "\nOptions (\"passcode COMMAND --help\" shows those of one command):\n" }
+
+    """
+  }
+
+  static var actions: Phrase { "Actions:" }
+  static var options: Phrase { "Options:" }
+
+  static var exampleTitle: Phrase { "Examples:" }
+  static var ownExample: Phrase { "set your own passcode" }
+  static var unlockExample: Phrase { "alice is locked out: let her try again" }
+  static var checkExample: Phrase { "does everything work here?" }
+  static var more: Phrase {
+    "\("passcode COMMAND --help" as Text) explains a command, \("man passcode" as Text) everything."
+  }
+
+  static var examples: Text {
+    """
+    \(exampleTitle)
+      passcode enroll              \(ownExample)
+      sudo passcode unlock alice   \(unlockExample)
+      sudo passcode check          \(checkExample)
+
+    \(more)
+
+    """
+  }
 
   static func usage(_ command: Command) -> Phrase {
-    "Usage: passcode \(command.name)\(command.operand.text) [OPTIONS]\n\n  \(command.summary)\n\nOptions:\n"
+    "Usage: passcode \(command.name)\(command.operand.text) [OPTIONS]\n\n  \(command.summary)\n\n"
+  }
+}
+
+extension Command.Group {
+  var title: Phrase {
+    switch self {
+    case .yourself: "Your own passcode (root: anybody's, with USER):"
+    case .others: "Other people's passcodes (only root):"
+    case .machine: "The machine:"
+    case .fleet: "A fleet of workstations:"
+    }
   }
 }
 
@@ -42,6 +79,22 @@ extension Command.Operand {
     case .names: " OLD NEW"
     }
   }
+}
+
+extension KeyAction {
+  var summary: Phrase {
+    switch self {
+    case .initialise: "create the key and the store, if there are none"
+    case .status: "say whether the key is there and opens the passcodes"
+    case .seal: "seal the key with the TPM, and print a recovery copy once"
+    case .mount: "prepare memory for the opened key (done at each boot)"
+    case .load: "open the sealed key until the next boot (done at each boot)"
+    case .unseal: "go back to a key file that is not sealed"
+    case .recover: "type in the recovery copy, when the TPM fails"
+    case .rotate: "make a new key; nobody has to enrol again"
+    }
+  }
+
 }
 
 extension Command.Option {
@@ -72,30 +125,58 @@ extension Command.Option {
     }
   }
 
+  /// The same for each command that has it.
   var summary: Phrase {
     switch self {
     case .conf: "use this file instead of /etc/security/passcode.conf"
     case .quiet: "print nothing on success"
-    case .help: "this text"
-    case .version: "the version"
-    case .json: "status, list, check, check-weak, --batch: one JSON object per line, for programs"
-    case .stdin: "read secrets from standard input, one per line; nothing is asked twice"
+    case .help: "show this help"
+    case .version: "show the version"
+    case .json: "for programs: a JSON object per line; errors in English"
+    case .stdin: "read the passcode from standard input"
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
-    case .force: "root: don't ask for the old passcode; enrol even if the password is 4 or 6 digits"
-    case .pcrs: "seal, recover: bind the key to these PCRs of the TPM, such as 7"
-    case .expires: "root: the passcode expires after this time, such as 12h or 7d, or at a date"
-    case .mustChange: "root: the passcode opens one login, then works only for \"passcode change\""
+    case .force: "root: don't ask for the old passcode"
+    case .pcrs: "seal, recover: bind the key to these PCRs, such as 7"
+    case .expires: "root: until when it is valid: 12h, 7d, 2w, or a date"
+    case .mustChange: "root: good for one login; after that it must be changed"
     case .demo: "run a scripted session, and check every step"
-    case .batch: "root: do this for each user in a list; its lines are USER or USER:PASSCODE"
-    case .output: "with --batch and --generate: append USER:PASSCODE to this file"
-    case .show: "with --batch and --generate: show passcodes on a terminal"
+    case .batch: "root: for each user of this list, one name per line"
+    case .output: "with --batch and --generate: append USER:PASSCODE there"
+    case .show: "with --batch and --generate: even on a terminal"
     case .skipEnrolled: "with --batch: skip users who already have a passcode"
-    case .target: "how long a hash may take: 10ms to 10s, by default 250ms"
+    case .target: "how long a hash may take: 10ms to 10s (default: 250ms)"
     case .write: "root: put the result into the configuration file"
-    case .state:
-      "only passcodes in this state: ok, locked, exhausted, disabled, expired, must_change, corrupt"
-    case .since: "only passcodes set, used or mistyped within the past TIME, such as 90s, 30m, 12h or 7d"
+    case .state: "ok, locked, exhausted, disabled, expired, must_change, corrupt"
+    case .since: "those set, used or mistyped within the past 90s, 12h, 2w…"
     }
+  }
+}
+
+extension Command {
+  /// What an option means here.
+  func summary(of option: Option) -> Phrase {
+    switch option {
+    case .stdin: CommandHelp.input(name)
+    case .force where batch == .enrolled: "root: even if the password is itself 4 or 6 digits"
+    case .batch where batch == .enrolled: "root: for each line of this list: USER or USER:PASSCODE"
+    case .conf, .quiet, .help, .version, .json, .length, .generate, .force, .pcrs, .expires, .mustChange,
+      .demo,
+      .batch, .output, .show, .skipEnrolled, .target, .write, .state, .since:
+      option.summary
+    }
+  }
+}
+
+extension CommandHelp {
+  /// What a command reads with `--stdin`, one secret per line.
+  fileprivate static func input(_ command: Text) -> Phrase {
+    let name = command.bytes
+    if name.spells("enroll") { return "read password (root: none) and passcode, a line each" }
+    if name.spells("change") { return "read the old and the new passcode, a line each" }
+    if name.spells("remove") { return "read the passcode or the password from standard input" }
+    if name.spells("unlock") { return "read the password from standard input" }
+    if name.spells("key") { return "recover: read the recovery copy from standard input" }
+    return Command.Option.stdin.summary
   }
 }

@@ -4,7 +4,7 @@ internal import PasscodeVault
 // The menu of `passcode` alone.
 
 extension MenuChoice {
-  static var question: Phrase { "Your choice (Enter: nothing): " }
+  static var question: Phrase { "Choose a number, or press Enter to quit: " }
 
   /// After a finger was enrolled that nobody asks for.
   static var notOffered: Phrase {
@@ -46,6 +46,7 @@ extension MenuChoice.Title {
     case .unlock: "unlock the passcode"
     case .remove: "remove the passcode"
     case .test: "test the passcode"
+    case .forgotten: "I forgot it: set a new one with my password"
     case .addFinger: "enrol a finger"
     case .testFinger: "test the fingerprint"
     case .removeFingers: "remove all enrolled fingers"

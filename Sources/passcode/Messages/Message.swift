@@ -23,6 +23,9 @@ enum Message {
   case wrongLine(Int)
   case sharedFolder(Bytes)
   case easyPasscode(Weakness)
+  /// What to do about a passcode that is locked, since it is not remembered.
+  case forgotten
+  case confirmRoot
   case measured(Options.Cost, milliseconds: UInt64)
 }
 
@@ -33,7 +36,7 @@ extension Message {
     case .did(let act, let name): act.done(printable(name))
     case .already(let act, let name): act.already(printable(name))
     case .noFailures(let name): "\(printable(name)) has no failed attempts to clear."
-    case .right: "The passcode is right."
+    case .right: "Correct passcode."
     case .keyCreated(let path):
       "\(printable(path)): created. Back it up separately from the store: without it no passcode works."
     case .storeCreated(let path): "\(printable(path)): created. The machine key works."
@@ -62,6 +65,8 @@ extension Message {
           "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0, [printable(path)]),
         exact: (path, [], []), in: Catalogue.translation
       ).phrase
+    case .forgotten: "Forgotten? Set a new one with your password: \("passcode enroll" as Text)"
+    case .confirmRoot: "Set a passcode for root, and not for another user? Type \("yes" as Text) to go on: "
     case .measured(let cost, let milliseconds):
       // A comment, so that it can be copied into the configuration file with the two lines.
       "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"
@@ -79,14 +84,14 @@ extension Act {
     case .unlocked: "Passcode unlocked for \(name)."
     case .disabled: "Passcode disabled for \(name)."
     case .enabled: "Passcode enabled for \(name)."
-    case .renamed: "Passcode renamed for \(name)."
+    case .renamed: "Passcode moved to \(name)."
     }
   }
 
   fileprivate func already(_ name: Bytes) -> Phrase {
     switch self {
     case .enrolled, .changed, .removed, .unlocked: done(name)
-    case .renamed: "Passcode already renamed for \(name)."
+    case .renamed: "Passcode already moved to \(name)."
     case .disabled: "Passcode already disabled for \(name)."
     case .enabled: "Passcode already enabled for \(name)."
     }

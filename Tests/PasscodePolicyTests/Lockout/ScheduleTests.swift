@@ -45,9 +45,9 @@ struct ScheduleTests {
   @Test(
     arguments: [
       ("3:1", 1), ("3:59", 59), ("3:90s", 90), ("3:2m", 120), ("3:1h", 3_600), ("3:1d", 86_400),
-      ("3:30d", 2_592_000), ("3:2592000", 2_592_000), ("1000:1s", 1),
+      ("3:4w", 2_419_200), ("3:30d", 2_592_000), ("3:2592000", 2_592_000), ("1000:1s", 1),
     ] as [(String, UInt64)])
-  func `a delay is seconds, minutes, hours or days`(text: String, seconds: UInt64) throws {
+  func `a delay is seconds, minutes, hours, days or weeks`(text: String, seconds: UInt64) throws {
     let schedule = try #require(Schedule(slice(text)))
     #expect(schedule.steps.map(\.delay) == [.seconds(seconds)])
   }
@@ -55,7 +55,7 @@ struct ScheduleTests {
   @Test(arguments: [
     "", ",", ":", "3", "3:", ":1m", "3:1m,", ",3:1m", "3:1m,,5:5m", "3:1m 5:5m", "3=1m", "3;1m",
     "0:1m", "1001:1m", "-3:1m", "+3:1m", "03:1m", "3.0:1m", "x:1m", "٣:1m", "18446744073709551616:1m",
-    "4294967299:1m", "3:0", "3:0s", "3:01m", "3:-1m", "3:1w", "3:m", "3:1mm", "3:1M", "3:1 m", " 3:1m",
+    "4294967299:1m", "3:0", "3:0s", "3:01m", "3:-1m", "3:5w", "3:m", "3:1mm", "3:1M", "3:1 m", " 3:1m",
     "3:1m ", "3:31d", "3:2592001", "3:99999999999999999999", "3:9999999999999999999d", "3:Reset", "3:resett",
     "3:1m:2m", "reset", "5:5m,3:1m", "3:1m,3:5m", "3:5m,5:1m", "3:1m,5:1m", "3:1m,5:60", "3:reset,5:5m",
     "3:reset,5:reset", "3:1m\n", "3:1m\u{0}",
@@ -70,12 +70,14 @@ struct ScheduleTests {
     #expect(Schedule(slice(steps.joined(separator: ","))) == nil)
   }
 
-  @Test(arguments: [("0", 0), ("365d", 31_536_000), ("31536000s", 31_536_000)] as [(String, UInt64)])
+  @Test(
+    arguments: [("0", 0), ("52w", 31_449_600), ("365d", 31_536_000), ("31536000s", 31_536_000)]
+      as [(String, UInt64)])
   func `a duration ends at a year`(text: String, seconds: UInt64) {
     #expect(duration(slice(text)) == seconds)
   }
 
-  @Test(arguments: ["", "s", "366d", "31536001", "8761h", "1.5m", "1e3"])
+  @Test(arguments: ["", "s", "366d", "53w", "31536001", "8761h", "1.5m", "1e3"])
   func `what is no duration is refused`(text: String) {
     #expect(duration(slice(text)) == nil)
   }
