@@ -13,7 +13,7 @@ import bench
 import fleet as fleets
 import pytest
 from bed import uid
-from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, UNAVAILABLE, VERIFIER, VERIFY, request
+from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, OPEN, UNAVAILABLE, VERIFIER, VERIFY, request
 from scenario import RIGHT
 from ward import Listener
 
@@ -174,6 +174,27 @@ def test_only_root_and_stunnel_s_account_are_answered(fleet, has_account):
             assert [asked_by(uid(name)) for name in ("alice", "nobody", "_passcode")] == [FORBIDDEN] * 3
     finally:
         listener.end()
+
+
+@pytest.mark.parametrize("account, kind", [("alice", GRANTED), ("bob", None), ("alice ", None), ("", None)])
+def test_after_a_look_only_the_same_account_is_attempted(fleet, account, kind):
+    """bob has the same passcode."""
+    process, ours = fleet.servers[0].start(request(LOOK, "alice"))
+    with ours:
+        ours.settimeout(10)
+        look = b""
+        while not look.endswith(b"\4"):
+            look += ours.recv(4096)
+        assert fleets.decode(look).kind == OPEN
+        ours.sendall(request(VERIFY, account, passcode=RIGHT)[len(head("CN=ws1")) :])
+        ours.shutdown(socket.SHUT_WR)
+        try:
+            answer = b"".join(iter(lambda: ours.recv(4096), b""))
+        except ConnectionResetError:
+            answer = b""  # it left the rest unread
+    process.wait(10)
+    assert kind == (fleets.decode(answer).kind if answer else None)
+    assert fleet.servers[0].failures("bob") == 0
 
 
 @pytest.mark.parametrize("pause", [0, 1], ids=["accepts at once", "accepts later"])

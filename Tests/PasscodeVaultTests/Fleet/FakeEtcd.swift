@@ -36,6 +36,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var before: (EtcdTransaction) -> Void = { _ in }
   /// Called before a lease's time to live is told.
   var beforeTimeLeft: () -> Void = {}
+  /// What becomes of a transaction before it is carried out.
+  var alter: (EtcdTransaction) -> EtcdTransaction = { $0 }
   var isDown = false
   /// Keys of an answer that isn't too long for who asked; nil: however many.
   var mostListed: Int?
@@ -52,6 +54,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     let isDelete = transaction.actions.contains { if case .delete = $0 { true } else { false } }
     if isWrite || isDelete { before(transaction) }
     if isDown { return nil }
+    let transaction = alter(transaction)
     return lock.withLock {
       requests += 1
       defer {
@@ -157,6 +160,11 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
       revision += 1
       entries[key] = Entry(value: value, modified: revision, lease: 0)
     }
+  }
+
+  /// Deletes a key, as nobody's act.
+  func forget(_ key: Bytes) {
+    lock.withLock { entries[key] = nil }
   }
 
   struct Snapshot {

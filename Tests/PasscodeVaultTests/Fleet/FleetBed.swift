@@ -110,6 +110,40 @@ final class FleetBed {
     etcd.value(FleetKeys.station(Bytes(text: workstation))).flatMap { StationCount($0)?.failures } ?? 0
   }
 
+  // MARK: The fleet key's file
+
+  func readKey() throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: String(decoding: keyPath, as: UTF8.self)))
+  }
+
+  func writeKey(_ key: Data) throws {
+    let path = URL(fileURLWithPath: String(decoding: keyPath, as: UTF8.self))
+    try FileManager.default.removeItem(at: path)
+    try key.write(to: path)
+    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path.path)
+  }
+
+  /// As `passcode-verifier` does at one server.
+  func raiseEpoch() throws {
+    var key = try readKey()
+    key[32] += 1
+    try writeKey(key)
+  }
+
+  // MARK: Transactions
+
+  /// What others do just before the next transaction of this kind is carried out.
+  func meanwhile(_ step: FleetStep, _ act: @escaping () throws -> Void) {
+    var isFirst = true
+    let earlier = etcd.before
+    etcd.before = { transaction in
+      earlier(transaction)
+      guard FleetStep(transaction) == step, isFirst else { return }
+      isFirst = false
+      #expect(throws: Never.self) { try act() }
+    }
+  }
+
   /// Whether a transaction is a charge: it makes the record's failures more, and takes `busy`.
   static func isCharge(_ transaction: EtcdTransaction, _ account: Bytes = alice) -> Bool {
     transaction.actions.contains { if case .put(FleetKeys.busy(account), _, _) = $0 { true } else { false } }

@@ -7,43 +7,20 @@ import Testing
 
 /// One-time codes: the MUST list is in OneTimeCode.swift.
 struct FleetCodeTests {
-  private let code = "KTMXRWPB"
+  private let code = FleetBed.code
   private let wrong = ["KTMXRWPC", "AAAAAAAA", "BTMXRWPK", "KTMXRWPD"]
   private let fresh = "8264"
-
-  private func secrets(_ code: String, new: String, _ bed: FleetBed) throws -> Secrets {
-    var secrets = try bed.secrets(new)
-    secrets.type(code: code)
-    return secrets
-  }
-
-  private func invite(
-    _ bed: FleetBed, _ account: Bytes = FleetBed.alice, code: String = "KTMXRWPB", seconds: UInt64 = 3_600
-  ) throws {
-    var secrets = try secrets(code, new: fresh, bed)
-    try secrets.invite(account, bed.fleet(), seconds: seconds)
-  }
-
-  private func enroll(
-    _ code: String, _ bed: FleetBed, _ account: Bytes = FleetBed.alice, new: String = "8264",
-    at workstation: String = "ws1"
-  ) throws -> CodeOutcome {
-    var secrets = try secrets(code, new: new, bed)
-    let login = FleetLogin(
-      try bed.fleet(), account: account, workstation: Bytes(text: workstation), service: [])
-    return try secrets.enroll(login)
-  }
 
   private func isCode(_ bed: FleetBed) -> Bool { bed.etcd.value(FleetKeys.code(FleetBed.alice)) != nil }
 
   @Test func `with a code somebody without a passcode sets the first one, once`() throws {
     let bed = try FleetBed(enrolled: false)
-    #expect(try enroll(code, bed) == .noCode)
-    try invite(bed)
+    #expect(try bed.enroll(byCode: code) == .noCode)
+    try bed.invite()
     #expect(try bed.look() == .notEnrolled, "it opens no login")
-    #expect(try enroll(code, bed) == .done)
+    #expect(try bed.enroll(byCode: code) == .done)
     #expect(try bed.attempt(fresh).isGranted)
-    #expect(try enroll(code, bed, new: "8305") == .noCode)
+    #expect(try bed.enroll(byCode: code, new: "8305") == .noCode)
     #expect(!isCode(bed) && bed.station() == 0, "neither code nor charge is left")
     #expect(try bed.record()?.record.isAdministrators == true)
   }
@@ -51,21 +28,22 @@ struct FleetCodeTests {
   @Test func `it replaces a forgotten passcode, and letters of either size are one`() throws {
     let bed = try FleetBed()
     try bed.fail(2)
-    try invite(bed)
-    #expect(try enroll("ktmx-rwpb", bed) == .done)
+    try bed.invite()
+    #expect(try bed.enroll(byCode: "ktmx-rwpb") == .done)
     #expect(try bed.attempt(fresh).isGranted && bed.failures() == 0)
     #expect(try bed.attempt(TestBed.right) == .wrong(.open(attemptsLeft: 2), failures: 1))
   }
 
   @Test func `wrong ones are charged in the account's budget, each of them, and lock`() throws {
     let bed = try FleetBed()
-    try invite(bed)
+    try bed.invite()
     try bed.fail(1)
-    #expect(try enroll(wrong[0], bed) == .refused(.wrong(.open(attemptsLeft: 1), failures: 2)))
+    #expect(try bed.enroll(byCode: wrong[0]) == .refused(.wrong(.open(attemptsLeft: 1), failures: 2)))
     #expect(
-      try enroll(wrong[0], bed, at: "ws2") == .refused(.wrong(.locked(milliseconds: 60_000), failures: 3)),
+      try bed.enroll(byCode: wrong[0], at: "ws2")
+        == .refused(.wrong(.locked(milliseconds: 60_000), failures: 3)),
       "the same one again counts again")
-    guard case .refused(.locked) = try enroll(code, bed, at: "ws3") else {
+    guard case .refused(.locked) = try bed.enroll(byCode: code, at: "ws3") else {
       Issue.record("not locked")
       return
     }
@@ -75,15 +53,15 @@ struct FleetCodeTests {
     }
     #expect(bed.station() == 2 && bed.station("ws2") == 1)
     bed.bed.now += 70_000
-    #expect(try enroll(code, bed) == .done)
+    #expect(try bed.enroll(byCode: code) == .done)
   }
 
   @Test func `a charge that comes late shortens no delay of a code's`() throws {
     let bed = try FleetBed()
-    try invite(bed)
+    try bed.invite()
     try bed.fail(2)
     bed.etcd.before = { if FleetBed.isCharge($0) { bed.bed.now += 18_000 } }
-    #expect(try enroll(wrong[0], bed) == .refused(.wrong(.locked(milliseconds: 60_000), failures: 3)))
+    #expect(try bed.enroll(byCode: wrong[0]) == .refused(.wrong(.locked(milliseconds: 60_000), failures: 3)))
     bed.bed.now += 59_000
     guard case .locked? = try bed.look() else {
       Issue.record("open too early")
@@ -93,27 +71,27 @@ struct FleetCodeTests {
 
   @Test func `somebody without a passcode has a budget, too, which an administrator ends`() throws {
     let bed = try FleetBed(enrolled: false)
-    try invite(bed)
-    for index in 0..<3 { _ = try enroll(wrong[index], bed) }
-    try invite(bed)
-    guard case .refused(.locked) = try enroll(code, bed) else {
+    try bed.invite()
+    for index in 0..<3 { _ = try bed.enroll(byCode: wrong[index]) }
+    try bed.invite()
+    guard case .refused(.locked) = try bed.enroll(byCode: code) else {
       Issue.record("a new code has ended the lock")
       return
     }
     #expect(try bed.fleet().status(FleetBed.alice).state == .locked)
     #expect(try bed.fleet().unlock(FleetBed.alice) == true)
-    #expect(try enroll(code, bed) == .done)
+    #expect(try bed.enroll(byCode: code) == .done)
   }
 
   @Test func `another account's code is a wrong one, even where it was put in the other's place`() throws {
     let bed = try FleetBed()
     let bob = Bytes(text: "bob")
-    try invite(bed)
-    try invite(bed, bob, code: "ZZZZYYYY")
-    #expect(try enroll("ZZZZYYYY", bed) == .refused(.wrong(.open(attemptsLeft: 2), failures: 1)))
+    try bed.invite()
+    try bed.invite(bob, code: "ZZZZYYYY")
+    #expect(try bed.enroll(byCode: "ZZZZYYYY") == .refused(.wrong(.open(attemptsLeft: 2), failures: 1)))
     let value = bed.etcd.value(FleetKeys.code(bob))
     bed.etcd.set(FleetKeys.code(FleetBed.alice), try #require(value))
-    #expect(reason { try enroll("ZZZZYYYY", bed) } == .sealedOtherwise)
+    #expect(reason { try bed.enroll(byCode: "ZZZZYYYY") } == .sealedOtherwise)
     #expect(try bed.failures() == 1, "sealed for another account: found before the charge")
   }
 
@@ -121,25 +99,25 @@ struct FleetCodeTests {
     let bed = try FleetBed()
     guard case .enrolled(let sealed)? = try bed.record()?.record.state else { return }
     bed.etcd.set(FleetKeys.code(FleetBed.alice), OneTimeCode(epoch: 1, sealed: sealed).encoded)
-    #expect(reason { try enroll(code, bed) } == .sealedOtherwise)
+    #expect(reason { try bed.enroll(byCode: code) } == .sealedOtherwise)
   }
 
   @Test func `it ends with its lease, when it is withdrawn, and when the passcode is set or removed`() throws
   {
     let bed = try FleetBed()
-    try invite(bed, seconds: 60)
+    try bed.invite(seconds: 60)
     bed.bed.now += 61_000
-    #expect(try enroll(code, bed) == .noCode)
+    #expect(try bed.enroll(byCode: code) == .noCode)
     let ends: [(FleetBed) throws -> Void] = [
       { _ = try $0.fleet().withdraw(FleetBed.alice) },
       { try $0.enroll("8305") },
       { _ = try $0.fleet().remove(FleetBed.alice) },
-      { try self.invite($0, code: "BBBBCCCC") },
+      { try $0.invite(code: "BBBBCCCC") },
     ]
     for end in ends {
-      try invite(bed)
+      try bed.invite()
       try end(bed)
-      let outcome = try enroll(code, bed)
+      let outcome = try bed.enroll(byCode: code)
       #expect(outcome != .done)
     }
     #expect(try bed.fleet().withdraw(Bytes(text: "bob")) == .noCode)
@@ -147,14 +125,14 @@ struct FleetCodeTests {
 
   @Test func `of two workstations with the right one, one sets a passcode`() throws {
     let bed = try FleetBed()
-    try invite(bed)
+    try bed.invite()
     var other: CodeOutcome?
     bed.etcd.before = { transaction in
       guard FleetBed.isCharge(transaction), other == nil else { return }
       other = .noCode
-      other = try? self.enroll(self.code, bed, new: "8305", at: "ws2")
+      other = try? bed.enroll(byCode: self.code, new: "8305", at: "ws2")
     }
-    #expect(try enroll(code, bed) == .noCode)
+    #expect(try bed.enroll(byCode: code) == .noCode)
     #expect(other == .done)
     #expect(try bed.attempt("8305").isGranted)
   }
@@ -165,7 +143,7 @@ struct FleetCodeTests {
     ]
     for act in acts {
       let bed = try FleetBed()
-      try invite(bed)
+      try bed.invite()
       var isFirst = true
       bed.etcd.before = { transaction in
         let isSetting = transaction.actions.contains(.delete(FleetKeys.code(FleetBed.alice)))
@@ -173,7 +151,7 @@ struct FleetCodeTests {
         isFirst = false
         try? act(bed)
       }
-      let outcome = try? enroll(code, bed)
+      let outcome = try? bed.enroll(byCode: code)
       #expect(outcome != .done)
       bed.etcd.before = { _ in }
       #expect(try bed.failures() == 1)
@@ -187,13 +165,13 @@ struct FleetCodeTests {
   {
     let withdrawal = [EtcdTransaction.Action.delete(FleetKeys.code(FleetBed.alice))]
     let acts: [(FleetBed) throws -> Void] = [
-      { _ = try self.enroll(self.code, $0) },
-      { try self.invite($0, code: "BBBBCCCC") },
+      { _ = try $0.enroll(byCode: self.code) },
+      { try $0.invite(code: "BBBBCCCC") },
       { _ = try $0.fleet().withdraw(FleetBed.alice) },
     ]
     for (act, expected) in zip(acts, [Withdrawal.used, .done, .noCode]) {
       let bed = try FleetBed()
-      try invite(bed)
+      try bed.invite()
       var isFirst = true
       bed.etcd.before = { transaction in
         guard transaction.actions == withdrawal, isFirst else { return }
@@ -208,55 +186,50 @@ struct FleetCodeTests {
 
   @Test func `an answer that was lost is looked for, and one that was cut leaves everything`() throws {
     let bed = try FleetBed()
-    try invite(bed)
+    try bed.invite()
     bed.etcd.mishap = { _ in .lost }
-    #expect(try enroll(code, bed) == .done)
+    #expect(try bed.enroll(byCode: code) == .done)
     bed.etcd.mishap = { _ in nil }
-    try invite(bed)
+    try bed.invite()
     bed.etcd.mishap = { FleetBed.isCharge($0) ? .cut : nil }
-    #expect(reason { try enroll(code, bed, new: "8305") } == .noEtcd)
+    #expect(reason { try bed.enroll(byCode: code, new: "8305") } == .noEtcd)
     bed.etcd.mishap = { _ in nil }
     #expect(try isCode(bed) && bed.attempt(fresh).isGranted)
   }
 
   @Test func `a choice that is refused charges nothing, and leaves the code`() throws {
     let bed = try FleetBed()
-    try invite(bed)
-    #expect(weakness { try enroll(code, bed, new: "1234") } == .run)
+    try bed.invite()
+    #expect(weakness { try bed.enroll(byCode: code, new: "1234") } == .run)
     #expect(try bed.failures() == 0 && isCode(bed))
   }
 
   @Test func `a disabled one stays disabled, and root has none`() throws {
     let bed = try FleetBed()
-    try invite(bed)
+    try bed.invite()
     _ = try bed.fleet().disable(FleetBed.alice, true)
-    #expect(try enroll(code, bed) == .refused(.disabled))
-    #expect(reason { try invite(bed, Bytes(text: "root")) } == .noAccount)
-    #expect(reason { try enroll(code, bed, Bytes(text: "root")) } == .noAccount)
+    #expect(try bed.enroll(byCode: code) == .refused(.disabled))
+    #expect(reason { try bed.invite(Bytes(text: "root")) } == .noAccount)
+    #expect(reason { try bed.enroll(byCode: code, Bytes(text: "root")) } == .noAccount)
   }
 
   @Test func `one of an earlier epoch is none, and one of this epoch ends being locked out`() throws {
     let bed = try FleetBed()
-    try invite(bed)
-    let path = URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self))
-    var key = try Data(contentsOf: path)
-    key[32] += 1
-    try FileManager.default.removeItem(at: path)
-    try key.write(to: path)
-    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path.path)
-    #expect(try enroll(code, bed) == .noCode)
+    try bed.invite()
+    try bed.raiseEpoch()
+    #expect(try bed.enroll(byCode: code) == .noCode)
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
-    try invite(bed)
-    _ = try enroll(wrong[0], bed)
+    try bed.invite()
+    _ = try bed.enroll(byCode: wrong[0])
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 1), "a wrong code ends no lockout")
-    #expect(try enroll(code, bed) == .done)
+    #expect(try bed.enroll(byCode: code) == .done)
     #expect(try bed.attempt(fresh).isGranted)
   }
 
   @Test func `the report tells of a code, and never tells the code`() throws {
     let bed = try FleetBed()
     #expect(try bed.fleet().report(FleetBed.alice).codeSeconds == nil)
-    try invite(bed)
+    try bed.invite()
     #expect(try bed.fleet().report(FleetBed.alice).codeSeconds == 3_600)
     let value = try #require(bed.etcd.value(FleetKeys.code(FleetBed.alice)))
     #expect(!String(decoding: value, as: UTF8.self).contains(code))
@@ -276,21 +249,5 @@ struct FleetCodeTests {
     }
     // 200 of each, give or take six standard deviations.
     #expect(counts.count == 24 && counts.values.allSatisfy { (115...285).contains($0) })
-  }
-}
-
-extension Secrets {
-  fileprivate mutating func type(code: String) {
-    let typed = line.take(Bytes(text: code))
-    let taken = passcode.takeCode(line)
-    #expect(typed == true && taken == true)
-  }
-
-  fileprivate mutating func invite(_ account: Bytes, _ fleet: FleetVault<FakeEtcd>, seconds: UInt64) throws {
-    try fleet.invite(account, passcode, seconds: seconds, &unsealed)
-  }
-
-  fileprivate mutating func enroll(_ login: borrowing FleetLogin<FakeEtcd>) throws -> CodeOutcome {
-    try login.enroll(byCode: passcode, change, &unsealed)
   }
 }

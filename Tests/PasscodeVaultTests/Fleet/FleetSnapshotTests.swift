@@ -111,7 +111,7 @@ struct FleetSnapshotTests {
     try bed.fail(2)
     bed.etcd.restore(snapshot)
     try SeenFile(Bytes(text: bed.bed.folder.path + "/seen"), for: .person(0)).forget()
-    try raiseEpoch(bed)
+    try bed.raiseEpoch()
     #expect(try isMissing(bed.attempt(TestBed.right)), "until root has begun again")
     try bed.fleet(start: .allowed).checkEpoch()
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
@@ -125,26 +125,26 @@ struct FleetSnapshotTests {
 
   @Test func `a server whose key is of an earlier epoch decides nothing`() throws {
     let bed = try FleetBed()
-    let old = try Data(contentsOf: URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self)))
-    try raiseEpoch(bed)
+    let old = try bed.readKey()
+    try bed.raiseEpoch()
     #expect(try bed.fleet().unlock(FleetBed.alice) == true)
-    try write(old, bed)
+    try bed.writeKey(old)
     #expect(try isOfAnotherEpoch(bed.attempt(TestBed.right)))
     #expect(reason { try bed.fleet().unlock(FleetBed.alice) } == .fleetEpoch)
   }
 
   @Test func `a server that nobody has asked since learns of the new epoch from etcd`() throws {
     let bed = try FleetBed()
-    let old = try Data(contentsOf: URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self)))
-    try raiseEpoch(bed)
+    let old = try bed.readKey()
+    try bed.raiseEpoch()
     #expect(try bed.fleet().declareEpoch() == 2)
     #expect(try bed.fleet().declareEpoch() == 2 && bed.fleet().noteEpoch() == 2)
-    try write(old, bed)
+    try bed.writeKey(old)
     #expect(try isOfAnotherEpoch(bed.attempt(TestBed.right)))
     #expect(reason { try bed.fleet().noteEpoch() } == .fleetEpoch)
     #expect(reason { try bed.fleet().unlock(FleetBed.alice) } == .fleetEpoch)
     #expect(try bed.fleet().declareEpoch() == 2, "by which this server learns how far to go")
-    try raiseEpoch(bed)
+    try bed.raiseEpoch()
     #expect(try bed.attempt(TestBed.right) == .exhausted(failures: 0))
   }
 
@@ -176,19 +176,5 @@ struct FleetSnapshotTests {
       for _ in 0..<3 { _ = try? bed.attempt(TestBed.right, at: "ws2") }
     }
     #expect(try bed.attempt(TestBed.right).isGranted)
-  }
-
-  private func raiseEpoch(_ bed: FleetBed) throws {
-    let path = URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self))
-    var key = try Data(contentsOf: path)
-    key[32] += 1
-    try write(key, bed)
-  }
-
-  private func write(_ key: Data, _ bed: FleetBed) throws {
-    let path = URL(fileURLWithPath: String(decoding: bed.keyPath, as: UTF8.self))
-    try FileManager.default.removeItem(at: path)
-    try key.write(to: path)
-    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path.path)
   }
 }

@@ -80,6 +80,19 @@ struct FleetStationTests {
     #expect(try bed.failures(people[11]) == 0)
   }
 
+  @Test func `a right one takes nothing back from an hour that began meanwhile`() throws {
+    let bed = try FleetBed()
+    let bob = Bytes(text: "bob")
+    try bed.enroll("8264", bob)
+    bed.meanwhile(.settling) {
+      bed.bed.now += 3_608_000
+      let verdict = try bed.attempt("1593", bob)
+      #expect(verdict == .wrong(.open(attemptsLeft: 2), failures: 1))
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(bed.station() == 1, "bob's, of the new hour")
+  }
+
   @Test func `one person can't stop a workstation for others`() throws {
     let bed = try FleetBed()
     let bob = Bytes(text: "bob")
