@@ -25,6 +25,7 @@ from tool import CANCELLED, DONE, NOT_PERMITTED, SOME_FAILED, UNUSABLE, USAGE, o
 
 CODES = {"alice": "8305", "bob": "0471", "carol": "260417"}
 LIST = "".join(f"{name}:{code}\n" for name, code in CODES.items())
+OVERFLOW = 64  # the first slot of those for who has waited
 
 
 @pytest.fixture
@@ -546,10 +547,11 @@ def test_a_full_disk_is_named_and_the_rest_is_done_later(keyed):
 
 
 def slots_taken(bed):
-    """Which bytes of the slots file are locked now."""
+    """Which bytes of the slots file are locked. The kernel's list is no snapshot: what moves meanwhile may be there twice, or
+    not at all. So, of many samples, only what was ever taken counts, and never how many were at once."""
     inode = (bed.store / "places").stat().st_ino
     found = re.findall(rf"OFDLCK .*:{inode} (\d+) (\d+)$", pathlib.Path("/proc/locks").read_text(), re.MULTILINE)
-    return [int(first) for first, _ in found]
+    return {int(first) for first, _ in found}
 
 
 @pytest.mark.parametrize("slots, most", [(1, 1), (2, 1), (4, 3)])
@@ -559,13 +561,12 @@ def test_one_slot_stays_free_for_logins(keyed, slots, most):
     run.stdin.write(LIST)
     run.stdin.close()
     run.stdin = None
-    seen = []
+    seen = set()
     while run.poll() is None:
-        seen.append(slots_taken(keyed))
+        seen |= slots_taken(keyed)
         time.sleep(0.001)
     run.communicate()
-    assert run.returncode == DONE and max(map(len, seen)) in range(1, most + 1)
-    assert {slot for taken in seen for slot in taken} <= set(range(most))
+    assert run.returncode == DONE and seen and seen <= set(range(most))
 
 
 @contextlib.contextmanager
@@ -630,7 +631,7 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
         start, taken = time.monotonic(), [set() for _ in cases]
         while any(run.poll() is None for run in runs):
             for (bed, _), seen in zip(cases, taken, strict=True):
-                seen.add(tuple(slots_taken(bed)))
+                seen |= slots_taken(bed)
             assert time.monotonic() - start > 8 or not any(hashing_for(run) for run in runs if run.poll() is None)
             assert time.monotonic() - start < 17
             time.sleep(0.01)
@@ -638,9 +639,8 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
         output, errors = run.communicate()
         assert run.returncode == DONE and lists.results(output)[1]["done"] == 3
         assert errors.count("held by processes that make no progress") == 1
-        assert all(set(held) <= set(slots) for slots in seen)
-        # One that changes hands while the kernel's list is read is listed twice.
-        assert max(len(set(slots)) for slots in seen) in (range(2, 3) if bed.options["max_parallel"] == 1 else range(2, 4))
+        # Never the second overflow slot: there are as many of them as slots.
+        assert {*held, OVERFLOW} <= seen <= {*held, *range(bed.options["max_parallel"]), OVERFLOW}
         for name, code in CODES.items():
             assert bed.authenticate(name, code).result == "SUCCESS"
 

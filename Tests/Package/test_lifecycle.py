@@ -369,6 +369,7 @@ def test_removed_while_enabled_and_with_a_session_open(fresh, deb):
     fresh.enable()
     session = fresh.terminal("sudo", "-s")
     prompted(session, ("Passcode or password: ", RIGHT))
+    session.expect(r"# $")  # what is typed before the shell reads can be lost
     session.sendline("echo uid=$(id -u)")
     session.expect("uid=0")
     fresh.run("apt-get", "remove", "-y", "libpam-passcode")

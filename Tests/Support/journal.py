@@ -1,13 +1,18 @@
 """What programs send to /dev/log."""
 
+import contextlib
 import dataclasses
 import os
 import re
+import select
+import signal
 import socket
-import threading
+import struct
 import time
 
 from process import wait_for
+
+SIZE = struct.Struct("I")  # before each datagram, in the order of their coming
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,26 +33,52 @@ def parsed(text):
     return Line(int(priority) // 8, int(priority) % 8, text, header[:15], message)
 
 
+def collect(door, kept, tests):
+    """The process that does, until the tests have ended."""
+    for number in set(map(int, os.listdir("/proc/self/fd"))) - {door.fileno(), kept, tests, 0, 1, 2}:
+        with contextlib.suppress(OSError):  # the one that listed them
+            os.close(number)
+    for number in range(3):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while tests not in select.select([door, tests], [], [])[0]:
+        data = door.recv(65536)
+        os.write(kept, SIZE.pack(len(data)) + data)
+    os._exit(0)
+
+
 class Journal:
-    """Collects what is sent to /dev/log (syslog's datagrams, RFC 3164)."""
+    """Collects what is sent to /dev/log (syslog's datagrams, RFC 3164), in a process of its own: a thread would be beside
+    every fork of a test, and whatever lock it held then would be held in the child for ever."""
 
     def __init__(self, path="/dev/log"):
-        self._lines, self._path = [], str(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(self._path)
-        os.chmod(self._path, 0o666)
-        threading.Thread(target=self._collect, daemon=True).start()
+        self._lines, self._path, self._read = [], str(path), 0
+        self._kept = os.memfd_create("journal")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+            door.bind(self._path)
+            os.chmod(self._path, 0o666)
+            tests = os.pidfd_open(os.getpid())
+            between = os.fork()
+            if between == 0:
+                if os.fork() == 0:  # nobody's child, so that it isn't taken for a program of a test's
+                    collect(door, self._kept, tests)
+                os._exit(0)
+            os.waitpid(between, 0)
+            os.close(tests)
 
-    def _collect(self):
-        while True:
-            text = self._socket.recv(65536).decode(errors="backslashreplace")
-            self._lines.append(parsed(text))
+    def _fetch(self):
+        """What has come since."""
+        kept = os.pread(self._kept, 1 << 24, self._read)
+        while len(kept) >= SIZE.size and len(kept) >= (end := SIZE.size + SIZE.unpack_from(kept)[0]):
+            self._lines.append(parsed(kept[SIZE.size : end].decode(errors="backslashreplace")))
+            kept, self._read = kept[end:], self._read + end
+        return self._lines
 
     def lines(self):
         """All lines that were sent before now."""
         mark = f"mark {time.monotonic_ns()}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(f"<0>mark: {mark}".encode(), self._path)
-        wait_for(lambda: any(line.message == mark for line in self._lines))
+        wait_for(lambda: any(line.message == mark for line in self._fetch()))
         self._lines = [line for line in self._lines if not line.message.startswith("mark ")]
         return list(self._lines)
