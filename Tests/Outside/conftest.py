@@ -12,17 +12,20 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Sup
 
 # Where a test needs a fleet, or the fingerprint reader, its fixture imports what stands in for them.
 import bed as beds  # noqa: E402
+import capabilities  # noqa: E402
 import machine as machines  # noqa: E402
 import tally  # noqa: E402
 from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
+from capabilities import pytest_runtest_makereport, pytest_runtest_setup  # noqa: E402, F401
 from shared import pytest_runtest_protocol  # noqa: E402, F401
 
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 
 def pytest_configure(config):
+    capabilities.add_marks(config)
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
     config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
     config.addinivalue_line("markers", "shipped: of size, symbols, instructions, memory: needs what ships, not a quick build")

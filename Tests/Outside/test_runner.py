@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from bed import BUILD, built
+from results import results
 
 TREE = pathlib.Path(__file__).parents[2]
 INPUTS = ["Sources/passcode/Main.swift", "Sources/CSystem/include/csystem.h", "Package.swift", "debian/build"]
@@ -22,7 +23,7 @@ def tree(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "Tests/Support").mkdir(parents=True)
-    for name in ("Tests/outside", "Tests/Support/dev.sh"):
+    for name in ("Tests/outside", "Tests/Support/dev.sh", "Tests/Support/plain.sh"):
         shutil.copy(TREE / name, tmp_path / name)
     for path in tmp_path.rglob("*"):
         age(path, 200 if ".build" not in str(path) else 100)
@@ -134,38 +135,144 @@ def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
 
 # MARK: Tests/all
 
-SWIFT = """✔ Test "one" passed after 0.1 seconds.
-✔ Test "two" with 3 test cases passed after 0.1 seconds.
-✔ Suite Ones passed after 0.1 seconds.
+UNIT = """<testsuites><testsuite name="unit" errors="0" tests="2" failures="0" skipped="0" time="1">
+<testcase classname="Ones" name="one()" time="0.1"/>
+<testcase classname="Ones" name="two(_:)" time="0.1"/>
+</testsuite></testsuites>
 """
+WITH_A_FAILURE = UNIT.replace("</testsuite>", """<testcase classname="Ones" name="three()" time="0.1">
+<failure message="Expectation failed"/></testcase></testsuite>""")
+# Tests that run side by side write between one another's words.
+INTERLEAVED = """✔ Test "one" pas✔ Test "two" with 3 test cases passed after 0.1 seconds.
+sed after 0.1 seconds.
+✔ Test run with 2 tests in 1 suite passed after 1 seconds.
+"""
+PYTEST = '''while [[ $1 != --junit-xml ]]; do shift; done
+cat >$2 <<EOF
+<testsuites><testsuite tests="%d">
+%s</testsuite></testsuites>
+EOF
+'''
 
 
-def whole(tmp_path, unit, **setting):
-    """What Tests/all says last, and its exit status; each part is a stand-in for its command."""
+def pytest_with(*outcomes):
+    """A stand-in for what runs pytest, and how these tests came out."""
+    inner = {"passed": "", "failed": "<failure message='x'/>", "error": "<error message='x'/>", "skipped": "<skipped message='y'/>"}
+    cases = "".join(f"<testcase classname='a' name='t{n}'>{inner[how]}</testcase>\n" for n, how in enumerate(outcomes))
+    return PYTEST % (len(outcomes), cases)
+
+
+def whole(tmp_path, unit=UNIT, changed=(), **setting):
+    """What Tests/all says, and its exit status; each part is a stand-in for its command."""
     parts = {
-        "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": "echo 4 passed in 1s",
-        "Tests/outside": "echo 8 passed in 1s", ".build/ship/out/passcode": "",
-        "bin/swift": f"if [ $1 = test ]; then cat <<'EOF'\n{unit}EOF\nfi",
-    }  # fmt: skip
+        "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
+        "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "",
+        "bin/swift": f"""if [ $1 = test ]; then
+cat <<'EOF'
+{INTERLEAVED}EOF
+cat >"${{3%.xml}}-swift-testing.xml" <<'EOF'
+{unit}EOF
+fi""",
+    } | dict(changed)  # fmt: skip
     for name, text in parts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    shutil.copy(TREE / "Tests/all", tmp_path / "Tests/all")
-    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"} | setting
+    (tmp_path / "Tests/Support").mkdir(exist_ok=True)
+    for name in ("Tests/all", "Tests/Support/plain.sh", "Tests/Support/results.py"):
+        shutil.copy(TREE / name, tmp_path / name)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PASSCODE_")}
+    environment = clean | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"} | setting
     done = subprocess.run([tmp_path / "Tests/all"], env=environment, capture_output=True)
-    return done.stdout.decode().splitlines()[-1], done.returncode
+    return done.stdout.decode().splitlines(), done.returncode
 
 
 @pytest.mark.parametrize("setting", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}], ids=str)
-def test_every_test_is_counted_in_any_locale(tmp_path, setting):
+def test_every_test_is_counted_though_the_log_is_interleaved(tmp_path, setting):
     """Four commands, two unit tests, a fuzzer, 8 from outside in each of three runs, 4 of the package in each of two."""
-    unit = SWIFT + "✔ Test run with 2 tests in 1 suite passed after 1 seconds.\n"
-    assert whole(tmp_path, unit, **setting) == ("39 passed, 0 failed", 0)
+    lines, status = whole(tmp_path, **setting)
+    assert (lines[-1], status) == ("39 passed, 0 failed, 0 skipped", 0)
+
+
+def test_a_table_has_the_figures_of_each_part(tmp_path):
+    lines, _ = whole(tmp_path, changed={"Tests/package": pytest_with("passed", "failed", "error")})
+    table = lines[lines.index("part          passed  failed skipped seconds") + 1 : -1]
+    rows = {name: figures[:3] for name, *figures in map(str.split, table)}
+    assert rows["unit"] == ["2", "0", "0"] and rows["package"] == rows["package-2"] == ["1", "2", "0"]
+    assert list(rows) == ["setup", "build", "layout", "unit", "demo", "outside", "outside-2", "fuzz", "package",
+                          "package-2", "measured"]  # fmt: skip
+    assert [sum(int(row[n]) for row in rows.values()) for n in range(3)] == [33, 4, 0]
+    assert lines[-1] == "33 passed, 4 failed, 0 skipped"
 
 
 def test_a_failed_unit_test_is_counted_once(tmp_path):
-    unit = SWIFT + """✘ Test "three" failed after 0.1 seconds with 1 issue.
-✘ Test run with 3 tests in 1 suite failed after 1 seconds with 1 issue.
-"""
-    assert whole(tmp_path, unit) == ("39 passed, 1 failed", 1)
+    lines, status = whole(tmp_path, WITH_A_FAILURE)
+    assert (lines[-1], status) == ("39 passed, 1 failed, 0 skipped", 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["kill -9 $$", "exit 0", "exit 3", pytest_with(), pytest_with("passed") + "truncate -s 20 $2"],
+    ids=["dies", "runs nothing", "fails", "has no tests", "wrote half its file"],
+)  # fmt: skip
+def test_a_part_that_dies_or_runs_nothing_has_failed(tmp_path, text):
+    lines, status = whole(tmp_path, changed={"Tests/package": text})
+    assert (lines[-1], status) == ("31 passed, 2 failed, 0 skipped", 1)
+
+
+def test_a_part_that_fails_after_its_tests_passed_has_failed(tmp_path):
+    lines, status = whole(tmp_path, changed={"Tests/package": pytest_with(*["passed"] * 4) + "exit 1"})
+    assert (lines[-1], status) == ("39 passed, 2 failed, 0 skipped", 1)
+
+
+def test_unit_tests_that_an_earlier_run_counted_are_not_counted_again(tmp_path):
+    whole(tmp_path)
+    lines, status = whole(tmp_path, changed={"bin/swift": "[ $1 != test ]"})
+    assert (lines[-1], status) == ("37 passed, 1 failed, 0 skipped", 1)
+
+
+def test_the_whole_run_refuses_another_argument_in_one_sentence(tmp_path):
+    done = subprocess.run([TREE / "Tests/all", "--quick"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "usage: Tests/all [--this-machine]\n")
+
+
+# MARK: What a machine lacks
+
+SKIPS = '''import pytest
+from capabilities import add_marks as pytest_configure, pytest_runtest_makereport, pytest_runtest_setup
+
+
+@pytest.mark.mounts
+def test_mounts():
+    pass
+
+
+def test_skips():
+    pytest.skip("because")
+
+
+def test_busy():
+    pytest.skip("too busy to measure: a load of 9")
+
+
+def test_plain():
+    pass
+'''
+
+
+@pytest.mark.parametrize(
+    "missing, expected",
+    [
+        ("", {"test_mounts": "passed", "test_skips": "failed", "test_busy": "skipped", "test_plain": "passed"}),
+        ("mounts", {"test_mounts": "skipped", "test_skips": "failed", "test_busy": "skipped", "test_plain": "passed"}),
+    ],
+)
+def test_nothing_is_left_out_where_nothing_is_missing(tmp_path, missing, expected):
+    """And where something is, only what needs that."""
+    (tmp_path / "conftest.py").write_text(SKIPS.partition("\n\n\n")[0])
+    (tmp_path / "test_skips.py").write_text("import pytest\n" + SKIPS.partition("\n\n\n")[2])
+    file = tmp_path / "results.xml"
+    subprocess.run(
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", file, tmp_path],
+        env=os.environ | {"PASSCODE_MISSING": missing, "PYTHONPATH": str(TREE / "Tests/Support")}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert {name.partition("::")[2]: outcome for name, outcome, _ in results(file)} == expected

@@ -10,6 +10,7 @@ import pytest
 
 import pam
 from bed import MEMORY, MODULE, become
+from machine import modules_of_libpam
 from scenario import EXAMPLES, LOCKED_OUT, PASSWORD, RIGHT, WRONG, fail
 
 TREE = pathlib.Path(__file__).parents[2]
@@ -24,18 +25,13 @@ DISABLED = "Passcode disabled by the administrator."
 @pytest.fixture(scope="module", autouse=True)
 def installed():
     """The module among libpam's own, and a password for everybody; in this mount namespace."""
-    [unix] = pathlib.Path("/usr/lib").glob("*-linux-gnu/security/pam_unix.so")
-    copy = pathlib.Path("/run/security")
-    shutil.copytree(unix.parent, copy, symlinks=True)
-    shutil.copy2(MODULE, copy)
-    subprocess.run(["mount", "--bind", copy, unix.parent], check=True)
-    for name, word in (("alice", PASSWORD), ("bob", PASSWORD), ("carol", DIGITS)):
-        set_password(name, hashed(word))
-    yield
-    for name in ("alice", "bob", "carol"):
-        set_password(name, "!")
-    subprocess.run(["umount", "--lazy", unix.parent], check=True)
-    shutil.rmtree(copy)
+    with modules_of_libpam() as folder:
+        shutil.copy2(MODULE, folder)
+        for name, word in (("alice", PASSWORD), ("bob", PASSWORD), ("carol", DIGITS)):
+            set_password(name, hashed(word))
+        yield
+        for name in ("alice", "bob", "carol"):
+            set_password(name, "!")
 
 
 def hashed(word):

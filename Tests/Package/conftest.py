@@ -11,10 +11,12 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
+import capabilities  # noqa: E402
 import debian_machine as machines  # noqa: E402
 import shared  # noqa: E402
 from package import build_once  # noqa: E402
 from process import heed_signals  # noqa: E402
+from capabilities import pytest_runtest_makereport, pytest_runtest_setup  # noqa: E402, F401
 from shared import pytest_runtest_protocol  # noqa: E402, F401
 
 RELEASES = ("bookworm", "trixie")
@@ -22,6 +24,7 @@ BUILDS = pathlib.Path(shared.FOLDER or machines.MACHINES)
 
 
 def pytest_configure(config):
+    capabilities.add_marks(config)
     config.addinivalue_line("markers", "on_request: takes long, or needs large programs; see Tests/package")
     config.addinivalue_line("markers", "only(RELEASE): of the tests for each release, the one that has the program")
     if not os.environ.get("PASSCODE_NAMESPACE"):
@@ -30,6 +33,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker("roots")
     items[:] = [item for item in items if not (mark := item.get_closest_marker("only")) or of(item) in mark.args]
 
 

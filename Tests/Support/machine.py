@@ -1,11 +1,13 @@
 """The installed system, as far as the package will make it: the account `_passcode`, the helper at its fixed place
 with its bits, configuration, key and store where they really are. All in the tests' mount namespace."""
 
+import contextlib
 import pathlib
 import shutil
 import subprocess
 
 import pam
+import plain
 from bed import QUICK, SERVICE, Bed, become, built
 from scenario import PASSWORD
 
@@ -26,6 +28,8 @@ def sh(*command, **how):
 def install():
     """Once for the tests that need it; `uninstall` takes all of it away."""
     sh("useradd", "--system", "--user-group", "--no-create-home", "--badname", ACCOUNT)
+    if plain.PLAIN:  # and plain.py puts back what was there
+        return
     cover = pathlib.Path("/run/passcode-cover")
     for name in ("upper", "work"):
         (cover / name).mkdir(parents=True)
@@ -36,10 +40,36 @@ def install():
 
 
 def uninstall():
-    sh("umount", "--lazy", "/var/lib")
-    sh("umount", "--lazy", "/usr/libexec")
-    shutil.rmtree("/run/passcode-cover")
+    if plain.PLAIN:
+        shutil.rmtree(STORE, ignore_errors=True)
+        for program in HELPER.parent.glob("passcode-*"):
+            program.unlink()
+    else:
+        sh("umount", "--lazy", "/var/lib")
+        sh("umount", "--lazy", "/usr/libexec")
+        shutil.rmtree("/run/passcode-cover")
     sh("userdel", "--force", ACCOUNT)
+
+
+@contextlib.contextmanager
+def modules_of_libpam():
+    """Its folder of modules, in which a test may put some: a copy over it, or itself where nothing can be mounted."""
+    [unix] = pathlib.Path("/usr/lib").glob("*-linux-gnu/security/pam_unix.so")
+    there = {path.name for path in unix.parent.iterdir()}
+    copy = pathlib.Path("/run/security")
+    if not plain.PLAIN:
+        shutil.copytree(unix.parent, copy, symlinks=True)
+        sh("mount", "--bind", copy, unix.parent)
+    try:
+        yield unix.parent
+    finally:
+        if plain.PLAIN:
+            for path in unix.parent.iterdir():
+                if path.name not in there:
+                    path.unlink()
+        else:
+            sh("umount", "--lazy", unix.parent)
+            shutil.rmtree(copy)
 
 
 def install_helper(mode=0o6755, owner=ACCOUNT):

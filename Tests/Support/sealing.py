@@ -9,11 +9,13 @@ import os
 import pathlib
 import shutil
 
+import plain
 from machine import RUN, sh
 
 STATE = pathlib.Path("/run/passcode-tpm")
 LOADED = RUN.with_name("passcode-key") / "key"
 PROGRAM = pathlib.Path("/usr/bin/systemd-creds")
+ASIDE = PROGRAM.with_name("systemd-creds.aside")
 LIBRARIES = pathlib.Path("/run/passcode-libraries")
 LOADER = pathlib.Path("/etc/ld.so.conf.d/passcode.conf")  # in the tests' own namespace, as ldconfig's cache is
 # What it makes is laid out as the real one's, as far as anybody reads it: an id (16 bytes), whose TPM (16), nothing (16),
@@ -65,11 +67,10 @@ else:
 
 
 def install():
-    cover = pathlib.Path("/run/passcode-creds")
-    for name in ("upper", "work"):
-        (cover / name).mkdir(parents=True)
-    sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/bin,upperdir={cover}/upper,workdir={cover}/work",
-       "overlay", "/usr/bin")  # fmt: skip
+    if not plain.PLAIN:
+        cover_programs()
+    elif PROGRAM.exists():
+        PROGRAM.rename(ASIDE)
     PROGRAM.unlink(missing_ok=True)
     PROGRAM.write_text(TEXT)
     PROGRAM.chmod(0o755)
@@ -82,10 +83,23 @@ def install():
     sh("ldconfig")
 
 
+def cover_programs():
+    cover = pathlib.Path("/run/passcode-creds")
+    for name in ("upper", "work"):
+        (cover / name).mkdir(parents=True)
+    sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/bin,upperdir={cover}/upper,workdir={cover}/work",
+       "overlay", "/usr/bin")  # fmt: skip
+
+
 def uninstall():
-    sh("umount", "--lazy", "/usr/bin")
-    for folder in (LIBRARIES, "/run/passcode-creds"):
-        shutil.rmtree(folder)
+    if not plain.PLAIN:
+        sh("umount", "--lazy", "/usr/bin")
+        shutil.rmtree("/run/passcode-creds")
+    elif ASIDE.exists():
+        ASIDE.replace(PROGRAM)
+    else:
+        PROGRAM.unlink()
+    shutil.rmtree(LIBRARIES)
     LOADER.unlink()
     sh("ldconfig")
 

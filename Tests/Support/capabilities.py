@@ -1,0 +1,49 @@
+"""What a machine may lack, and what tests need of it: hooks for a conftest.py. A mark names it. Where it is missing the
+test is left out and counted; where nothing is missing, nothing is ever left out: then a skipped test has failed."""
+
+import os
+
+import pytest
+
+NAMES = {
+    "mounts": "mount(2), which needs CAP_SYS_ADMIN",
+    "namespaces": "namespaces, which need CAP_SYS_ADMIN",
+    "cgroups": "a cgroup of its own",
+    "setuid": "setuid programs, which no-new-privileges forbids",
+    "roots": "Debian roots, which need mounts and namespaces",
+}
+MISSING = os.environ.get("PASSCODE_MISSING", "").split()
+BUSY = "too busy to measure"
+# What a fixture does, its tests need.
+OF_FIXTURES = {
+    "fleet": "namespaces", "running_fleet": "namespaces", "apart": "namespaces", "ward": "namespaces",
+    "reader": "mounts", "enrolled_reader": "mounts", "free_reader": "mounts", "installed_reader": "mounts",
+    "touchable": "mounts", "peers": "mounts", "installation": "setuid", "release": "roots",
+}  # fmt: skip
+
+
+def add_marks(config):
+    for name, what in NAMES.items():
+        config.addinivalue_line("markers", f"{name}: needs {what}")
+
+
+def needs(item):
+    """The names of what a test needs."""
+    marked = {mark.name for mark in item.iter_markers() if mark.name in NAMES}
+    return marked | {OF_FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in OF_FIXTURES}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    for name in sorted(needs(item)):
+        if name in MISSING:
+            pytest.skip(f"needs {NAMES[name]}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    reason = str(call.excinfo.value) if report.skipped and call.excinfo else ""
+    if report.skipped and not (needs(item) & set(MISSING)) and not reason.startswith(BUSY):
+        report.outcome, report.longrepr = "failed", f"left out, though nothing that it needs is missing: {reason}"

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""What a test runner counted, from the files that it writes for machines: pytest's --junit-xml, swift's --xunit-output.
+
+    results.py count FILE       passed, failed and skipped, as three numbers
+    results.py failed FILE...   the names of what failed, a line each
+    results.py skipped FILE     how many were skipped for each reason
+"""
+
+import collections
+import sys
+import xml.etree.ElementTree
+
+
+def results(path):
+    """(name, outcome, reason) of each test. One that failed, and then couldn't be cleaned up after, is there twice."""
+    found = {}
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname', '')}::{case.get('name', '')}"
+        outcome, reason = "passed", ""
+        for child in case:
+            if child.tag in ("failure", "error"):
+                outcome = "failed"
+            elif child.tag == "skipped" and outcome == "passed":
+                outcome, reason = "skipped", child.get("message", "")
+        # Of several cases of one name, the ones that failed must not be hidden; swift gives functions of one name one.
+        found.setdefault(name, []).append((outcome, reason))
+    for name, cases in found.items():
+        for outcome, reason in cases:
+            yield name, outcome, reason
+
+
+def count(path):
+    counts = collections.Counter(outcome for _, outcome, _ in results(path))
+    print(*(counts[outcome] for outcome in ("passed", "failed", "skipped")))
+
+
+def failed(*paths):
+    for path in paths:
+        for name, outcome, _ in results(path):
+            if outcome == "failed":
+                print(name)
+
+
+def skipped(path):
+    reasons = collections.Counter(reason for _, outcome, reason in results(path) if outcome == "skipped")
+    for reason, number in reasons.most_common():
+        print(f"{number} left out: {reason}")
+
+
+if __name__ == "__main__":
+    {"count": count, "failed": failed, "skipped": skipped}[sys.argv[1]](*sys.argv[2:])
