@@ -431,3 +431,27 @@ def test_an_earlier_password_stays_where_it_is_not_taken(alice, option):
     alice.service(option, stack=KEPT.replace("{probe}", str(probe)))
     alice.authenticate("alice", PASSWORD, "")
     assert (alice.folder / "token").read_bytes().rstrip(b"\0") == PASSWORD.encode()
+
+
+def test_only_for_a_group_as_the_page_says(house):
+    """README.Debian's lines: who isn't in the group gets the next module's prompt alone."""
+    page = (TREE / "debian/libpam-passcode.README.Debian").read_text()
+    [lines] = re.findall(r"^    (auth \[.*ingroup passcode\n.*\n.*common-auth)$", page, re.MULTILINE)
+    (house.services / "group").write_text(re.sub(r"^ +", "", lines, flags=re.MULTILINE) + "\naccount required pam_unix.so\n")
+    house.enroll("bob", RIGHT)
+    subprocess.run(["groupadd", "passcode"], check=True)
+    subprocess.run(["gpasswd", "--add", "alice", "passcode"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        assert log_in(house, "group", RIGHT).prompts == [CODE]
+        assert log_in(house, "group", PASSWORD, user="bob").prompts == [WORD]
+        assert log_in(house, "group", RIGHT, user="bob").result != "SUCCESS"
+        assert house.failures("bob") == 0
+    finally:
+        subprocess.run(["groupdel", "passcode"], check=True)
+
+
+def test_the_page_lists_its_contents():
+    page = (TREE / "debian/libpam-passcode.README.Debian").read_text()
+    titles = re.findall(r"^([A-Za-z][^\n]*)\n-+$", page, re.MULTILINE)
+    contents = " ".join(re.search(r"^Contents: (.*?)\n\n", page, re.DOTALL | re.MULTILINE)[1].split())
+    assert len(titles) > 20 and contents.split(" * ") == titles
