@@ -73,6 +73,15 @@ def test_the_first_server_has_no_etcd(machine, thawed):
         assert timed(machine)[0] == "SUCCESS"
 
 
+def test_the_first_server_has_no_memory_for_a_hash(machine, thawed):
+    """Its look says so: the code is typed for another server. The next logins ask that one first."""
+    machine.configure(memlimit="256M", opslimit=1)
+    thawed.fleet.servers[0].enroll("alice", RIGHT)
+    thawed.listeners[0].before = ["prlimit", f"--as={200 << 20}"]
+    for _ in range(3):
+        assert timed(machine)[0] == "SUCCESS"
+
+
 def test_after_a_minute_the_first_server_is_asked_again(machine, thawed):
     freeze(thawed, 0)
     assert timed(machine)[0] == "SUCCESS"

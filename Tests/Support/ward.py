@@ -85,6 +85,7 @@ class Listener:
 
     def __init__(self, server):
         self.server, self.children = server, []
+        self.before = []  # words before the verifier's
         self.is_silent, self.held = False, []  # then it accepts connections, and no verifier starts
         self.door = socket.socket(socket.AF_UNIX)
         self.door.bind(str(server.door / "socket"))
@@ -102,7 +103,7 @@ class Listener:
                 self.held.append(connection)
                 continue
             with connection:
-                self.children.append(subprocess.Popen([VERIFIER], stdin=connection, cwd="/"))
+                self.children.append(subprocess.Popen([*self.before, VERIFIER], stdin=connection, cwd="/"))
 
     def end(self):
         self.door.shutdown(socket.SHUT_RDWR)  # and not closed: the thread may be about to use its number

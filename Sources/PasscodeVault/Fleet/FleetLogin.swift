@@ -68,13 +68,22 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       case .refused(let verdict): return verdict
       case .busy: return nil
       case .ready(let record):
-        _ = try fleet.openCredential(record, &unsealed)
+        let credential = try fleet.openCredential(record, &unsealed)
+        try testMemory(for: credential.cost)
         if state.last == nil { known = state }
         return nil
       }
     } catch {
       return .unavailable(error)
     }
+  }
+
+  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where memory is scarce, it is
+  /// touched for that: by one look at a time.
+  private func testMemory(for cost: Options.Cost) throws(Fault) {
+    guard let turn = FleetTurn.toTestMemory() else { return }
+    defer { withExtendedLifetime(turn) {} }
+    try vault.reserveMemory(for: cost)
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {

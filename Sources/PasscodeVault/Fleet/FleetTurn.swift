@@ -6,6 +6,7 @@ internal import PasscodeSystem
 ///
 ///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
 ///         below 64                            it waits for the attempt after a look
+///         64                                  its look tests whether there is memory for a hash
 ///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
 ///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
 ///         2^24 + 96 × 16 bits of a hash + i   it has an attempt of a workstation on an account with that hash, i below 96
@@ -51,6 +52,12 @@ public struct FleetTurn: ~Copyable {
   public static func toWait() -> FleetTurn {
     guard let file = open() else { return none }
     return one(of: 0..<mostWaiting, from: file) ?? none
+  }
+
+  /// The right to test whether there is memory for a hash; nil: another one tests that just now.
+  static func toTestMemory() -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    return one(of: mostWaiting..<mostWaiting + 1, from: file)
   }
 
   /// The right to serve a workstation; nil: as many verifiers as may serve it are doing so.
