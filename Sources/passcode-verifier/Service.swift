@@ -168,7 +168,7 @@ struct Service: ~Copyable {
       return refusal.map { HelperReply(verdict: $0) } ?? HelperReply(.openWithoutWaiting)
     case .verify, .prove:
       return HelperReply(verdict: login.attempt(request.secrets.passcode, &request.secrets.unsealed))
-    case .status: return try fleet.status(request.account).reply
+    case .status: return try fleet.status(request.account).forWorkstation.reply
     case .change:
       let verdict = login.attempt(request.secrets.passcode, &request.secrets.unsealed)
       guard verdict.isGranted, let mark = login.provenMark else { return HelperReply(verdict: verdict) }

@@ -48,6 +48,14 @@ extension FleetVault {
   }
 }
 
+extension HelperStatus {
+  /// What a workstation may know before a code is typed there: whether it may be, and how many wrong ones there were. Not
+  /// when somebody has logged in, and where: a workstation may ask about everybody.        FleetAdministrationTests
+  public var forWorkstation: HelperStatus {
+    HelperStatus(state, isEnrolled: isEnrolled, length: nil, failures: failures, milliseconds: milliseconds)
+  }
+}
+
 /// What there is of an account.
 public struct FleetReport: Sendable {
   public let account: Bytes

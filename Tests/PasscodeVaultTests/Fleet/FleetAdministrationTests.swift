@@ -79,4 +79,16 @@ struct FleetAdministrationTests {
     bed.etcd.mishap = { _ in nil }
     #expect(try bed.attempt(TestBed.right).isGranted)
   }
+
+  @Test func `a workstation isn't told when somebody has logged in, or where`() throws {
+    let bed = try FleetBed()
+    _ = try bed.attempt(TestBed.right)
+    try bed.fail(1)
+    let status = try bed.fleet().status(FleetBed.alice)
+    #expect(status.lastSuccess > 0 && status.lastFailure > 0 && !status.failureService.isEmpty)
+    let told = status.forWorkstation
+    #expect(told.isEnrolled && told.failures == 1 && told.state == .ok)
+    #expect(told.enrolledAt == 0 && told.lastSuccess == 0 && told.lastFailure == 0)
+    #expect(told.failureService.isEmpty)
+  }
 }
