@@ -132,3 +132,31 @@ int cs_relay(int other) {
     }
   }
 }
+
+int cs_has_line(int file, const uint8_t *line, size_t length) {
+  uint8_t block[1 << 16];
+  size_t kept = 0;
+  for (off_t place = 0;;) {
+    ssize_t more = pread(file, block + kept, sizeof block - kept, place);
+    if (more < 0) {
+      if (errno == EINTR) continue;
+      return -1;
+    }
+    place += more;
+    uint8_t *start = block, *end = block + kept + more;
+    while (start < end) {
+      uint8_t *stop = memchr(start, '\n', (size_t)(end - start));
+      if (!stop && more > 0) break;
+      if (!stop) stop = end;
+      if ((size_t)(stop - start) == length && memcmp(start, line, length) == 0) return 1;
+      start = stop + 1;
+    }
+    if (more == 0) return 0;
+    kept = start < end ? (size_t)(end - start) : 0;
+    if (kept == sizeof block) {
+      errno = EFBIG;
+      return -1;
+    }
+    memmove(block, start, kept);
+  }
+}

@@ -106,6 +106,12 @@ struct ServerCheck {
         "etcd has \(members.count) members (\(names(members))), but only these servers reported in the last 10 minutes: \(names(peers.map { $0.name })); check passcode-verifier-seen.timer on the others"
       )
     }
+    if peers.count > members.count, !members.isEmpty {
+      report.tell(
+        .error,
+        "etcd has \(members.count) members (\(names(members))), but more servers reported in the last 10 minutes: \(names(peers.map { $0.name })). If --force-new-cluster was used, its data may be old and refund wrong passcodes: stop stunnel on all servers, and do chapter 6 of README.Debian",
+        command: "passcode verifier restored")
+    }
     guard let own = fleet.ownNote() else { throw Fault(.missing, path: FleetKey.usualPath) }
     for peer in peers { compare(peer, own) }
     report.end(names(peers.map { $0.name }))
@@ -116,7 +122,7 @@ struct ServerCheck {
     if peer.note.mark != own.mark {
       report.tell(
         .error,
-        "\(name): has a different fleet key or verifier.conf (fleet=, etcd_user= or lockout=) than this server: copy both from one server"
+        "\(name): has a different fleet key or verifier.conf (fleet=, etcd_user= or lockout=) than this server, or a different list of workstations: copy all three files from one server"
       )
     }
     if peer.note.version != own.version {

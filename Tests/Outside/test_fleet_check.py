@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
+from fleet import FOLDER
+from process import wait_for
 
 
 def findings(done):
@@ -98,6 +101,14 @@ def another_schedule(fleet):
     fleet.servers[2].write("verifier.conf", kept)
 
 
+def another_list(fleet):
+    path = fleet.servers[2].files / "workstations"
+    kept = path.read_text()
+    fleet.servers[2].write("workstations", kept.replace("CN=ws1\n", ""))
+    fleet.servers[2].run("seen")
+    fleet.servers[2].write("workstations", kept)
+
+
 def a_weak_schedule(fleet):
     configure(fleet, "lockout=3:1m")
 
@@ -123,6 +134,7 @@ def configure(fleet, line):
 HARMS = [
     (another_key, "verifier-servers", "error", "server2: has a different fleet key"),
     (another_schedule, "verifier-servers", "error", "server2: has a different fleet key or verifier.conf"),
+    (another_list, "verifier-servers", "error", "or a different list of workstations"),
     (an_older_version, "verifier-servers", "warning", "server2: has version 0.1"),
     (a_clock_ahead, "verifier-servers", "warning", "server2: its clock is"),
     (a_clock_behind, "verifier-servers", "warning", "server2: last reported 40"),
@@ -145,7 +157,7 @@ def test_what_is_wrong_with_a_server_is_told(noted):
     for harm, check, level, words in HARMS:
         harm(noted)
         # Its own note is older than the schedule that it has now: that is an error.
-        found = checked(server, int(level == "error" or harm in (a_weak_schedule, no_accounts)))
+        found = checked(server, int(level == "error" or harm in (a_weak_schedule, no_accounts, no_workstation)))
         assert words in found.get((check, level), ""), (harm, found)
         for name, content in kept.items():
             (server.files / name).write_bytes(content)
@@ -170,3 +182,28 @@ def test_an_alarm_of_etcd_is_told(noted):
         assert "NOSPACE" in checked(noted.servers[0], 1)["verifier-etcd", "error"]
     finally:
         noted.etcdctl(0, "alarm", "disarm")
+
+
+def test_a_cluster_with_fewer_members_than_servers_is_told(noted):
+    """As after --force-new-cluster on a member that had been cut off: it starts from its own data, alone."""
+    for member in noted.members:
+        member.kill()
+        member.wait()
+    kept = FOLDER / "kept"
+    for number in range(3):
+        shutil.copytree(noted.data[number], kept / str(number))
+    noted.members[0] = noted.start_member(0, "existing", "--force-new-cluster")
+    wait_for(lambda: noted.leader() is not None, 30)
+    found = checked(noted.servers[0], 1)["verifier-servers", "error"]
+    assert "etcd has 1 members (m0), but more servers reported" in found and "--force-new-cluster" in found
+    noted.members[0].kill()
+    noted.members[0].wait()
+    for number in range(3):
+        shutil.rmtree(noted.data[number])
+        (kept / str(number)).rename(noted.data[number])
+    for server in noted.servers:
+        (server.state / "seen").unlink()
+    noted.members = [noted.start_member(number, "existing") for number in range(3)]
+    wait_for(lambda: noted.leader() is not None, 30)
+    for server in noted.servers:
+        server.run("seen", "--first")

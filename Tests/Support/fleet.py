@@ -275,7 +275,7 @@ class Fleet:
         command = ["nsenter", f"--net=/proc/{self.net.pid}/ns/net", *(str(word) for word in words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
 
-    def start_member(self, number, state="new"):
+    def start_member(self, number, state="new", *words):
         client, peer = f"http://127.0.0.1:{self.client(number)}", self.peer(number)
         cluster = ",".join(f"m{other}={self.peer(other)}" for other in range(3))
         log = (FOLDER / f"etcd{number}.log").open("a")
@@ -283,7 +283,7 @@ class Fleet:
             *self.inside(number), UNPACKED / "usr/bin/etcd", "--name", f"m{number}",
             "--data-dir", self.data[number], "--listen-client-urls", client, "--advertise-client-urls", client,
             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
-            "--initial-cluster-state", state, "--initial-cluster-token", "ward-7",
+            "--initial-cluster-state", state, "--initial-cluster-token", "ward-7", *words,
         ]  # fmt: skip
         return subprocess.Popen(command, stdout=log, stderr=log)
 

@@ -238,6 +238,8 @@ struct cs_socket {
 };
 /* The other end of such a connection: sock_diag(7). 0, or an errno; ENOENT also where the kernel can't answer that. */
 int cs_loopback_peer(uint16_t port, uint16_t own, struct cs_socket *peer);
+/* Whether a line of the file is this one: 1, 0, or -1: errno. Reads 64 KiB at a time; EFBIG if a line has more. */
+int cs_has_line(int file, const uint8_t *line, size_t length);
 /* Connects to a socket in the file system, and waits so many seconds for room in its queue (else EAGAIN). -1: errno. */
 int cs_connect_path(const uint8_t *path, unsigned seconds);
 /* Leaves every supplementary group: for root. 0, or an errno. */

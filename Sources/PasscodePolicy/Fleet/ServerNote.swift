@@ -3,7 +3,8 @@
 ///     passcode_server=1
 ///     version=0.3
 ///     time=1795390776              seconds since 1970, by its own clock: told, and never relied on
-///     key=5f0c…                    32 hexadecimal digits: a digest of nothing, keyed by its fleet key
+///     key=5f0c…                    32 hexadecimal digits: a digest of what all servers have alike (options
+///                                  and the list of workstations), keyed by its fleet key
 ///
 /// Its key in etcd has the server's host name, in hexadecimal, and a lease: who doesn't note itself for 10 minutes is
 /// missing.                                                                                      ServerNoteTests, FuzzWard

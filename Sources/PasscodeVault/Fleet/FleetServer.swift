@@ -28,7 +28,10 @@ public enum FleetServer {
     let options = try readOptions(configuration)
     let key = try FleetKey(FleetKey.usualPath, configuration)
     let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
-    return FleetVault(vault, options, key, kept ?? makeClient(options, configuration, atWork: atWork), seen)
+    let etcd = kept ?? makeClient(options, configuration, atWork: atWork)
+    let fleet = FleetVault(vault, options, key, etcd, seen)
+    fleet.digestOfList = { digestOfList(configuration) }
+    return fleet
   }
 
   /// Whether etcd has something of any account, whichever key that needs; nil: not known, as where nothing is set up yet.
@@ -64,23 +67,39 @@ public enum FleetServer {
     return Bytes(text.prefix { $0 != UInt8(ascii: "\n") })
   }
 
-  /// Whether the list has this name. No part of it is looked at, and nothing is made of it: whole names only.
+  /// Whether the list has this name. No part of it is looked at, and nothing is made of it: whole names only. However
+  /// long the list is, that takes no time: a million names in some milliseconds.
   public static func lists(_ name: Bytes, _ configuration: Configuration) throws(Fault) -> Bool {
-    guard let text = try read(workstationsPath, .configuration, configuration) else {
-      throw Fault(.missing, inConfiguration: true, path: workstationsPath)
+    let list = try openList(configuration)
+    guard !name.isEmpty else { return false }
+    do throws(Errno) { return try list.hasLine(name) } catch {
+      throw Fault(.failed, path: workstationsPath, error: error.code)
     }
-    for line in text[...].parts(between: UInt8(ascii: "\n")) where !line.isEmpty {
-      if line.elementsEqual(name) { return true }
-    }
-    return false
   }
 
   /// Whether the list has any name.
   public static func hasWorkstations(_ configuration: Configuration) throws(Fault) -> Bool {
-    guard let text = try read(workstationsPath, .configuration, configuration) else {
-      throw Fault(.missing, inConfiguration: true, path: workstationsPath)
+    let list = try openList(configuration)
+    do throws(Errno) {
+      return try list.read(65_536, at: 0).contains { $0 != UInt8(ascii: "\n") }
+    } catch {
+      throw Fault(.failed, path: workstationsPath, error: error.code)
     }
-    return text.contains { $0 != UInt8(ascii: "\n") }
+  }
+
+  private static func openList(_ configuration: Configuration) throws(Fault) -> Descriptor {
+    switch try configuration.trust(.configuration).open(workstationsPath) {
+    case .found(let file, _): return file
+    case .missing: throw Fault(.missing, inConfiguration: true, path: workstationsPath)
+    }
+  }
+
+  /// By which servers see whether their lists are the same; empty: it can't be read.
+  private static func digestOfList(_ configuration: Configuration) -> Bytes {
+    guard let list = try? openList(configuration), let status = try? list.status(),
+      let text = try? list.read(max(0, status.size), at: 0)
+    else { return [] }
+    return blake2b(text[...])
   }
 
   /// What tells a workstation from all others in etcd's keys.

@@ -25,7 +25,7 @@ extension FleetVault {
       return nil
     }
     defer { secrets.unsealed.wipe() }
-    let context = Bytes(text: "passcode fleet key\n") + blake2b(options.shared[...])
+    let context = Bytes(text: "passcode fleet key\n") + blake2b((options.shared + digestOfList())[...])
     guard let mark = secrets.digestOfKey(context) else { return nil }
     return ServerNote(
       version: Bytes(ProgramVersion().text), time: vault.clock.wall(),

@@ -32,6 +32,8 @@ public final class FleetVault<Etcd: EtcdStore> {
   let key: FleetKey
   public let etcd: Etcd
   let seen: SeenFile
+  /// Of this server's list of workstations.
+  var digestOfList: () -> Bytes = { [] }
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
   public init(_ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile) {
