@@ -17,7 +17,7 @@ DOCUMENTS = {
     name: (TREE / name).read_text()
     for name in (
         "README.md", "Sources/README.md", "Tests/README.md", "Tests/weak/README.md", ".github/SECURITY.md",
-        ".github/CONTRIBUTING.md",
+        ".github/CONTRIBUTING.md", ".github/PEERS.md",
     )
 }  # fmt: skip
 CONTRACT = DOCUMENTS["Sources/README.md"]
@@ -244,3 +244,24 @@ def test_the_picture_is_what_the_demo_prints():
         [TREE / "Tests/picture", "--check"], env={**os.environ, "PASSCODE_BUILD": str(BUILD)}
     )
     assert done.returncode == 0
+
+
+# MARK: The tests that pages name
+
+
+def every_test():
+    """All that a page may name: functions and files of these tests, suites and files of unit tests."""
+    found = set()
+    for path in (TREE / "Tests").rglob("*"):
+        if path.suffix == ".py":
+            found |= {path.name, *re.findall(r"^\s*def (test_\w+)", path.read_text(), re.MULTILINE)}
+        elif path.suffix == ".swift":
+            found |= {path.stem, *re.findall(r"^(?:struct|final class) (\w+Tests)\b", path.read_text(), re.MULTILINE)}
+    return found
+
+
+@pytest.mark.parametrize("page", ["Sources/README.md", ".github/PEERS.md", ".github/SECURITY.md"])
+def test_each_test_that_a_page_names_exists(page):
+    named = set(re.findall(r"`(test_\w+(?:\.py)?)|\b([A-Z]\w+Tests)\b", (TREE / page).read_text()))
+    missing = {first or second for first, second in named} - every_test()
+    assert missing == set()
