@@ -22,10 +22,17 @@ public enum Stream: Int32, Sendable {
   }
 
   /// Writes what lies in guarded memory, and makes no copy of it; false as above.
-  public func write(_ line: borrowing TypedLine) -> Bool {
+  public func write(_ line: borrowing TypedLine) -> Bool { unsafe write(line.start, line.count) }
+
+  /// The same with a passcode, or a one-time code, and a newline.
+  public func writeLine(_ passcode: borrowing Passcode) -> Bool {
+    unsafe write(passcode.start, passcode.count) && write([UInt8(ascii: "\n")])
+  }
+
+  private func write(_ start: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     var done = 0
-    while done < line.count {
-      let (place, rest) = unsafe (line.start + done, line.count - done)
+    while done < count {
+      let (place, rest) = unsafe (start + done, count - done)
       guard let written = try? retrying({ unsafe CSystem.write(rawValue, place, rest) }), written > 0 else {
         return false
       }

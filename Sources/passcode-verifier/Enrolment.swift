@@ -109,8 +109,7 @@ extension Administration {
 
   /// The one secret that leaves.
   private func tell(_ secret: borrowing Passcode) throws(Failure) {
-    let text = secret.read { Bytes($0) }
-    guard Stream.output.write(text + Bytes(text: "\n")) else { throw .unwritableSecret }
+    guard Stream.output.writeLine(secret) else { throw .unwritableSecret }
   }
 
   // MARK: One-time codes

@@ -37,10 +37,7 @@ final class PasscodeChoice {
       session.hintAtStacks()
       return .done
     }
-    let digits = new.passcode.read { Bytes($0) }
-    guard Stream.output.write("\(digits)\n") else {
-      throw .unwritablePasscode
-    }
+    guard Stream.output.writeLine(new.passcode) else { throw .unwritablePasscode }
     session.hintAtStacks()
     return .done
   }

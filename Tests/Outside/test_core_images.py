@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +25,7 @@ import host
 import machine as machines
 import pam
 from bed import MODULE, SERVICE, TOOL, become, person, uid
+from fleet import VERIFIER
 from helper import GRANTED, VERIFY, WRONG_ONE, look, own_failures, request
 from images import found, image, image_at_end, passcode_forms, places, planted, secret_forms, told
 from process import children, state, wait_for
@@ -284,21 +286,63 @@ def test_the_tool_while_a_password_proves_an_enrolment(own):
     assert found(taken, secrets | forms(own)) == []
 
 
+def shown(command, **how):
+    """What a command shows, and its images: before it shows that, and at its end."""
+    output, end = os.pipe()
+    # Full, so that the program waits before it shows anything.
+    os.write(end, bytes(fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)))
+    process = subprocess.Popen(command, stdout=end, **how)
+    os.close(end)
+    wait_for(lambda: told(process.pid)["syscall"].startswith(b"1 0x1 "))
+    before = image(process.pid)
+    with image_at_end(process.pid) as taken, open(output, "rb") as reading:
+        said = reading.read().lstrip(b"\0")
+    assert process.wait(5) == DONE
+    return said, before + taken[0]
+
+
+def test_the_tool_before_and_after_it_shows_a_passcode(own):
+    """It has made it up."""
+    said, taken = shown([TOOL, "enroll", "--generate", "--length", "6", "alice"])
+    code = said.decode().strip()
+    own.typed.add(code)
+    assert re.fullmatch(r"\d{6}", code) and own.authenticate("alice", code).result == "SUCCESS"
+    assert found(taken, forms(own) | passcode_forms(code)) == []
+
+
 def test_the_tool_at_the_end_of_sealing(own, tpm):
     """It has shown the machine key, as a recovery copy: nothing of that is left."""
     del tpm
     secrets = secret_forms("key", own.key.read_bytes())
-    output, end = os.pipe()
-    # Full, so that the tool waits before it shows anything.
-    os.write(end, bytes(fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)))
-    process = subprocess.Popen([TOOL, "key", "seal"], stdout=end)
-    os.close(end)
-    wait_for(lambda: told(process.pid)["syscall"].startswith(b"1 0x1 "))
-    with image_at_end(process.pid) as taken, open(output, "rb") as reading:
-        said = reading.read().lstrip(b"\0")
-    assert process.wait(5) == DONE
+    said, taken = shown([TOOL, "key", "seal"])
     for line in recovery_copy(said.decode()).encode().splitlines():
         digits = line[3:22]
         secrets |= {f"line {line[:1]}": digits, f"line {line[:1]}, dense": digits.replace(b" ", b"")}
         assert digits in said
-    assert found(taken[0], secrets) == []
+    assert found(taken, secrets) == []
+
+
+# MARK: A fleet's server
+
+
+def test_the_fleet_key_where_it_is_made(own):
+    state, key = pathlib.Path("/var/lib/passcode-verifier"), own.key.with_name("fleet.key")
+    command = ["sh", "-c", 'read go && exec "$0" init', VERIFIER]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    try:
+        with image_at_end(process.pid) as taken:
+            process.communicate(b"go\n")
+        assert process.returncode == DONE
+        assert found(taken[0], secret_forms("fleet key", key.read_bytes()[:32])) == []
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+@pytest.mark.parametrize("command", [["invite", "alice"], ["enroll", "alice", "--generate", "--length", "6"]], ids=lambda words: words[0])
+def test_a_server_before_and_after_it_shows_a_code(fleet, command):
+    server = fleet.servers[0]
+    said, taken = shown(server.command(VERIFIER, *command))
+    code = said.strip()
+    assert re.fullmatch(rb"\d{6}|[A-Z]{8}", code)
+    key = (server.files / "fleet.key").read_bytes()[:32]
+    assert found(taken, secret_forms("fleet key", key) | {"as text": code, "in base 16": code.hex().encode()}) == []

@@ -9,6 +9,7 @@ public import PasscodeSystem
 ///                                       were set or unlocked in an earlier epoch stay locked out until they are unlocked
 ///
 /// It MUST be made only by `create`, which an administrator asks for.                                FleetKeyTests
+/// It MUST be in guarded memory only.                                                      test_core_images.py
 public struct FleetKey {
   static let length = Length.key + 8
 
@@ -60,12 +61,15 @@ public struct FleetKey {
   /// Makes it, in epoch 1; an error if there is one already. For root.
   public static func create(_ path: Bytes, group: UInt32?, _ sodium: Sodium) throws(Fault) {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    secrets.unsealed.key.makeUp(sodium)
     do throws(Errno) {
       let directory = try Descriptor.open(Bytes(path[..<slash]), .directory)
       let file = try directory.createNameless(mode: 0o400)
       if let group { try file.setOwner(0, group: group) }
       try file.setMode(group == nil ? 0o400 : 0o440)
-      try file.write(randomBytes(Length.key, sodium) + littleEndian(1, 8), at: 0)
+      try secrets.unsealed.key.write(file)
+      try file.write(littleEndian(1, 8), at: Length.key)
       try file.sync()
       try directory.link(file, as: Bytes(path[(slash + 1)...]))
       try directory.sync()
