@@ -167,6 +167,7 @@ def whole(tmp_path, unit=UNIT, changed=(), **setting):
     parts = {
         "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
         "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "",
+        "Tests/messages": "if [ $1 = --check ]; then echo de.po: 1 fuzzy >&2; exit 1; fi",
         "bin/swift": f"""if [ $1 = test ]; then
 cat <<'EOF'
 {INTERLEAVED}EOF
@@ -192,12 +193,13 @@ def test_every_test_is_counted_though_the_log_is_interleaved(tmp_path, setting):
     """Four commands, two unit tests, a fuzzer, 8 from outside in each of three runs, 4 of the package in each of two."""
     lines, status = whole(tmp_path, **setting)
     assert (lines[-1], status) == ("39 passed, 0 failed, 0 skipped", 0)
+    assert "warning: de.po: 1 fuzzy" in lines
 
 
 def test_a_table_has_the_figures_of_each_part(tmp_path):
     lines, _ = whole(tmp_path, changed={"Tests/package": pytest_with("passed", "failed", "error")})
     table = lines[lines.index("part          passed  failed skipped seconds") + 1 : -1]
-    rows = {name: figures[:3] for name, *figures in map(str.split, table)}
+    rows = {name: figures[:3] for name, *figures in map(str.split, table) if name != "warning:"}
     assert rows["unit"] == ["2", "0", "0"] and rows["package"] == rows["package-2"] == ["1", "2", "0"]
     assert list(rows) == ["setup", "build", "layout", "unit", "demo", "outside", "outside-2", "fuzz", "package",
                           "package-2", "measured"]  # fmt: skip
