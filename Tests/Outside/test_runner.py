@@ -237,6 +237,44 @@ def test_the_whole_run_refuses_another_argument_in_one_sentence(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "usage: Tests/all [--this-machine]\n")
 
 
+# MARK: Tests/again
+
+
+def again(tmp_path, *arguments):
+    """What Tests/again says, with a stand-in for Tests/outside whose second run has a failure, and whose third dies."""
+    for name in ("Tests/again", "Tests/Support/results.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TREE / name, tmp_path / name)
+    (tmp_path / "Tests/Outside").mkdir()
+    (tmp_path / "Tests/Outside/test_one.py").touch()
+    (tmp_path / "Tests/outside").write_text(
+        "#!/bin/bash\necho >>runs\ncase $(wc -l <runs) in\n"
+        f"2) {pytest_with('passed', 'failed', 'skipped')}exit 1;;\n3) exit 139;;\n*) {pytest_with('passed')};;\nesac\n"
+    )
+    (tmp_path / "Tests/outside").chmod(0o755)
+    done = subprocess.run([tmp_path / "Tests/again", *arguments], capture_output=True, text=True)
+    return done.stdout.splitlines(), done.stderr, done.returncode
+
+
+def test_what_failed_how_often_is_told(tmp_path):
+    lines, _, status = again(tmp_path, "4", "Tests/Outside/test_one.py")
+    assert status == 1 and lines[4:] == [
+        "left out in 1 of 4: a::t2",
+        "failed in 1 of 4: a::t1",
+        "failed in 1 of 4: a run that ended with status 139 and names no test",
+        "4 runs, 2 with failures",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["0"], ["-1"], ["x"], ["2", "Tests/Outside/test_two.py"], ["2", "README.md"], ["2", "--quick"]], ids=str
+)
+def test_again_refuses_another_argument_in_one_sentence(tmp_path, arguments):
+    lines, errors, status = again(tmp_path, *arguments)
+    assert (lines, errors.count("\n"), status) == ([], 1, 2) and errors.startswith("usage: Tests/again N [FILE...]")
+    assert not (tmp_path / ".build").exists()
+
+
 # MARK: What a machine lacks
 
 SKIPS = '''import pytest
