@@ -72,7 +72,7 @@ public struct ReaderDialog {
   /// The first call.
   public var first: BusCall { .driver("GetNameOwner", [.text(Bytes(text: ReaderDialog.service))]) }
 
-  /// MUST be told of each call that was sent, before the next message.
+  /// - Precondition: is called for each call that was sent, before the next message.
   public mutating func sent(serial: UInt64) {
     self.serial = serial
   }

@@ -4,6 +4,7 @@ internal import CSystem
 ///
 /// - Anyone may have bound the port. `isOwned` MUST be true before anything secret goes there, or anything is believed.
 /// - Every wait MUST end, and what is taken MUST be bounded.
+///                                                                LoopbackTests, test_verifier_attacks.py
 public final class LoopbackConnection {
   private let socket: Descriptor
   private let port: UInt16

@@ -4,7 +4,7 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 // passcode-finger: holds the fingerprint reader for one prompt of the PAM module, and tells what happens there. Root's
-// own, started by systemd; no bits. For the tool it lists fingers: to anyone their own. What it MUST do, and what shows it,
+// own, started by systemd; no bits. For the tool it lists fingers: to anyone their own. Its MUST list, and what shows it,
 // is at the head of FingerMessage.swift.
 
 @main

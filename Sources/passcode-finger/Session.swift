@@ -92,7 +92,7 @@ struct Session: ~Copyable {
   }
 
   /// Waits for the next message, or only looks where there may be one already: a flood of them MUST hold up neither the
-  /// end of the time nor that of the caller.
+  /// end of the time nor that of the caller: test_finger_attacks.py.
   ///
   /// - Returns: false at either end.
   private func waits(_ bus: borrowing SystemBus, until deadline: UInt64, hasMore: Bool) -> Bool {

@@ -230,6 +230,15 @@ def test_every_test_that_a_document_names_is_there():
     assert named - there - folders == set()
 
 
+def test_every_row_of_a_table_of_musts_names_a_test():
+    text = (TREE / "Sources/README.md").read_text()
+    tables = re.findall(r"^\| # \|.* MUST \| shown by \|\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    assert len(tables) >= 5 and len(rows) > 50
+    for row in rows:
+        assert re.search(r"`?test_\w+|[A-Z]\w+Tests", row.rstrip("| ").rpartition("|")[2]), row
+
+
 def test_the_readme_fits_three_pages():
     assert DOCUMENTS["README.md"].count("\n") <= 150
 

@@ -67,6 +67,25 @@ def test_no_test_file_imports_another_one():
         assert not re.search(r"^\s*(import|from) test_", path.read_text(), re.MULTILINE), path.name
 
 
+NAME = re.compile(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b")
+
+
+def comments(text):
+    """Each run of lines that are a comment."""
+    return re.findall(r"(?:^[ \t]*(?://|/?\*).*\n)+", text, re.MULTILINE)
+
+
+def test_every_comment_that_says_must_names_a_test():
+    """But for one that only refers to a list, or to a number there."""
+    promises = 0
+    for path in (path for kind in ("swift", "c", "h") for path in SOURCES.rglob(f"*.{kind}")):
+        for comment in comments(path.read_text()):
+            if re.search(r"\bMUST\b(?! (list|\d))", comment):
+                promises += 1
+                assert NAME.search(comment), (path.name, comment)
+    assert promises > 50
+
+
 def test_every_test_that_a_comment_names_is_there():
     tests = SOURCES.parent / "Tests"
     outside = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]
@@ -75,5 +94,5 @@ def test_every_test_that_a_comment_names_is_there():
         there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
     for room in rooms():
         for path in (SOURCES / room).rglob("*.swift"):
-            named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", path.read_text()))
+            named = set(NAME.findall(path.read_text()))
             assert named <= there, path.name

@@ -111,6 +111,18 @@ def test_attempts_on_one_account_don_t_use_up_those_of_its_workstation(fleet):
     assert server.verify(RIGHT).kind == GRANTED
 
 
+@pytest.mark.parametrize("name", ["verifier.conf", "fleet.key", "workstations"])
+def test_a_file_that_somebody_else_could_have_written_is_not_used(fleet, name):
+    server = fleet.servers[0]
+    path = server.files / name
+    before = path.stat()
+    for owner, mode in ((uid("alice"), 0), (before.st_uid, 0o002), (before.st_uid, 0)):
+        os.chown(path, owner, -1)
+        path.chmod(before.st_mode & 0o7777 | mode)
+        sound = (owner, mode) == (before.st_uid, 0)
+        assert server.verify(RIGHT).kind == (GRANTED if sound else UNAVAILABLE), (owner, mode)
+
+
 def test_requests_that_make_no_sense_get_no_reply(fleet):
     whole = request(VERIFY, "alice", passcode=RIGHT)
     server = fleet.servers[0]

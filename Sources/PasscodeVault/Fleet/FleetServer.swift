@@ -2,6 +2,7 @@ public import PasscodePolicy
 internal import PasscodeSystem
 
 /// The files of a server of a fleet. Those in /etc/passcode MUST be root's, and nobody else's to write.
+///                                                                               test_verifier_attacks.py
 ///
 ///     /etc/passcode/verifier.conf        FleetOptions
 ///     /etc/passcode/verifier.password    the password of its account in etcd, one line; 0440 root:_passcode
