@@ -31,6 +31,7 @@ struct Administration {
 
   private func run() throws(Failure) -> Int32 {
     if let list = order.list { return try FleetBatch.run(self, list) }
+    if order.has(.workstation) { return try handleWorkstation() }
     switch order.command {
     // ServerCheck is the check: it goes on where this one throws.
     case .initialize, .restored, .check: return 2
@@ -59,6 +60,24 @@ struct Administration {
     }
     if changed == true { Administration.note(order.command, account) }
     return changed
+  }
+
+  /// `unlock` and `status` of a workstation.
+  private func handleWorkstation() throws(Failure) -> Int32 {
+    let name = order.workstation
+    let configuration = vault.configuration
+    let isListed = try reporting { () throws(Fault) in try FleetServer.lists(name, configuration) }
+    guard isListed else { throw .notListed(name) }
+    let workstation = FleetServer.workstation(name)
+    if order.command == .unlock {
+      let changed = try reporting { () throws(Fault) in try fleet.unlock(station: workstation) }
+      if changed { Administration.note(.unlock, event: "workstation unlocked", workstation: name) }
+      say(order, Words.unlocked(name, changed))
+    } else {
+      let report = try reporting { () throws(Fault) in try fleet.station(workstation) }
+      guard Stream.output.write(Words.line(name, report).bytes) else { throw .unwritable }
+    }
+    return 0
   }
 
   // MARK: What there is
@@ -102,11 +121,13 @@ struct Administration {
   private func say(_ order: Order, _ text: Text) { Administration.say(order, text) }
 
   /// In the system's log, with who really did it.
-  static func note(_ command: Command, _ account: Bytes = [], event: Text? = nil) {
+  static func note(
+    _ command: Command, _ account: Bytes = [], event: Text? = nil, workstation: Bytes = []
+  ) {
     let event = event ?? command.event
     guard !event.bytes.isEmpty else { return }
     var line = LogLine("passcode-verifier: \(event)")
-    line.add("user", account)
+    if workstation.isEmpty { line.add("user", account) } else { line.add("workstation", workstation) }
     line.add("by_uid", UInt64(ProcessIdentity.current().real))
     line.add("loginuid", ProcessIdentity.loginUID())
     line.add("sudo_user", environment("SUDO_USER"))

@@ -21,6 +21,7 @@ extension Failure {
     case .outputNeedsSecrets: "--output, --show and --length need --generate"
     case .jsonNeedsOutput: "--json needs --output FILE here: passcodes and codes are in no JSON"
     case .withdrawOnly: "--withdraw can't be used with --expires"
+    case .workstationOnly: "--workstation can't be used with USER, --batch or --json"
     case .root: "root's passcode is never a fleet's: set it on each machine, with passcode enroll"
     case .needsRoot: "only root can do that: run it with sudo"
     case .noServiceAccount:
@@ -29,6 +30,8 @@ extension Failure {
     case .notEnrolled(let name):
       "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
     case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
+    case .notListed(let name):
+      "\(printable(name)) is not in \(FleetServer.workstationsPath): give the full name, as it is there"
     case .codeUsed(let name):
       "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid; if somebody else may have set it, run: passcode verifier disable \(printable(name))"
     case .notDigits: "a passcode is 4 or 6 digits"

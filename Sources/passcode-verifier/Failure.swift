@@ -10,11 +10,12 @@ enum Failure: Error {
   case operands(Command)
   case notItsOption(Command, Order.Option)
   case lengthValue, expiresValue
-  case needsBatch, notWithBatch, outputNeedsSecrets, jsonNeedsOutput, withdrawOnly
+  case needsBatch, notWithBatch, outputNeedsSecrets, jsonNeedsOutput, withdrawOnly, workstationOnly
   case root, needsRoot
   case noServiceAccount, noLibrary
   case notEnrolled(Bytes)
   case noCode(Bytes)
+  case notListed(Bytes)
   case codeUsed(Bytes)
   case notDigits, mismatch
   case lengthNotAllowed(Int)
@@ -41,9 +42,11 @@ enum Failure: Error {
   var status: Int32 {
     switch self {
     case .unknownOption, .unknownCommand, .operands, .notItsOption, .lengthValue, .expiresValue, .needsBatch,
-      .notWithBatch, .outputNeedsSecrets, .jsonNeedsOutput, .withdrawOnly, .noTerminal, .list, .typed, .shown:
+      .notWithBatch, .outputNeedsSecrets, .jsonNeedsOutput, .withdrawOnly, .workstationOnly, .noTerminal,
+      .list, .typed,
+      .shown:
       2
-    case .notEnrolled, .noCode: 3
+    case .notEnrolled, .noCode, .notListed: 3
     case .notDigits, .mismatch, .lengthNotAllowed, .refused: 5
     case .root, .needsRoot: 6
     case .fault, .codeUsed, .noServiceAccount, .noLibrary, .noRandomPasscode, .unwritable, .unwritableSecret,

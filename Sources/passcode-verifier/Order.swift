@@ -34,10 +34,12 @@ enum Command: CaseIterable {
     switch self {
     case .initialize, .restored: []
     case .seen: [.first]
-    case .list, .status, .check: [.json]
+    case .list, .check: [.json]
+    case .status: [.json, .workstation]
     case .enroll: [.stdin, .length, .generate, .skipEnrolled, .batch, .json, .output, .show]
     case .invite: [.expires, .withdraw, .batch, .json, .output, .show]
-    case .remove, .unlock, .disable, .enable: [.batch, .json]
+    case .unlock: [.batch, .json, .workstation]
+    case .remove, .disable, .enable: [.batch, .json]
     }
   }
 
@@ -61,7 +63,7 @@ enum Command: CaseIterable {
 struct Order {
   enum Option: CaseIterable {
     case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
-      withdraw, first
+      withdraw, first, workstation
 
     static let everywhere: [Option] = [.help, .version, .quiet]
 
@@ -81,6 +83,7 @@ struct Order {
       case .expires: Arguments.Option("expires", takesValue: true)
       case .withdraw: Arguments.Option("withdraw")
       case .first: Arguments.Option("first")
+      case .workstation: Arguments.Option("workstation", takesValue: true)
       }
     }
   }
@@ -94,6 +97,8 @@ struct Order {
   private(set) var list: Bytes?
   /// Where passcodes or codes go; empty: standard output.
   private(set) var output = Bytes()
+  /// A workstation's distinguished name, in place of a user; empty: none.
+  private(set) var workstation = Bytes()
   /// Seconds that a one-time code is valid.
   private(set) var seconds = OneTimeCode.usualSeconds
 
@@ -108,7 +113,8 @@ struct Order {
     self.command = command
     user = operands.first ?? []
     for (index, value) in given { try take(Option.allCases[index], value) }
-    let wanted = command.takesUser && list == nil ? 1 : 0
+    if has(.workstation), !operands.isEmpty || list != nil || has(.json) { throw .workstationOnly }
+    let wanted = command.takesUser && list == nil && !has(.workstation) ? 1 : 0
     guard list == nil || operands.isEmpty else { throw .notWithBatch }
     guard operands.count == wanted else { throw .operands(command) }
     if command.takesUser && user.spells("root") { throw .root }
@@ -124,6 +130,7 @@ struct Order {
       length = value.spells("4") ? 4 : 6
     case .batch: list = value
     case .output: output = value
+    case .workstation: workstation = value
     case .expires:
       guard let seconds = NewTerms.seconds(value), seconds <= OneTimeCode.longestSeconds else {
         throw .expiresValue

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
 /// What the program says to an administrator, in English only.
 enum Words {
@@ -30,6 +31,7 @@ enum Words {
           --expires TIME   invite: how long the code is valid, such as 12h, 7d (the default) or 2w
           --withdraw       invite: delete the code instead
           --first          seen: this server is new, and etcd was not restored
+          --workstation NAME   unlock, status: the wrong passcodes of a workstation, such as CN=ws1
           --batch FILE|-   do this for each user in a list; its lines are USER or USER:PASSCODE
           --output FILE    with --batch: append USER:PASSCODE or USER:CODE to this file
           --show           with --batch: show passcodes or codes on a terminal
@@ -107,6 +109,19 @@ enum Words {
     let code: Text = codeSeconds.map { ", one-time code: \(time($0)) left" } ?? ""
     return
       "\(printable(account)): \(state(status)), wrong passcodes in a row: \(UInt64(status.failures))\(code)\n"
+  }
+
+  static func line(_ workstation: Bytes, _ report: StationReport?) -> Text {
+    let name = printable(workstation)
+    guard let report else { return "\(name): no wrong passcodes in the last hour\n" }
+    let stopped: Text =
+      report.secondsStopped.map { "; no passcode is taken there for another \(time($0))" } ?? ""
+    return "\(name): wrong passcodes in the last hour: \(report.failures) of \(StationCount.most)\(stopped)\n"
+  }
+
+  static func unlocked(_ workstation: Bytes, _ changed: Bool) -> Text {
+    let name = printable(workstation)
+    return changed ? "Workstation unlocked: \(name)." : "\(name) has no failed attempts to clear."
   }
 
   private static func time(_ seconds: UInt64) -> Text {

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from bed import TOOL
-from fleet import FOLDER, GRANTED, VERIFIER, WRONG, refusing_weak
+from fleet import FOLDER, GRANTED, LOCKED, VERIFIER, WRONG, refusing_weak
 from scenario import RIGHT
 from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, POLICY, SOME_FAILED, UNUSABLE, USAGE, one_line
 
@@ -185,3 +185,22 @@ def test_help_names_every_command_and_option_and_so_does_the_completion():
     assert set(re.findall(r"--[\w-]+", part)) == options
     assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 12
     assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")
+
+
+def test_a_workstation_that_is_stopped_is_shown_and_unlocked(fleet):
+    server = fleet.servers[0]
+    people = [f"nurse{number}" for number in range(11)]
+    server.run("enroll", "--batch", "-", input="".join(f"{name}:{RIGHT}\n" for name in people))
+    assert server.run("status", "--workstation", "CN=ws1").stdout == "CN=ws1: no wrong passcodes in the last hour\n"
+    for name in people[:10]:
+        for code in ("1593", "2604"):
+            assert server.verify(code, name).kind == WRONG
+    assert server.verify(RIGHT, people[10]).kind == LOCKED
+    shown = fleet.servers[1].run("status", "--workstation", "CN=ws1").stdout
+    assert re.fullmatch(r"CN=ws1: wrong passcodes in the last hour: 20 of 20; no passcode is taken there for another \d+ minutes\n", shown)
+    assert server.run("unlock", "--workstation", "CN=ws1").stdout == "Workstation unlocked: CN=ws1.\n"
+    assert server.run("unlock", "--workstation", "CN=ws1").stdout == "CN=ws1 has no failed attempts to clear.\n"
+    assert server.verify(RIGHT, people[10]).kind == GRANTED
+    for words, status in ((["CN=ws9"], 3), (["ws1"], 3), ([""], 3), (["CN=ws1", "alice"], 2), (["CN=ws1", "--json"], 2)):
+        refused = server.run("unlock", "--workstation", *words, check=status)
+        assert one_line(refused.stderr) and not refused.stdout

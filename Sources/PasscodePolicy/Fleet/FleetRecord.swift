@@ -55,7 +55,8 @@ public struct StationCount: Equatable, Sendable {
   public let window: Bytes
 
   public static let most: UInt64 = 20
-  /// Of these, for one account: so it takes three people to block a workstation.
+  /// Of these, for one account: so that one person's own passcode doesn't block a workstation for everybody. Somebody who
+  /// types wrong ones for three accounts or more does; `passcode verifier unlock --workstation` ends that.
   public static let mostOfAccount: UInt64 = 8
   /// How long the window lasts, and how long a full count blocks the workstation.
   public static let seconds: UInt64 = 3_600

@@ -48,4 +48,5 @@ complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scri
 complete -c passcode -n '__fish_seen_subcommand_from key' -l pcrs -x -d 'bind the key to these PCRs'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l expires -x -a '12h 1d 7d 4w' -d 'how long the one-time code is valid'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l withdraw -d 'delete the one-time code'
+complete -c passcode -n '__fish_seen_subcommand_from verifier' -l workstation -x -d 'unlock, status: a workstation in place of a user'
 complete -c passcode -n '__fish_seen_subcommand_from seen' -l first -d 'this server is new, and etcd was not restored'

@@ -165,4 +165,37 @@ struct FleetStationTests {
       #expect(bed.station() <= 20 && bed.station() >= decided)
     }
   }
+
+  @Test func `an administrator sees that a workstation is stopped, and ends that, for its accounts, too`()
+    throws
+  {
+    let bed = try FleetBed()
+    let people = try people(12, bed)
+    let station = Bytes(text: "ws1")
+    #expect(try bed.fleet().station(station) == nil)
+    #expect(try bed.fleet().unlock(station: station) == false)
+    for _ in 0..<4 {
+      for code in [TestBed.wrong[0], TestBed.wrong[1], TestBed.right] { _ = try bed.attempt(code) }
+    }
+    #expect(try bed.fleet().station(station) == StationReport(failures: 8, secondsStopped: nil))
+    for index in 0..<12 { _ = try bed.attempt(TestBed.wrong[0], people[index]) }
+    #expect(try bed.fleet().station(station) == StationReport(failures: 20, secondsStopped: 3_600))
+    #expect(try bed.fleet().unlock(station: station) == true)
+    #expect(try bed.fleet().station(station) == nil)
+    #expect(try bed.attempt(TestBed.right).isGranted, "her own count there has ended, too")
+    #expect(try bed.failures(people[3]) == 1, "an account's own failures stay")
+  }
+
+  @Test func `a right one that is being checked while the workstation is unlocked passes`() throws {
+    let bed = try FleetBed()
+    try bed.fail(2)
+    var isFirst = true
+    bed.etcd.before = { transaction in
+      guard FleetBed.isSettling(transaction), isFirst else { return }
+      isFirst = false
+      #expect((try? bed.fleet().unlock(station: Bytes(text: "ws1"))) == true)
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.failures() == 0 && bed.station() == 0)
+  }
 }
