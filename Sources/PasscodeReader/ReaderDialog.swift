@@ -7,8 +7,8 @@ public import PasscodePolicy
 ///                                      GetConnectionUnixUser                       MUST be root's
 ///                                      AddMatch                                    its end, and its results
 ///     that connection …Fprint.Manager  GetDefaultDevice                            the device
-///                     …Fprint.Device   ListEnrolledFingers (`list`), which needs no claim; or
-///                                      Claim                                       for the account, by name
+///                     …Fprint.Device   ListEnrolledFingers                         by name, without a claim
+///                                      Claim                                       not for `list`
 ///                                      VerifyStart, VerifyStop, VerifyStart …
 ///                                      Properties.Get, VerifyStop                   where nobody waits any longer
 ///                                      Release
@@ -29,6 +29,8 @@ public struct ReaderDialog {
     case call(BusCall)
     /// As `call`, and the answer may take seconds: the bus starts fprintd.
     case start(BusCall)
+    /// As `call`: prints are enrolled. The answer may take as long as the reader does to begin.
+    case claim(BusCall)
     /// The reader is ours: `verify` is next, once a touch is charged.
     case ready
     /// The reader waits for a touch.
@@ -170,11 +172,7 @@ public struct ReaderDialog {
     guard message.sender == owner, let path = message.text, path[...].begins(with: ReaderDialog.devicePrefix)
     else { return end(.failed) }
     device = path
-    switch operation {
-    case .list: return then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
-    case .watch: return then(.claim, deviceCall("Claim", [.text(name)]))
-    case .session: return end(.failed)  // it asks for no reader
-    }
+    return then(.list, deviceCall("ListEnrolledFingers", [.text(name)]))
   }
 
   private mutating func ready() -> Step {
@@ -192,7 +190,14 @@ public struct ReaderDialog {
     guard message.sender == owner, case .texts(let names) = message.values.first,
       let fingers = Fingers(named: names)
     else { return end(.failed) }
-    return over(fingers.isEmpty ? .ended(.notEnrolled) : .listed(fingers))
+    if fingers.isEmpty { return end(.notEnrolled) }
+    switch operation {
+    case .list: return over(.listed(fingers))
+    case .watch:
+      state = .claim
+      return .claim(deviceCall("Claim", [.text(name)]))
+    case .session: return end(.failed)  // it asks for no reader
+    }
   }
 
   private mutating func signal(_ message: BusMessage, _ interface: Bytes, _ member: Bytes) -> Step {

@@ -6,8 +6,10 @@ internal import PasscodeVault
 
 /// One prompt at the reader: carries out what `ReaderDialog` says, charges touches, keeps the time.
 struct Session: ~Copyable {
-  /// Milliseconds that the prompt waits for the reader, unless the bus has to start fprintd first.
+  /// Milliseconds for fprintd to say whether a finger is enrolled, unless the bus has to start it first.
   private static let readyWithin: UInt64 = 300
+  /// Milliseconds that the prompt then waits for a reader that may be in use; a slow one joins later.
+  private static let claimedWithin: UInt64 = 100
   /// Milliseconds for the answer to `list`, fprintd's start included.
   private static let listedWithin: UInt64 = 2_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
@@ -108,6 +110,10 @@ struct Session: ~Copyable {
       if case .over(let end) = handle(step ?? .nothing, &prompt, bus) { return end }
       guard waits(bus, until: prompt.deadline, hasMore: step != nil) else {
         if remaining(prompt.deadline) > 0 { return nil }
+        if prompt.isEnrolled, !prompt.isAnnounced {
+          announce(&prompt)
+          continue
+        }
         return prompt.isWatched ? .time : .slow
       }
     }
@@ -127,13 +133,18 @@ struct Session: ~Copyable {
     case .start(let call):
       // Nobody who enrolled no finger waits for fprintd, or has it started at each prompt.
       guard request.operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
-      prompt.deadline = prompt.latest
-      if request.operation == .watch { tell(.starting) }
+      announce(&prompt)
+      return prompt.send(call, bus) ? .goOn : .over(.gone)
+    case .claim(let call):
+      prompt.isEnrolled = true
+      // The module must hear that the reader joins late before its own time is over.
+      prompt.deadline = min(prompt.deadline, now + 2 * Session.claimedWithin) - Session.claimedWithin
+      if prompt.isAnnounced { prompt.deadline = prompt.latest }
       return prompt.send(call, bus) ? .goOn : .over(.gone)
     case .ready: return verify(&prompt, bus)
     case .watching:
       if !prompt.isWatched { tell(.watching) }
-      prompt.isWatched = true
+      (prompt.isWatched, prompt.isAnnounced) = (true, true)
       prompt.deadline = prompt.latest
       return .goOn
     case .touched(let isMatch): return touched(isMatch, &prompt, bus)
@@ -143,6 +154,13 @@ struct Session: ~Copyable {
     case .finished: return .over(nil)
     case .ended(let end): return .over(end)
     }
+  }
+
+  /// The prompt needn't wait any longer: the reader joins later.
+  private func announce(_ prompt: inout Prompt) {
+    if request.operation == .watch { tell(.starting) }
+    prompt.isAnnounced = true
+    prompt.deadline = prompt.latest
   }
 
   /// A touch is charged before the reader waits for it.
@@ -196,7 +214,7 @@ struct Session: ~Copyable {
       case .call(let call): if !prompt.send(call, bus) { return }
       case .touched(let isMatch): _ = settle(isMatch, &prompt)
       case .finished, .ended: return
-      case .nothing, .start, .ready, .watching, .listed, nil: break
+      case .nothing, .start, .claim, .ready, .watching, .listed, nil: break
       }
       let left = remaining(deadline)
       if left == 0 { return }
@@ -239,6 +257,10 @@ private struct Prompt {
   private(set) var drained: UInt64
   /// Of the touch that the reader waits for.
   var charge: TouchCount?
+  /// fprintd keeps prints of the account's.
+  var isEnrolled = false
+  /// The prompt may be there.
+  var isAnnounced = false
   var isWatched = false
   var misses = 0
 

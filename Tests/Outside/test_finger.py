@@ -7,7 +7,7 @@ import time
 import pytest
 from finger import LIMIT, LIST, Finger, Match, count_file, touches
 from process import wait_for
-from reader import BROKEN, NO_READER, PRINTS, VIRTUAL
+from reader import BROKEN, NO_READER, PRINTS, VIRTUAL, slow
 
 
 def milliseconds():
@@ -88,7 +88,7 @@ def test_one_prompt_at_a_time_has_the_reader(reader):
         with Finger() as second:
             assert second.events() == ["in use"]
         with Finger("bob") as third:
-            assert third.events() == ["in use"]
+            assert third.events() == ["not enrolled"]
         reader.touch("alice-finger")
         assert isinstance(first.event(), Match)
 
@@ -105,7 +105,7 @@ def test_without_a_reader(restored):
 def test_without_fprintd(restored):
     restored.choose(BROKEN)
     with Finger() as finger:
-        assert finger.events() == ["starting", "no service"]
+        assert finger.events(starting=True) == ["starting", "no service"]
 
 
 def test_without_a_bus(restored):
@@ -142,7 +142,7 @@ def test_the_prompt_does_not_wait_while_fprintd_is_started(restored):
     restored.choose(VIRTUAL.replace("exec /", "sleep 1; exec /"))
     begin = time.monotonic()
     with Finger() as finger:
-        assert finger.event() == "starting"
+        assert finger.event(starting=True) == "starting"
         assert time.monotonic() - begin < 0.2
         assert finger.event() == "watching"
         restored.touch("alice-finger")
@@ -156,8 +156,30 @@ def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
     assert restored.process() is None
 
 
+def test_a_slow_reader_joins_late(restored):
+    restored.choose(slow(800))
+    restored.start()
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event(starting=True) == "starting"
+        assert time.monotonic() - begin < 0.6
+        assert finger.event() == "watching"
+        assert time.monotonic() - begin > 0.7
+        restored.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+
+
+def test_a_slow_reader_is_not_claimed_for_somebody_who_enrolled_no_finger(restored):
+    restored.choose(slow(800))
+    restored.start()
+    begin = time.monotonic()
+    with Finger("bob") as finger:
+        assert finger.events() == ["not enrolled"]
+        assert time.monotonic() - begin < 0.6
+
+
 @pytest.mark.alone
-def test_a_reader_that_is_slow_is_not_waited_for(restored):
+def test_a_fprintd_that_does_not_answer_is_not_waited_for(restored):
     restored.pause()
     begin = time.monotonic()
     with Finger() as finger:

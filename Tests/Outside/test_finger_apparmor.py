@@ -34,7 +34,7 @@ def test_the_apparmor_profile_lets_passcode_finger_do_its_work(restored, tmp_pat
     used = set()
     with Logind(), Traced(tmp_path / "watch", name=name, wants_session=name == "alice") as prompt:
         if name == "alice":
-            assert [prompt.event(), prompt.event()] == ["starting", "watching"]
+            assert [prompt.event(starting=True), prompt.event()] == ["starting", "watching"]
             restored.touch("alice-finger")
             assert isinstance(prompt.event(), Match)
             assert count_file().exists()

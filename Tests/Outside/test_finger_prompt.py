@@ -13,7 +13,7 @@ from finger import INSTALLED, LIMIT, charged, matched, missed, missed_last, runn
 from logind import Logind
 from pam import FAILS, Handle
 from process import wait_for
-from reader import BROKEN, NO_READER, VIRTUAL
+from reader import BROKEN, NO_READER, VIRTUAL, slow
 from scenario import PROMPT, RIGHT, WRONG
 
 FINGER, EITHER = "Passcode or finger: ", "Passcode, password or finger: "
@@ -490,6 +490,34 @@ def test_a_reader_that_goes_leaves_the_passcode(own, loss, typed, result, said):
         assert words(own) == ["gone"]
     finally:
         own.reader.restore()
+
+
+def test_a_slow_reader_is_offered_and_delays_nobody(own):
+    own.reader.choose(slow(1_500))
+    own.reader.start()
+    try:
+        for name, answer, prompt, word in (
+            ("bob", after(), PROMPT, "not-enrolled"), ("alice", after(), FINGER, "not-ready"), ("alice", after(match(own)), FINGER, "match"),
+        ):  # fmt: skip
+            asked = own.folder / "asked"
+            begin = time.monotonic()
+            running = own.start(name, both(asked.touch, answer))
+            wait_for(asked.exists)
+            assert time.monotonic() - begin < 1.3
+            outcome = running.wait()
+            assert (outcome.prompts, words(own)[-1]) == ([prompt], word)
+            asked.unlink()
+            wait_for(own.reader.is_free, 10)
+    finally:
+        own.reader.restore()
+
+
+def both(act, answer):
+    def acting(handle):
+        act()
+        return answer(handle)
+
+    return acting
 
 
 def test_the_prompt_does_not_wait_while_the_bus_starts_fprintd(own):

@@ -51,7 +51,7 @@ private struct Bus {
     // The touch is charged here.
     let step = next == .ready ? dialog.verify() : next
     switch step {
-    case .call, .start:
+    case .call, .start, .claim:
       serial += 1
       dialog.sent(serial: serial)
     case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: break
@@ -73,6 +73,7 @@ private struct Bus {
     case "GetConnectionUnixUser": answer(Bus.driver, .number(0))
     case "AddMatch": answer(Bus.driver)
     case "GetDefaultDevice": answer(Bus.fprintd, .word(Bus.reader))
+    case "ListEnrolledFingers": answer(Bus.fprintd, .texts([Bytes(text: "left-thumb")]))
     default: answer(Bus.fprintd)
     }
   }
@@ -87,7 +88,7 @@ private struct Bus {
 extension ReaderDialog.Step {
   fileprivate var call: BusCall? {
     switch self {
-    case .call(let call), .start(let call): call
+    case .call(let call), .start(let call), .claim(let call): call
     case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: nil
     }
   }
@@ -101,8 +102,8 @@ extension BusMessage.Value {
 
 struct ReaderDialogTests {
   private static let order = [
-    "GetNameOwner", "GetConnectionUnixUser", "AddMatch", "AddMatch", "GetDefaultDevice", "Claim",
-    "VerifyStart",
+    "GetNameOwner", "GetConnectionUnixUser", "AddMatch", "AddMatch", "GetDefaultDevice",
+    "ListEnrolledFingers", "Claim", "VerifyStart",
   ]
 
   @Test func itAsksInThisOrder() {
@@ -116,11 +117,25 @@ struct ReaderDialogTests {
     #expect(asked == Self.order)
     #expect(step == .watching)
     var claim = Bus()
-    #expect(claim.proceed(to: "Claim").call?.values == [.word("alice")])
+    let claiming = claim.proceed(to: "Claim")
+    #expect(claiming.call?.values == [.word("alice")])
+    guard case .claim = claiming else {
+      Issue.record("\(claiming)")
+      return
+    }
+  }
+
+  @Test func `where no finger is enrolled, no reader is claimed`() {
+    for operation in [FingerRequest.Operation.watch, .list] {
+      var bus = Bus(operation)
+      bus.proceed(to: "ListEnrolledFingers")
+      #expect(bus.answer(Bus.fprintd, .texts([])) == .ended(.notEnrolled))
+      #expect(bus.dialog.finish() == .finished)
+    }
   }
 
   @Test func fprintdIsAskedByItsUniqueName() {
-    for member in ["GetDefaultDevice", "Claim", "VerifyStart"] {
+    for member in ["GetDefaultDevice", "ListEnrolledFingers", "Claim", "VerifyStart"] {
       var bus = Bus()
       #expect(bus.proceed(to: member).call?.destination == Bytes(text: Bus.fprintd))
     }
@@ -218,7 +233,8 @@ struct ReaderDialogTests {
   @Test(
     arguments: [
       ("GetDefaultDevice", "NoSuchDevice", .noReader), ("Claim", "AlreadyInUse", .inUse),
-      ("Claim", "PermissionDenied", .denied), ("VerifyStart", "NoEnrolledPrints", .notEnrolled),
+      ("Claim", "PermissionDenied", .denied), ("ListEnrolledFingers", "NoEnrolledPrints", .notEnrolled),
+      ("ListEnrolledFingers", "PermissionDenied", .denied), ("VerifyStart", "NoEnrolledPrints", .notEnrolled),
       ("VerifyStart", "Internal", .failed), ("Claim", "Unheard-of", .failed),
     ] as [(String, String, FingerEnd)])
   func refusalsAreToldApart(_ member: String, _ error: String, _ end: FingerEnd) {
@@ -376,7 +392,7 @@ struct ReaderDialogTests {
       asked.append(member)
       step = bus.soundAnswer(to: member)
     }
-    #expect(asked == Self.order.dropLast(2))
+    #expect(asked == Self.order.dropLast(3))
     let names = [Bytes(text: "left-thumb")]
     #expect(bus.answer(Bus.fprintd, .texts(names)) == Fingers(named: names).map { .listed($0) })
     var none = Bus(.list)

@@ -102,19 +102,22 @@ class Finger:
         self.connection.close()
         self.program.wait(5)
 
-    def event(self, seconds=5):
-        """The next one; None: the program closed the connection."""
+    def event(self, seconds=5, starting=False):
+        """The next one; None: the program closed the connection. That the reader joins late is told only to who asks: on
+        a busy machine any reader is slow."""
         self.connection.settimeout(seconds)
         try:
             event = self.connection.recv(LENGTH, socket.MSG_WAITALL)
         except ConnectionResetError:  # it ended without having read everything
             return None
         assert len(event) in (0, LENGTH)
+        if event and decode(event) == "starting" and not starting:
+            return self.event(seconds)
         return decode(event) if event else None
 
-    def events(self):
+    def events(self, **how):
         """All up to the end."""
-        return list(iter(self.event, None))
+        return list(iter(lambda: self.event(**how), None))
 
     def hears_nothing(self, seconds=0.2):
         try:

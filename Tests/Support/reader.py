@@ -30,6 +30,15 @@ NO_READER = VIRTUAL.replace(f"FP_VIRTUAL_DEVICE={STATE}/socket ", "")
 BROKEN = "#!/bin/sh\nexit 1\n"
 
 
+def slow(milliseconds):
+    """A reader that needs so long from its claim until it can be used."""
+    library = STATE / "slow_reader.so"
+    source = pathlib.Path(__file__).with_name("slow_reader.c")
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"]
+    subprocess.run(command, check=True)
+    return VIRTUAL.replace("export ", f"export LD_PRELOAD={library} SLOW_READER={milliseconds} ")
+
+
 def call(*arguments):
     """A call on the bus by a connection that ends with it; its answer, None for an error."""
     command = ["busctl", "--system", "call", *arguments]

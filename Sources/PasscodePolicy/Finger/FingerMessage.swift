@@ -142,7 +142,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case notEnrolled = 5
   /// 5 touches in a row didn't match.
   case off = 6
-  /// The reader wasn't ready within 300 ms, so the prompt came without it.
+  /// fprintd didn't answer within 300 ms, so the prompt came without the reader.
   case slow = 7
   /// The bus, fprintd or the reader went away, or the reader failed.
   case gone = 8
@@ -165,7 +165,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
 
 /// What happened at the reader.
 public enum FingerEvent: Equatable, Sendable {
-  /// The bus starts fprintd; the prompt needn't wait for that.
+  /// The prompt needn't wait: the bus starts fprintd, or a finger is enrolled and the reader takes its time.
   case starting
   /// The reader waits for a touch.
   case watching

@@ -11,7 +11,7 @@ public enum FingerOutcome: Equatable, Sendable {
   case noTouch
   /// The passcode was given out for one login: no finger is taken.
   case oneLogin
-  /// fprintd was still being started.
+  /// fprintd was still being started, or the reader wasn't ready yet.
   case notReady
   case ended(FingerEnd)
 

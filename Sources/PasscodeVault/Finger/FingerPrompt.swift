@@ -5,7 +5,7 @@ internal import PasscodeSystem
 ///
 /// - It MUST be systemd that starts the process, in a unit of its own: a child would stay in the cgroup of the person who
 ///   runs the program, who may freeze and kill what is there.                       test_finger_socket.py
-/// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd.
+/// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd; a slow reader joins later.
 ///                                                                                 test_finger_figures.py
 /// - What isn't a valid transcript, from this prompt's first 30 s, MUST be no match.  test_finger_prompt.py
 /// - When this goes, the reader is free, or 1 s is over.                             test_finger_prompt.py
@@ -28,7 +28,7 @@ public struct FingerPrompt: ~Copyable {
   /// The prompt may say so: a touch may match.
   public private(set) var isOffered = false
 
-  /// Asks for the reader, and waits until it waits for a touch, or is known not to.
+  /// Asks for the reader, and waits until it waits for a touch, is known not to, or is known to join later.
   ///
   /// nil: there is nothing to ask.
   public static func begin(_ request: FingerRequest) -> FingerPrompt? {
