@@ -30,8 +30,7 @@ public struct Caller: ~Copyable {
 
   /// Waits for the bus, or for the caller's end. The corresponding C function is `poll`.
   ///
-  /// - Returns: whether the caller still waits: it says nothing after its request, so anything that can be read is the
-  ///   end of it.
+  /// - Returns: whether the caller still waits: anything that can be read is the end of that, or Enter.
   public func waits(withMessagesFrom bus: borrowing SystemBus, milliseconds: UInt64) -> Bool {
     var polled = (
       pollfd(fd: 0, events: Int16(POLLIN), revents: 0),

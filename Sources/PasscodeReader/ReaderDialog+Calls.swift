@@ -1,6 +1,6 @@
 internal import PasscodePolicy
 
-// What is said, and to whom.
+// What is said, and to whom; and why fprintd refuses.
 
 extension ReaderDialog {
   static var service: String { "net.reactivated.Fprint" }
@@ -34,9 +34,21 @@ extension ReaderDialog {
     BusCall(owner, device, ReaderDialog.deviceInterface, member, values)
   }
 
-  var someProperty: BusCall {
+  /// Whether a finger is on the reader.
+  var presence: BusCall {
     BusCall(
       owner, device, "org.freedesktop.DBus.Properties", "Get",
-      [.text(Bytes(text: ReaderDialog.deviceInterface)), .text(Bytes(text: "name"))])
+      [.text(Bytes(text: ReaderDialog.deviceInterface)), .text(Bytes(text: "finger-present"))])
+  }
+
+  static func reason(_ name: Bytes) -> FingerEnd {
+    let prefix = "net.reactivated.Fprint.Error."
+    guard name[...].begins(with: prefix) else { return .gone }
+    let word = name[Bytes(text: prefix).count...]
+    if word.spells("NoSuchDevice") { return .noReader }
+    if word.spells("AlreadyInUse") { return .inUse }
+    if word.spells("PermissionDenied") { return .denied }
+    if word.spells("NoEnrolledPrints") { return .notEnrolled }
+    return .failed
   }
 }

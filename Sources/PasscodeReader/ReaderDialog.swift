@@ -10,6 +10,7 @@ public import PasscodePolicy
 ///                     …Fprint.Device   ListEnrolledFingers                         by name, without a claim
 ///                                      Claim                                       not for `list`
 ///                                      VerifyStart, VerifyStop, VerifyStart …
+///                                      Properties.Get                              at Enter: is a finger on it?
 ///                                      Properties.Get, VerifyStop                   where nobody waits any longer
 ///                                      Release
 ///
@@ -37,6 +38,8 @@ public struct ReaderDialog {
     case watching
     /// The finger was decided.
     case touched(isMatch: Bool)
+    /// The answer to `look`: no finger is on the reader, or it doesn't say so.
+    case absent
     case listed(Fingers)
     /// The reader is free; there is nothing more to do.
     case finished
@@ -44,7 +47,7 @@ public struct ReaderDialog {
   }
 
   private enum State {
-    case owner, starting, user, lossRule, resultRule, device, claim, list, verifyStart, watching
+    case owner, starting, user, lossRule, resultRule, device, claim, list, verifyStart, watching, look
     /// The reader is ours, and doesn't wait.
     case idle
     /// From one touch to the next.
@@ -84,10 +87,16 @@ public struct ReaderDialog {
 
   /// A touch that is decided now comes too late.
   public var isStopping: Bool {
+    if case .lastLook = state { return true }
+    if case .lastStop = state { return true }
+    return false
+  }
+
+  /// fprintd may decide a touch, or has just done so.
+  private var isDeciding: Bool {
     switch state {
-    case .lastLook, .lastStop: true
-    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .watching,
-      .idle,
+    case .watching, .look, .lastLook, .lastStop: true
+    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
       .verifyStop, .release, .over:
       false
     }
@@ -106,10 +115,16 @@ public struct ReaderDialog {
     return then(.verifyStop, deviceCall("VerifyStop"))
   }
 
+  /// Asks whether a finger is on the reader, which waits for one. If it is, a result may follow.
+  public mutating func look() -> Step {
+    guard case .watching = state else { return .absent }
+    return then(.look, presence)
+  }
+
   /// Frees the reader. Until `finished`, touches that were decided before are told.
   public mutating func finish() -> Step {
     switch state {
-    case .verifyStart, .watching: return then(.lastLook, someProperty)
+    case .verifyStart, .watching, .look: return then(.lastLook, presence)
     case .idle, .verifyStop: return then(.release, deviceCall("Release"))
     case .lastLook, .lastStop, .release: return .nothing
     case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .over:
@@ -155,6 +170,9 @@ public struct ReaderDialog {
       state = .watching
       return .watching
     case .verifyStop: return ready()
+    case .look:
+      state = .watching
+      return message.values == [.flag(true)] ? .nothing : .absent
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
     case .lastStop: return stopped(message)
     case .release: return over(.finished)
@@ -205,14 +223,9 @@ public struct ReaderDialog {
       return isLoss(message) ? lost() : .nothing
     }
     guard member.spells("VerifyStatus"), interface.spells(ReaderDialog.deviceInterface),
-      !owner.isEmpty, message.sender == owner, message.path == device
+      !owner.isEmpty, message.sender == owner, message.path == device, isDeciding
     else { return .nothing }
-    switch state {
-    case .watching, .lastLook, .lastStop: return result(message)
-    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
-      .verifyStop, .release, .over:
-      return .nothing
-    }
+    return result(message)
   }
 
   /// Name, old owner, new owner.
@@ -224,12 +237,7 @@ public struct ReaderDialog {
   /// What fprintd said before its end has come already: the bus keeps the order of a connection's messages. So nobody
   /// has heard of a touch that we haven't.
   private mutating func lost() -> Step {
-    switch state {
-    case .watching, .lastLook, .lastStop: isUntouched = !wasTouched
-    case .owner, .starting, .user, .lossRule, .resultRule, .device, .claim, .list, .verifyStart, .idle,
-      .verifyStop, .release, .over:
-      break
-    }
+    if isDeciding { isUntouched = !wasTouched }
     return end(.gone)
   }
 
@@ -252,8 +260,8 @@ public struct ReaderDialog {
   private mutating func touched(isMatch: Bool) -> Step {
     if wasTouched { return .nothing }  // one result for one VerifyStart
     wasTouched = true
-    // After the last look, or stop, its answer is still to come.
-    if case .watching = state { state = .idle }
+    // After the last look, or stop, its answer is still to come. What `look` is answered doesn't matter any longer.
+    if !isStopping { (state, serial) = (.idle, nil) }
     return .touched(isMatch: isMatch)
   }
 
@@ -266,6 +274,9 @@ public struct ReaderDialog {
     }
     switch state {
     case .owner, .starting: return end(.noService)
+    case .look:
+      state = .watching
+      return .absent
     case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
     case .lastStop: return stopped(message)
     case .release: return over(.finished)
@@ -279,17 +290,6 @@ public struct ReaderDialog {
     case .user, .lossRule, .resultRule, .device, .claim, .list, .watching, .idle, .over:
       return end(ReaderDialog.reason(name))
     }
-  }
-
-  private static func reason(_ name: Bytes) -> FingerEnd {
-    let prefix = "net.reactivated.Fprint.Error."
-    guard name[...].begins(with: prefix) else { return .gone }
-    let word = name[Bytes(text: prefix).count...]
-    if word.spells("NoSuchDevice") { return .noReader }
-    if word.spells("AlreadyInUse") { return .inUse }
-    if word.spells("PermissionDenied") { return .denied }
-    if word.spells("NoEnrolledPrints") { return .notEnrolled }
-    return .failed
   }
 
   private mutating func end(_ reason: FingerEnd) -> Step { over(.ended(reason)) }

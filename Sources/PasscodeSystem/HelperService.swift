@@ -57,6 +57,12 @@ public enum HelperService {
     return (try? retrying { unsafe recv(0, &byte, 1, Int32(MSG_PEEK)) }) != 0
   }
 
+  /// The next byte of the request, if it has come; doesn't wait. The corresponding C function is `recv`.
+  public static func nextByte() -> UInt8? {
+    var byte: UInt8 = 0
+    return unsafe recv(0, &byte, 1, Int32(MSG_DONTWAIT)) == 1 ? byte : nil
+  }
+
   /// Discards what has arrived: if it were still unread at the close, the other end would lose the reply, too.
   public static func dropInput() {
     var part = [UInt8](repeating: 0, count: 4_096)

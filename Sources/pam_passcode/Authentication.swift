@@ -152,7 +152,7 @@ struct Authentication {
     if door.useFirstPass { throw nothing }
     if let request = question.finger { finger = FingerPrompt.begin(request) }
     let prompted = pam.ask(prompt(door, finger: finger?.isOffered ?? false), &line)
-    finger?.stop()
+    finger?.stop(atEnter: prompted == .typed && line.count == 0)
     if prompted == .cancelled {
       log("prompt cancelled", question, finger?.transcript)
       throw Interruption(result: .cancelled)

@@ -34,7 +34,7 @@ struct Main {
       let bytes = HelperService.receive(FingerRequest.length), let request = FingerRequest(bytes),
       isRoots || request.isOwnList(uid), case .found(let account) = Account.numbered(request.uid)
     else { return false }
-    let session = Session(request, account, caller)
+    var session = Session(request, account, caller)
     session.run()
     HelperService.endReplies()  // systemd has the connection, too, until it has seen our end
     return true

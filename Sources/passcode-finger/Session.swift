@@ -12,6 +12,8 @@ struct Session: ~Copyable {
   private static let claimedWithin: UInt64 = 100
   /// Milliseconds for the answer to `list`, fprintd's start included.
   private static let listedWithin: UInt64 = 2_000
+  /// Milliseconds for the reader to decide about the finger that is on it at Enter.
+  private static let decidedWithin: UInt64 = 1_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
   private static let finishedWithin: UInt64 = 1_000
 
@@ -19,6 +21,8 @@ struct Session: ~Copyable {
   private let account: Account
   private let caller: Caller
   private let counter: TouchCounter
+  /// Enter was pressed: only what is on the reader then still counts.
+  private var isAtEnter = false
 
   init(_ request: FingerRequest, _ account: Account, _ caller: consuming Caller) {
     self.request = request
@@ -27,7 +31,7 @@ struct Session: ~Copyable {
     counter = TouchCounter(account, .root)
   }
 
-  func run() {
+  mutating func run() {
     if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
     let begin = now
     let isList = request.operation == .list
@@ -48,7 +52,7 @@ struct Session: ~Copyable {
   }
 
   /// Whether somebody is at the request's place.
-  private func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
+  private mutating func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
     switch request.place {
     case .session:
       guard case .inSession(let id) = caller.presence(of: account.uid) else { return false }
@@ -71,7 +75,7 @@ struct Session: ~Copyable {
   }
 
   /// Whether that session isn't locked.
-  private func isUnlocked(_ session: Bytes, _ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
+  private mutating func isUnlocked(_ session: Bytes, _ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
     var dialog = SessionDialog(session)
     var step = SessionDialog.Step.call(dialog.first)
     while true {
@@ -96,27 +100,40 @@ struct Session: ~Copyable {
   /// Waits for the next message, or only looks where there may be one already: a flood of them MUST hold up neither the
   /// end of the time nor that of the caller: test_finger_attacks.py.
   ///
-  /// - Returns: false at either end.
-  private func waits(_ bus: borrowing SystemBus, until deadline: UInt64, hasMore: Bool) -> Bool {
+  /// - Returns: false at either end. Enter is none.
+  private mutating func waits(_ bus: borrowing SystemBus, until deadline: UInt64, hasMore: Bool) -> Bool {
     let left = remaining(deadline)
-    return left > 0 && caller.waits(withMessagesFrom: bus, milliseconds: hasMore ? 0 : left)
+    if left == 0 { return false }
+    if caller.waits(withMessagesFrom: bus, milliseconds: hasMore ? 0 : left) { return true }
+    if isAtEnter { return false }
+    isAtEnter = HelperService.nextByte() == FingerRequest.enter
+    return isAtEnter
   }
 
   /// - Returns: what the caller is to be told at last; nil: nothing more.
-  private func talk(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> FingerEnd? {
+  private mutating func talk(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> FingerEnd? {
     guard prompt.send(prompt.dialog.first, bus) else { return .noService }
     while true {
       let step = prompt.next(bus)
       if case .over(let end) = handle(step ?? .nothing, &prompt, bus) { return end }
       guard waits(bus, until: prompt.deadline, hasMore: step != nil) else {
         if remaining(prompt.deadline) > 0 { return nil }
+        if isAtEnter { return .noTouch }
         if prompt.isEnrolled, !prompt.isAnnounced {
           announce(&prompt)
           continue
         }
         return prompt.isWatched ? .time : .slow
       }
+      if isAtEnter, !prompt.hasLooked, case .over(let end) = look(&prompt, bus) { return end }
     }
+  }
+
+  /// What is on the reader at Enter may still be decided.
+  private mutating func look(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+    prompt.hasLooked = true
+    prompt.deadline = min(prompt.deadline, now + Session.decidedWithin)
+    return handle(prompt.dialog.look(), &prompt, bus)
   }
 
   private enum Progress {
@@ -124,7 +141,7 @@ struct Session: ~Copyable {
     case over(FingerEnd?)
   }
 
-  private func handle(_ step: ReaderDialog.Step, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
+  private mutating func handle(_ step: ReaderDialog.Step, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
     -> Progress
   {
     switch step {
@@ -148,6 +165,7 @@ struct Session: ~Copyable {
       prompt.deadline = prompt.latest
       return .goOn
     case .touched(let isMatch): return touched(isMatch, &prompt, bus)
+    case .absent: return .over(.noTouch)
     case .listed(let fingers):
       tell(.listed(fingers))
       return .over(nil)
@@ -164,14 +182,16 @@ struct Session: ~Copyable {
   }
 
   /// A touch is charged before the reader waits for it.
-  private func verify(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+  private mutating func verify(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
     guard let charged = charge() else { return .over(.failed) }
     guard let count = charged else { return .over(.off) }
     prompt.charge = count
     return handle(prompt.dialog.verify(), &prompt, bus)
   }
 
-  private func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+  private mutating func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
+    -> Progress
+  {
     guard let settled = settle(isMatch, &prompt) else { return .over(.failed) }
     guard let count = settled else { return .over(.off) }
     if isMatch {
@@ -184,6 +204,7 @@ struct Session: ~Copyable {
     prompt.misses += 1
     if prompt.misses == FingerTranscript.mostMisses { return .over(.tries) }
     if count.isOff { return .over(.off) }
+    if isAtEnter { return .over(.noTouch) }
     return handle(prompt.dialog.again(), &prompt, bus)
   }
 
@@ -214,7 +235,7 @@ struct Session: ~Copyable {
       case .call(let call): if !prompt.send(call, bus) { return }
       case .touched(let isMatch): _ = settle(isMatch, &prompt)
       case .finished, .ended: return
-      case .nothing, .start, .claim, .ready, .watching, .listed, nil: break
+      case .nothing, .start, .claim, .ready, .watching, .absent, .listed, nil: break
       }
       let left = remaining(deadline)
       if left == 0 { return }
@@ -262,6 +283,8 @@ private struct Prompt {
   /// The prompt may be there.
   var isAnnounced = false
   var isWatched = false
+  /// At Enter, whether a finger is on the reader.
+  var hasLooked = false
   var misses = 0
 
   init(_ dialog: ReaderDialog, from begin: UInt64, deadline: UInt64, latest: UInt64) {

@@ -47,7 +47,13 @@ public func fuzzReader(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     dialog.sent(serial: serial)
     session.sent(serial: serial)
     let message = message(byte, serial)
-    var step = byte == 0x1c ? dialog.again() : byte == 0x3c ? dialog.finish() : dialog.receive(message)
+    var step =
+      switch byte {
+      case 0x1c: dialog.again()
+      case 0x3c: dialog.finish()
+      case 0x5c: dialog.look()
+      default: dialog.receive(message)
+      }
     if case .ready = step {
       step = dialog.verify()
       wasTouched = false

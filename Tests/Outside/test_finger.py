@@ -73,6 +73,66 @@ def test_without_an_enrolled_finger(reader):
         assert finger.events() == ["not enrolled"]
 
 
+ENTER = b"\1"
+
+
+def test_enter_is_answered_at_once_where_no_finger_is_on_the_reader(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        finger.connection.sendall(ENTER)
+        assert finger.events() == ["no touch"]
+    assert reader.is_free() and touches() == 0
+
+
+def test_enter_waits_a_second_at_most_for_the_finger_on_the_reader(reader):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.tell("FINGER 1")
+        time.sleep(0.1)
+        begin = time.monotonic()
+        finger.connection.sendall(ENTER)
+        assert finger.hears_nothing(0.7)
+        assert finger.events() == ["no touch"]
+        assert 0.9 < time.monotonic() - begin < 2
+    assert reader.is_free() and touches() == 0
+
+
+@pytest.mark.parametrize("touch, said", [("alice-finger", Match), ("somebody-else", str)])
+def test_after_enter_one_touch_counts_and_no_more(reader, touch, said):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.tell("FINGER 1")
+        time.sleep(0.1)
+        finger.connection.sendall(ENTER)
+        time.sleep(0.2)
+        reader.touch(touch)
+        events = finger.events()
+        assert isinstance(events.pop(0), said) and events == ([] if said is Match else ["no touch"])
+    assert reader.is_free() and touches() == (said is str)
+
+
+def test_after_enter_the_reader_is_freed_when_its_caller_ends(reader):
+    for word in (b"", ENTER):
+        with Finger() as finger:
+            assert finger.event() == "watching"
+            reader.tell("FINGER 1")
+            time.sleep(0.1)
+            finger.connection.sendall(ENTER + word)
+            time.sleep(0.2)
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 0.5 and reader.is_free()
+
+
+@pytest.mark.parametrize("word", [b"\0", b"\2", b"\xff", b"\0\1"])
+def test_any_other_word_of_the_caller_s_is_its_end(reader, word):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.tell("FINGER 1")
+        finger.connection.sendall(word)
+        assert finger.events() == []
+    wait_for(reader.is_free)
+
+
 def test_another_s_finger_is_no_match(reader):
     with Finger("bob") as finger:
         assert finger.events() == ["not enrolled"]

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import struct
+import threading
 import time
 
 import finger as fingers
@@ -19,8 +20,8 @@ from scenario import PROMPT, RIGHT, WRONG
 FINGER, EITHER = "Passcode or finger: ", "Passcode, password or finger: "
 GONE = "The fingerprint reader has gone. Use your passcode."
 NO_MATCH = "Finger not recognised."
-NO_TOUCH = "No touch yet: touch the fingerprint reader first, then press Enter."
-TOO_LATE = "That touch no longer counts. Touch the reader again at the next prompt."
+NO_TOUCH = "No touch. Next time, touch the reader before you press Enter."
+TOO_LATE = "That touch no longer counts. Next time, press Enter within 10 seconds of it."
 OFF = "Finger off after 5 touches. Use your passcode."
 
 
@@ -98,6 +99,50 @@ def test_what_is_typed_decides_and_a_match_is_discarded(own, either, touched, ty
     assert own.failures("alice") == failures
     assert words(own) == ["unused" if touched else "no-touch"]
     assert charged() == 0
+
+
+def put_on(own, then=()):
+    """A finger is on the reader, which needs 0.4 s from Enter to these commands."""
+
+    def act():
+        waits(own.reader)
+        own.reader.tell("FINGER 1")
+        time.sleep(0.1)
+        if then:
+            threading.Timer(0.4, lambda: [own.reader.tell(command) for command in then]).start()
+
+    return act
+
+
+ON_READER = {
+    "match": ("SCAN alice-finger", "SUCCESS", [], "match", 0),
+    "none": ("SCAN somebody-else", "AUTH_ERR", [NO_MATCH], "no-match", 1),
+    "nothing": ("FINGER 0", "AUTH_ERR", [NO_TOUCH], "no-touch", 0),
+}
+
+
+@pytest.mark.parametrize("case", ON_READER)
+def test_enter_waits_for_a_finger_that_is_on_the_reader(own, case):
+    command, result, said, word, count = ON_READER[case]
+    outcome = own.authenticate("alice", after(put_on(own, [command])))
+    assert (outcome.result, outcome.texts, words(own)) == (result, said, [word])
+    wait_for(own.reader.is_free)
+    assert charged() == count
+
+
+def seconds(own, answer):
+    begin = time.monotonic()
+    outcome = own.authenticate("alice", answer)
+    return outcome, time.monotonic() - begin
+
+
+@pytest.mark.alone
+def test_it_waits_for_a_second_and_for_nobody_s_finger_not_at_all(own):
+    _, usual = seconds(own, after(lambda: waits(own.reader)))
+    outcome, longer = seconds(own, after(put_on(own)))
+    assert outcome.texts == [NO_TOUCH] and 0.9 < longer - usual < 1.6
+    outcome, typed = seconds(own, after(put_on(own), then=RIGHT))
+    assert outcome.result == "SUCCESS" and typed - usual < 0.6
 
 
 def interrupted():

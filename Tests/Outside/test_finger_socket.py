@@ -1,6 +1,7 @@
 """Root's socket between the module and passcode-finger: nobody else's other end counts, and whoever runs sudo reaches
 only what is in a cgroup of theirs. systemd-socket-activate stands in for the first process."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from bed import become, uid
 from finger import INSTALLED, LENGTH, SOCKET, charged, count_file, decode, matched, missed, request, running, waits
 from logind import cgroups
+from pam import Handle
 from process import children, state, wait_for
 from scenario import PROMPT, RIGHT
 
@@ -214,8 +216,9 @@ def test_the_program_answers_root_alone(own):
         assert decode(connection.recv(LENGTH)) == "watching"
 
 
-def test_a_connection_that_the_host_closed_is_no_longer_heard(own):
-    """Its number may be another file's by then: nothing is read from it, not even the match that would be the right one."""
+def test_a_connection_that_the_host_closed_is_no_longer_heard(own, monkeypatch):
+    """Its number may be another file's by then: nothing is read from it, not even the match that would be the right one,
+    and nothing is written to it."""
 
     def match():
         """Of the touch that is charged now."""
@@ -233,9 +236,21 @@ def test_a_connection_that_the_host_closed_is_no_longer_heard(own):
                 kept.append((ours, theirs))
         return "" if kept else None
 
+    def step(handle, name, flags=0):
+        if name != "written":
+            return call(handle, name, flags)
+        [(_, theirs)] = kept
+        theirs.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            handle.outcome.messages.append(["WRITTEN", theirs.recv(16).hex()])
+        return 0
+
     kept = []
-    outcome = own.authenticate("alice", answer)
+    call = Handle.call
+    monkeypatch.setattr(Handle, "call", step)
+    outcome = own.authenticate("alice", answer, calls=("authenticate", "written"))
     assert (outcome.prompts, outcome.result) == ([FINGER], "AUTH_ERR")
+    assert [text for style, text in outcome.messages if style == "WRITTEN"] == []
 
 
 KEPT = 200

@@ -54,7 +54,7 @@ private struct Bus {
     case .call, .start, .claim:
       serial += 1
       dialog.sent(serial: serial)
-    case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: break
+    case .nothing, .ready, .watching, .touched, .absent, .listed, .finished, .ended: break
     }
     return step
   }
@@ -89,7 +89,7 @@ extension ReaderDialog.Step {
   fileprivate var call: BusCall? {
     switch self {
     case .call(let call), .start(let call), .claim(let call): call
-    case .nothing, .ready, .watching, .touched, .listed, .finished, .ended: nil
+    case .nothing, .ready, .watching, .touched, .absent, .listed, .finished, .ended: nil
     }
   }
 
@@ -336,6 +336,50 @@ struct ReaderDialogTests {
       _ = never.refuse(sender, "net.reactivated.Fprint.Error.NoEnrolledPrints")
       #expect(never.dialog.isUntouched == isUntouched)
     }
+  }
+
+  @Test func `at Enter it asks whether a finger is on the reader`() {
+    var bus = Bus.watching()
+    let look = bus.sent(bus.dialog.look())
+    #expect(look.member == "Get")
+    #expect(look.call?.values == [.word("net.reactivated.Fprint.Device"), .word("finger-present")])
+    #expect(bus.answer(":1.6", .flag(true)) == .nothing, "not asked")
+    #expect(bus.answer(Bus.fprintd, .flag(true)) == .nothing)
+    #expect(bus.status("verify-match") == .touched(isMatch: true))
+    for answer in [[.flag(false)], [], [.number(1)], [.flag(true), .flag(true)]] as [[BusMessage.Value]] {
+      var other = Bus.watching()
+      _ = other.sent(other.dialog.look())
+      let message = BusMessage(.methodReturn(other.serial), sender: Bytes(text: Bus.fprintd), answer)
+      #expect(other.receive(message) == .absent)
+      #expect(other.sent(other.dialog.finish()).member == "Get", "and then it stops as ever")
+      _ = other.answer(Bus.fprintd)
+      _ = other.answer(Bus.fprintd)
+      #expect(other.dialog.isUntouched)
+    }
+    var refused = Bus.watching()
+    _ = refused.sent(refused.dialog.look())
+    #expect(refused.refuse(Bus.fprintd, "org.freedesktop.DBus.Error.InvalidArgs") == .absent)
+  }
+
+  @Test func `what is decided before that answer counts, and the answer doesn't`() {
+    for result in ["verify-match", "verify-no-match"] {
+      var bus = Bus.watching()
+      _ = bus.sent(bus.dialog.look())
+      let serial = bus.serial
+      #expect(bus.status(result) == .touched(isMatch: result == "verify-match"))
+      let answer = BusMessage(.methodReturn(serial), sender: Bytes(text: Bus.fprintd), [.flag(false)])
+      #expect(bus.receive(answer) == .nothing)
+      #expect(bus.sent(bus.dialog.finish()).member == "Release")
+      #expect(bus.receive(answer) == .nothing)
+    }
+  }
+
+  @Test func `between two touches nothing is on the reader`() {
+    var bus = Bus.watching()
+    _ = bus.status("verify-no-match")
+    #expect(bus.dialog.look() == .absent)
+    _ = bus.sent(bus.dialog.again())
+    #expect(bus.dialog.look() == .absent)
   }
 
   /// What it said before its end comes before the end.

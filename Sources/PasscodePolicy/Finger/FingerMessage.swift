@@ -1,6 +1,7 @@
 /// What the module sends to `passcode-finger`, and what comes back, version 1. Numbers are little-endian.
 ///
-/// A request has 8 bytes. The connection then stays open for as long as the prompt does: its end stops the reader.
+/// A request has 8 bytes. The connection then stays open for as long as the prompt does: its end stops the reader. At
+/// Enter alone one byte more may come, of value 1, once the reader was said to wait: `matched` or `ended` answers it.
 ///
 ///     offset 0    version       1 byte    1
 ///     offset 1    operation     1 byte    FingerRequest.Operation
@@ -17,7 +18,7 @@
 ///     offset 8    time          8 bytes   `matched`: CLOCK_BOOTTIME in milliseconds. Else 0
 ///
 /// `passcode-finger` MUST
-///  1  take nothing from its caller but this request: no argument, environment, descriptor, limit or signal state, and
+///  1  take nothing from its caller but these bytes: no argument, environment, descriptor, limit or signal state, and
 ///     no cgroup: systemd starts it, in a unit of its own.                  test_finger_caller.py, test_finger_socket.py
 ///  2  answer only root (SO_PEERCRED), and be root in every id before it connects to the bus. The person can't stop,
 ///     slow or kill it. The tool starts it itself for `list`: without root's privileges it answers only that, for the
@@ -42,11 +43,16 @@
 ///     display, or the virtual console in the foreground. Asked before the reader is claimed, and again before a match
 ///     is told.                                                   SessionDialogTests, test_finger_session.py
 ///
+///  9  at Enter wait for a match only where fprintd says that a finger is on the reader, and for 1 s at most; else
+///     answer at once.                                            ReaderDialogTests, test_finger.py
+///
 /// Its caller MUST take anything but a valid transcript as no match.              FingerTranscriptTests, FuzzFinger
 ///
 /// What decodes, encodes to the same bytes.                                       FingerMessageTests, FuzzFinger
 public struct FingerRequest: Equatable, Sendable {
   public static let length = 8
+  /// The byte that says that Enter alone was pressed.
+  public static let enter: UInt8 = 1
 
   public enum Operation: UInt8, CaseIterable, Sendable {
     /// Hold the reader for a prompt, and tell what happens.
@@ -154,12 +160,17 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case failed = 11
   /// The session isn't active, local and unlocked, the terminal isn't one that shows where its user is, or nothing tells.
   case noSession = 12
+  /// At Enter no finger was on the reader, or it didn't decide within 1 s.
+  case noTouch = 13
 
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
     PasscodePolicy.word(
       Int(rawValue) - 1,
-      of: "no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session")
+      of: """
+        no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session \
+        no-touch
+        """)
   }
 }
 

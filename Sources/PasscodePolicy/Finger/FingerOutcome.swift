@@ -43,7 +43,7 @@ extension FingerTranscript {
     switch state {
     case .silent: .ended(.slow)
     case .starting: .notReady
-    case .watching: misses > 0 ? .noMatch : .noTouch
+    case .watching, .ended(.noTouch): misses > 0 ? .noMatch : .noTouch
     case .matched: .unused
     case .ended(let end): .ended(end)
     }

@@ -54,9 +54,10 @@ public enum Words {
   private static func notice(_ finger: FingerOutcome) -> Sentence? {
     switch finger {
     case .matched: nil
-    case .tooLate: "That touch no longer counts. Touch the reader again at the next prompt."
+    // The next prompt may be another module's: it takes no touch.
+    case .tooLate: "That touch no longer counts. Next time, press Enter within 10 seconds of it."
     case .noMatch, .ended(.tries): "Finger not recognised."
-    case .noTouch: "No touch yet: touch the fingerprint reader first, then press Enter."
+    case .noTouch, .ended(.noTouch): "No touch. Next time, touch the reader before you press Enter."
     case .ended(.time): "No touch within 30 seconds."
     case .ended(.off): "Finger off after 5 touches. Use your passcode."
     case .ended(.notEnrolled): "No finger is enrolled: see fprintd-enroll."

@@ -7,11 +7,14 @@ internal import PasscodeSystem
 ///   runs the program, who may freeze and kill what is there.                       test_finger_socket.py
 /// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd; a slow reader joins later.
 ///                                                                                 test_finger_figures.py
+/// - Enter MUST wait for it only where a finger is on the reader, and at most 1 s.   test_finger_prompt.py
 /// - What isn't a valid transcript, from this prompt's first 30 s, MUST be no match.  test_finger_prompt.py
 /// - When this goes, the reader is free, or 1 s is over.                             test_finger_prompt.py
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
+  /// Milliseconds for the reader to decide about the finger that is on it at Enter.
+  private static let decidedWithin: UInt64 = 1_100
   /// Milliseconds for the reader to be freed.
   private static let freeWithin: UInt64 = 1_000
   /// One byte more than a valid transcript has.
@@ -57,11 +60,16 @@ public struct FingerPrompt: ~Copyable {
     while let bytes = service.receive(limit: 64, until: latest), !bytes.isEmpty {}
   }
 
-  /// Stops the reader. What had arrived by then is the transcript; a match is none where nobody is at the place of the
-  /// request any longer.
-  public mutating func stop() {
+  /// Stops the reader. What had arrived by then is the transcript; at Enter also what comes of the finger that is on the
+  /// reader.
+  public mutating func stop(atEnter: Bool) {
     guard isOffered else { return }
     while hear(until: 0) {}
+    if atEnter {
+      service.send([FingerRequest.enter])
+      let latest = FingerPrompt.now + FingerPrompt.decidedWithin
+      while case .watching = transcript.state, hear(until: latest) {}
+    }
     service.finish()
   }
 

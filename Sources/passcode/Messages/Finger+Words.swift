@@ -39,7 +39,7 @@ extension FingerEnd {
     case .off: "off after 5 touches: use your passcode"
     case .slow, .time: "fprintd took too long"
     case .gone: "the reader has gone"
-    case .inUse, .tries, .failed: "fprintd gave no sensible answer"
+    case .inUse, .tries, .noTouch, .failed: "fprintd gave no sensible answer"
     }
   }
 }

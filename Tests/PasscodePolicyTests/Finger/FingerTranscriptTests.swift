@@ -19,6 +19,7 @@ struct FingerTranscriptTests {
     ([.starting, .watching, .noMatch, .noMatch, .noMatch, .ended(.tries)], .ended(.tries), 3),
     ([.watching, .noMatch, .ended(.off)], .ended(.off), 1),
     ([.watching, .ended(.time)], .ended(.time), 0),
+    ([.watching, .noMatch, .ended(.noTouch)], .ended(.noTouch), 1),
   ]
 
   private static let unsound: [[FingerEvent]] = [

@@ -59,9 +59,9 @@ struct WordsTests {
   private static let outcomes: [(FingerOutcome, word: String, notice: String?)] = [
     (.matched, "match", nil),
     (.unused, "unused", "The fingerprint reader can't be used now. Use your passcode."),
-    (.tooLate, "too-late", "That touch no longer counts. Touch the reader again at the next prompt."),
+    (.tooLate, "too-late", "That touch no longer counts. Next time, press Enter within 10 seconds of it."),
     (.noMatch, "no-match", "Finger not recognised."),
-    (.noTouch, "no-touch", "No touch yet: touch the fingerprint reader first, then press Enter."),
+    (.noTouch, "no-touch", "No touch. Next time, touch the reader before you press Enter."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
     (.ended(.tries), "tries", "Finger not recognised."),
     (.ended(.off), "off", "Finger off after 5 touches. Use your passcode."),
