@@ -45,6 +45,19 @@ public struct Caller: ~Copyable {
     return polled.0.revents == 0 && polled.1.revents == 0
   }
 
+  /// Waits for the caller's end alone; as above.
+  public func waits(milliseconds: UInt64) -> Bool {
+    var polled = (
+      pollfd(fd: 0, events: Int16(POLLIN), revents: 0), pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    )
+    // SAFETY: two of them, side by side.
+    _ = unsafe withUnsafeMutableBytes(of: &polled) { buffer in
+      unsafe poll(
+        buffer.baseAddress?.assumingMemoryBound(to: pollfd.self), 2, CInt(min(milliseconds, 1_000)))
+    }
+    return polled.0.revents == 0 && polled.1.revents == 0
+  }
+
   /// Waits for the bus alone, after the caller's end.
   public static func waitForMessages(from bus: borrowing SystemBus, milliseconds: UInt64) {
     var polled = bus.polled

@@ -1,8 +1,30 @@
-internal import PasscodePolicy
+public import PasscodePolicy
 
-// What is said, and to whom; and why fprintd refuses.
+// What is said, to whom, and what must be done; and why fprintd refuses.
 
 extension ReaderDialog {
+  /// What must be done now.
+  public enum Step: Equatable, Sendable {
+    case nothing
+    case call(BusCall)
+    /// As `call`, and the answer may take seconds: the bus starts fprintd.
+    case start(BusCall)
+    /// As `call`: prints are enrolled. The answer may take as long as the reader does to begin.
+    case claim(BusCall)
+    /// The reader is ours: `verify` is next, once a touch is charged.
+    case ready
+    /// The reader waits for a touch.
+    case watching
+    /// The finger was decided.
+    case touched(isMatch: Bool)
+    /// The answer to `look`: no finger is on the reader, or it doesn't say so.
+    case absent
+    case listed(Fingers)
+    /// The reader is free; there is nothing more to do.
+    case finished
+    case ended(FingerEnd)
+  }
+
   static var service: String { "net.reactivated.Fprint" }
   static var deviceInterface: String { "net.reactivated.Fprint.Device" }
   static var devicePrefix: String { "/net/reactivated/Fprint/Device/" }

@@ -24,28 +24,6 @@ public import PasscodePolicy
 ///
 /// The API is described in fprintd's net.reactivated.Fprint.Device.xml.
 public struct ReaderDialog {
-  /// What must be done now.
-  public enum Step: Equatable, Sendable {
-    case nothing
-    case call(BusCall)
-    /// As `call`, and the answer may take seconds: the bus starts fprintd.
-    case start(BusCall)
-    /// As `call`: prints are enrolled. The answer may take as long as the reader does to begin.
-    case claim(BusCall)
-    /// The reader is ours: `verify` is next, once a touch is charged.
-    case ready
-    /// The reader waits for a touch.
-    case watching
-    /// The finger was decided.
-    case touched(isMatch: Bool)
-    /// The answer to `look`: no finger is on the reader, or it doesn't say so.
-    case absent
-    case listed(Fingers)
-    /// The reader is free; there is nothing more to do.
-    case finished
-    case ended(FingerEnd)
-  }
-
   private enum State {
     case owner, starting, user, lossRule, resultRule, device, claim, list, verifyStart, watching, look
     /// The reader is ours, and doesn't wait.

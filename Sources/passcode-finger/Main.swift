@@ -9,9 +9,6 @@ internal import PasscodeVault
 
 @main
 struct Main {
-  /// For the kernel, should all else fail; longer than a prompt may hold the reader.
-  private static let longest: UInt32 = 40
-
   static func main() {
     exitProcess(run() ? 0 : 1)
   }
@@ -25,7 +22,7 @@ struct Main {
     let uid = ProcessIdentity.current().effective
     let isRoots = uid == 0
     do throws(Errno) {
-      try HelperService.layDownInheritance(limit: longest)
+      try HelperService.layDownInheritance(limit: Session.longest)
       try HelperService.become(Account(uid: uid, gid: isRoots ? 0 : effectiveGroup(), name: []))
     } catch {
       return false

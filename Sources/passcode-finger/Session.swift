@@ -7,7 +7,7 @@ internal import PasscodeVault
 /// One prompt at the reader: carries out what `ReaderDialog` says, charges touches, keeps the time.
 struct Session: ~Copyable {
   /// Milliseconds for fprintd to say whether a finger is enrolled, unless the bus has to start it first.
-  private static let readyWithin: UInt64 = 300
+  static let readyWithin: UInt64 = 300
   /// Milliseconds that the prompt then waits for a reader that may be in use; a slow one joins later.
   private static let claimedWithin: UInt64 = 100
   /// Milliseconds for the answer to `list`, fprintd's start included.
@@ -15,14 +15,20 @@ struct Session: ~Copyable {
   /// Milliseconds for the reader to decide about the finger that is on it at Enter.
   private static let decidedWithin: UInt64 = 1_000
   /// Milliseconds for fprintd to free the reader. After that the end of our connection does it.
-  private static let finishedWithin: UInt64 = 1_000
+  static let finishedWithin: UInt64 = 1_000
+  /// Milliseconds that the reader is left to others, before a login screen takes it again.
+  private static let leftWithin: UInt64 = 2_000
+  /// Seconds, for the kernel, should all else fail; longer than the reader may be held at a time.
+  static let longest: UInt32 = 40
 
   private let request: FingerRequest
   private let account: Account
   private let caller: Caller
-  private let counter: TouchCounter
+  let counter: TouchCounter
   /// Enter was pressed: only what is on the reader then still counts.
-  private var isAtEnter = false
+  private(set) var isAtEnter = false
+  /// Why a login screen doesn't have the reader just now.
+  private var lastEnd = FingerEnd.noTouch
 
   init(_ request: FingerRequest, _ account: Account, _ caller: consuming Caller) {
     self.request = request
@@ -33,17 +39,57 @@ struct Session: ~Copyable {
 
   mutating func run() {
     if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
-    let begin = now
-    let isList = request.operation == .list
-    let deadline = begin + (isList ? Session.listedWithin : Session.readyWithin)
-    guard let bus = SystemBus.connect() else { return tell(.ended(.noService)) }
-    if request.operation != .list, !isPresent(bus, deadline) { return tell(.ended(.noSession)) }
-    if request.operation == .session { return tell(.present) }
-    let dialog = ReaderDialog(request.operation, name: account.name)
-    var prompt = Prompt(
-      dialog, from: begin, deadline: deadline, latest: isList ? deadline : begin + FingerTranscript.longest)
-    if let end = talk(&prompt, bus) { tell(.ended(end)) }
+    var prompt = Prompt(request, account)
+    repeat {
+      HelperService.limitTime(seconds: Session.longest)
+      let isList = request.operation == .list
+      prompt.begin(
+        at: now, ready: isList ? Session.listedWithin : Session.readyWithin,
+        longest: isList ? Session.listedWithin : FingerTranscript.longest)
+    } while hold(&prompt) && leaves()
+  }
+
+  /// Takes the reader, and frees it again.
+  ///
+  /// - Returns: whether to take it once more.
+  private mutating func hold(_ prompt: inout Prompt) -> Bool {
+    guard let bus = SystemBus.connect() else { return isToComeBack(prompt, .noService) }
+    if request.operation != .list, !isPresent(bus, prompt.deadline) {
+      return isToComeBack(prompt, .noSession)
+    }
+    if request.operation == .session {
+      tell(.present)
+      return false
+    }
+    let end = talk(&prompt, bus)
+    let comesBack = end.map { isToComeBack(prompt, $0) } ?? false
     finish(&prompt, bus)
+    return comesBack
+  }
+
+  /// A login screen stands before anybody comes: there the reader is taken again as long as the prompt does, unless its
+  /// end is the finger's, or the account's. Any other end is told.
+  private mutating func isToComeBack(_ prompt: Prompt, _ end: FingerEnd) -> Bool {
+    if end.mayPass, prompt.isEnrolled, prompt.isAnnounced, !isAtEnter, !request.isForPerson {
+      lastEnd = end == .time ? .noTouch : end
+      return true
+    }
+    tell(.ended(end))
+    return false
+  }
+
+  /// Leaves the reader to others for a while.
+  ///
+  /// - Returns: whether the prompt still stands: at its end false, and at Enter.
+  private func leaves() -> Bool {
+    let deadline = now + Session.leftWithin
+    while true {
+      let left = remaining(deadline)
+      if left == 0 { return true }
+      if caller.waits(milliseconds: left) { continue }
+      if HelperService.nextByte() == FingerRequest.enter { tell(.ended(lastEnd)) }
+      return false
+    }
   }
 
   private func refusal() -> FingerEnd? {
@@ -52,7 +98,7 @@ struct Session: ~Copyable {
   }
 
   /// Whether somebody is at the request's place.
-  private mutating func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
+  mutating func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {
     switch request.place {
     case .session:
       guard case .inSession(let id) = caller.presence(of: account.uid) else { return false }
@@ -136,12 +182,12 @@ struct Session: ~Copyable {
     return handle(prompt.dialog.look(), &prompt, bus)
   }
 
-  private enum Progress {
+  enum Progress {
     case goOn
     case over(FingerEnd?)
   }
 
-  private mutating func handle(_ step: ReaderDialog.Step, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
+  mutating func handle(_ step: ReaderDialog.Step, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
     -> Progress
   {
     switch step {
@@ -150,7 +196,7 @@ struct Session: ~Copyable {
     case .start(let call):
       // Nobody who enrolled no finger waits for fprintd, or has it started at each prompt.
       guard request.operation == .list || mayBeEnrolled else { return .over(.notEnrolled) }
-      announce(&prompt)
+      if !prompt.isAnnounced { announce(&prompt) }
       return prompt.send(call, bus) ? .goOn : .over(.gone)
     case .claim(let call):
       prompt.isEnrolled = true
@@ -181,70 +227,7 @@ struct Session: ~Copyable {
     prompt.deadline = prompt.latest
   }
 
-  /// A touch is charged before the reader waits for it.
-  private mutating func verify(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
-    guard let charged = charge() else { return .over(.failed) }
-    guard let count = charged else { return .over(.off) }
-    prompt.charge = count
-    return handle(prompt.dialog.verify(), &prompt, bus)
-  }
-
-  private mutating func touched(_ isMatch: Bool, _ prompt: inout Prompt, _ bus: borrowing SystemBus)
-    -> Progress
-  {
-    guard let settled = settle(isMatch, &prompt) else { return .over(.failed) }
-    guard let count = settled else { return .over(.off) }
-    if isMatch {
-      guard remaining(prompt.latest) > 0 else { return .over(.time) }
-      guard isPresent(bus, now + Session.readyWithin) else { return .over(.noSession) }
-      tell(.matched(serial: count.serial, milliseconds: prompt.drained))
-      return .over(nil)
-    }
-    tell(.noMatch)
-    prompt.misses += 1
-    if prompt.misses == FingerTranscript.mostMisses { return .over(.tries) }
-    if count.isOff { return .over(.off) }
-    if isAtEnter { return .over(.noTouch) }
-    return handle(prompt.dialog.again(), &prompt, bus)
-  }
-
-  /// Charges the touch that was decided, unless its charge still stands. One that matched is no longer charged: whoever
-  /// can match may give up as often as they like.
-  private func settle(_ isMatch: Bool, _ prompt: inout Prompt) -> TouchCount?? {
-    let charged = charge(unless: prompt.charge.take())
-    guard isMatch, let count = charged ?? nil else { return charged }
-    return counter.takeBack(count)
-  }
-
-  /// nil: it couldn't be charged; nil within: the finger is off.
-  private func charge(unless earlier: TouchCount? = nil) -> TouchCount?? {
-    do throws(Errno) { return .some(try counter.charge(unless: earlier)) } catch { return nil }
-  }
-
-  /// Frees the reader, and takes back the charge where nobody touched it, as far as fprintd ever said.
-  private func finish(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
-    free(&prompt, bus)
-    if prompt.dialog.isUntouched, let charge = prompt.charge.take() { counter.takeBack(charge) }
-  }
-
-  private func free(_ prompt: inout Prompt, _ bus: borrowing SystemBus) {
-    let deadline = now + Session.finishedWithin
-    var step: ReaderDialog.Step? = prompt.dialog.finish()
-    while true {
-      switch step {
-      case .call(let call): if !prompt.send(call, bus) { return }
-      case .touched(let isMatch): _ = settle(isMatch, &prompt)
-      case .finished, .ended: return
-      case .nothing, .start, .claim, .ready, .watching, .absent, .listed, nil: break
-      }
-      let left = remaining(deadline)
-      if left == 0 { return }
-      step = prompt.next(bus)
-      if step == nil { Caller.waitForMessages(from: bus, milliseconds: left) }
-    }
-  }
-
-  private func tell(_ event: FingerEvent) {
+  func tell(_ event: FingerEvent) {
     HelperService.reply(event.bytes)
   }
 
@@ -259,58 +242,10 @@ struct Session: ~Copyable {
   }
 
   /// CLOCK_BOOTTIME in milliseconds: time in suspend counts. Without that clock no time is left.
-  private var now: UInt64 { SystemClock.bootMilliseconds() ?? 0 }
+  var now: UInt64 { SystemClock.bootMilliseconds() ?? 0 }
 
-  private func remaining(_ deadline: UInt64) -> UInt64 {
+  func remaining(_ deadline: UInt64) -> UInt64 {
     guard let now = SystemClock.bootMilliseconds(), now < deadline else { return 0 }
     return deadline - now
-  }
-}
-
-/// What is known of a prompt so far.
-private struct Prompt {
-  var dialog: ReaderDialog
-  /// CLOCK_BOOTTIME in milliseconds.
-  var deadline: UInt64
-  /// As far as the deadline may be moved.
-  let latest: UInt64
-  /// When the bus last had nothing for us: what comes next was said after it. CLOCK_BOOTTIME in milliseconds.
-  private(set) var drained: UInt64
-  /// Of the touch that the reader waits for.
-  var charge: TouchCount?
-  /// fprintd keeps prints of the account's.
-  var isEnrolled = false
-  /// The prompt may be there.
-  var isAnnounced = false
-  var isWatched = false
-  /// At Enter, whether a finger is on the reader.
-  var hasLooked = false
-  var misses = 0
-
-  init(_ dialog: ReaderDialog, from begin: UInt64, deadline: UInt64, latest: UInt64) {
-    self.dialog = dialog
-    drained = begin
-    self.deadline = deadline
-    self.latest = latest
-  }
-
-  /// - Returns: false: the bus is gone.
-  mutating func send(_ call: BusCall, _ bus: borrowing SystemBus) -> Bool {
-    guard let serial = bus.send(call) else { return false }
-    dialog.sent(serial: serial)
-    return true
-  }
-
-  /// What the next message means; nil: there is none yet.
-  mutating func next(_ bus: borrowing SystemBus) -> ReaderDialog.Step? {
-    let time = SystemClock.bootMilliseconds()
-    switch bus.receive() {
-    case .message(let message): return dialog.receive(message)
-    case .more: return .nothing
-    case .nothing:
-      if let time { drained = time }
-      return nil
-    case .gone: return .ended(dialog.hasOwner ? .gone : .noService)
-    }
   }
 }

@@ -1,11 +1,13 @@
 """passcode-finger with Debian's fprintd: each outcome is told, and told apart; the reader is free afterwards."""
 
+import contextlib
 import signal
 import statistics
 import time
 
 import pytest
-from finger import LIMIT, LIST, Finger, Match, count_file, touches
+from finger import LIMIT, LIST, Finger, Match, count_file, touches, waits
+from logind import Logind
 from process import wait_for
 from reader import BROKEN, NO_READER, PRINTS, VIRTUAL, slow
 
@@ -174,8 +176,15 @@ def test_without_a_bus(restored):
         assert finger.events() == ["no service"]
 
 
+@contextlib.contextmanager
+def hers():
+    """A program that alice runs: for it the reader isn't taken again."""
+    with Logind(), Finger(wants_session=True) as finger:
+        yield finger
+
+
 def test_the_reader_is_unplugged(restored):
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         restored.tell("UNPLUG")
         assert finger.events() == ["gone"]
@@ -183,7 +192,7 @@ def test_the_reader_is_unplugged(restored):
 
 
 def test_fprintd_is_killed(restored):
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         restored.stop()
         assert finger.events() == ["gone"]
@@ -191,7 +200,7 @@ def test_fprintd_is_killed(restored):
 
 
 def test_the_bus_goes(restored):
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         restored.bus.kill()
         assert finger.events() == ["gone"]
@@ -260,7 +269,7 @@ def test_the_enrolled_fingers_are_listed(reader):
 @pytest.mark.parametrize("pause", [0, pytest.param(2.3, marks=pytest.mark.on_request)])
 def test_a_match_after_the_time_is_none(reader, pause):
     """Root alone can stop the program; what it reads too late is too late."""
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         time.sleep(pause)
         finger.program.send_signal(signal.SIGSTOP)
@@ -289,13 +298,87 @@ def test_a_match_is_as_old_as_it_may_be(reader):
 @pytest.mark.alone
 def test_the_reader_is_held_for_30_seconds(reader):
     begin = time.monotonic()
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         assert finger.event(40) == "time"
         assert 29.5 < time.monotonic() - begin < 32
         assert finger.event() is None
         wait_for(reader.is_free, 0.5)
     assert touches() == 0
+
+
+# MARK: Login screens
+
+
+@pytest.mark.alone
+def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(reader):
+    begin = time.monotonic()
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        wait_for(reader.is_free, 40)
+        assert 29.5 < time.monotonic() - begin < 33
+        assert touches() == 0
+        wait_for(reader.is_claimed, 5)
+        assert finger.hears_nothing() and touches() == 1
+        reader.touch("somebody-else")
+        assert finger.event() == "no match"
+        time.sleep(0.1)
+        reader.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+    assert touches() == 1
+
+
+def test_a_login_screen_shares_the_reader(restored):
+    """Another program is faster after fprintd was restarted: the screen gets it when that has ended."""
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.stop()
+        restored.start()
+        with hers() as other:
+            assert other.event() == "watching"
+            assert finger.hears_nothing(3)
+        wait_for(restored.is_claimed, 5)
+        time.sleep(0.1)
+        restored.touch("alice-finger")
+        assert isinstance(finger.event(), Match)
+    assert touches() == 0
+
+
+def test_a_login_screen_has_no_more_tries_by_that(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        for _ in range(2):
+            time.sleep(0.1)
+            restored.touch("somebody-else")
+            assert finger.event() == "no match"
+            waits(restored)
+            restored.stop()
+            restored.start()
+            wait_for(restored.is_claimed, 5)
+        time.sleep(0.1)
+        restored.touch("somebody-else")
+        assert finger.events() == ["no match", "tries"]
+    assert touches() == 3
+
+
+def test_enter_while_others_have_the_reader_is_answered_at_once(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.choose(BROKEN)
+        time.sleep(0.5)
+        begin = time.monotonic()
+        finger.connection.sendall(ENTER)
+        assert finger.events() in (["gone"], ["no service"])
+        assert time.monotonic() - begin < 0.5
+
+
+def test_a_login_screen_that_ends_between_ends_the_program(restored):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        restored.choose(BROKEN)
+        time.sleep(0.5)
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 0.3
 
 
 def first_event(times=11):

@@ -524,17 +524,56 @@ LOST = {
 @pytest.mark.parametrize("loss", LOST)
 @pytest.mark.parametrize("typed, result, said", [(RIGHT, "SUCCESS", []), ("", "AUTH_ERR", [GONE])])
 def test_a_reader_that_goes_leaves_the_passcode(own, loss, typed, result, said):
+    """As sudo."""
+
     def lose():
         wait_for(own.reader.is_claimed)
         LOST[loss](own)
         wait_for(lambda: not running())
 
     try:
-        outcome = own.authenticate("alice", after(lose, then=typed))
+        with Logind():
+            outcome = own.authenticate("alice", after(lose, then=typed), items={"RUSER": "alice"})
         assert (outcome.result, outcome.prompts, outcome.texts) == (result, [FINGER], said)
         assert words(own) == ["gone"]
     finally:
         own.reader.restore()
+
+
+@pytest.mark.parametrize("loss", LOST)
+@pytest.mark.parametrize("typed, result", [(RIGHT, "SUCCESS"), ("", "AUTH_ERR")])
+def test_a_login_screen_that_lost_the_reader_says_so_at_enter(own, loss, typed, result):
+    """It would take the reader again."""
+
+    def lose():
+        wait_for(own.reader.is_claimed)
+        LOST[loss](own)
+        time.sleep(1)
+
+    try:
+        outcome = own.authenticate("alice", after(lose, then=typed))
+        assert (outcome.result, outcome.prompts) == (result, [FINGER])
+        if typed:
+            assert (outcome.texts, words(own)) == ([], ["no-touch"])
+        else:
+            assert (outcome.texts, words(own)) == ([GONE], ["gone"])
+    finally:
+        own.reader.restore()
+
+
+def test_a_login_screen_gets_the_reader_back(own):
+    """fprintd is restarted, as an update does; more often than touches may miss."""
+
+    def restart():
+        for _ in range(LIMIT + 1):
+            waits(own.reader)
+            own.reader.stop()
+            time.sleep(0.2)
+            own.reader.start()
+
+    outcome = own.authenticate("alice", after(restart, match(own)))
+    assert (outcome.result, words(own)) == ("SUCCESS", ["match"])
+    assert charged() == 0
 
 
 def test_a_slow_reader_is_offered_and_delays_nobody(own):

@@ -16,7 +16,7 @@ import time
 import pytest
 from bed import become, uid
 from finger import INSTALLED, LENGTH, SOCKET, charged, count_file, decode, matched, missed, request, running, waits
-from logind import cgroups
+from logind import Logind, cgroups
 from pam import Handle
 from process import children, state, wait_for
 from scenario import PROMPT, RIGHT
@@ -68,11 +68,12 @@ def prompt(own, theirs):
         wait_for(go.exists, 60)
         return ""
 
-    program = own.start("alice", answer, prepare=inside(theirs))
-    wait_for(asked.exists)
-    waits(own.reader)
-    program.go = go.touch
-    return program
+    with Logind():
+        program = own.start("alice", answer, prepare=inside(theirs), items={"RUSER": "alice"})
+        wait_for(asked.exists)
+        waits(own.reader)
+        program.go = go.touch
+        yield program
 
 
 def test_she_can_freeze_and_kill_root_s_programs_in_her_cgroup(theirs):

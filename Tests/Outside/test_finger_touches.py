@@ -14,6 +14,7 @@ import time
 
 import pytest
 from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches
+from logind import Logind
 from process import wait_for
 from reader import DEVICE
 
@@ -121,7 +122,7 @@ def test_a_match_between_them_gives_no_sixth_miss(reader):
 def test_restarts_of_fprintd_cost_nothing(restored):
     for _ in range(LIMIT + 1):
         restored.start()
-        with Finger() as finger:
+        with Logind(), Finger(wants_session=True) as finger:
             assert finger.event() == "watching"
             restored.stop()
             assert finger.events() == ["gone"]
@@ -132,7 +133,7 @@ def test_what_fprintd_said_before_its_end_counts(restored):
     """The result is on the bus, fprintd has ended, and the program reads of both only then."""
     for touch in range(1, LIMIT + 1):
         restored.start()
-        with Finger() as finger:
+        with Logind(), Finger(wants_session=True) as finger:
             assert finger.event() == "watching"
             finger.program.send_signal(signal.SIGSTOP)
             time.sleep(0.1)
@@ -330,13 +331,13 @@ def test_frozen_and_killed_no_touch_is_gained(reader):
 def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(reader):
     """Ten prompts at a time, all with the wrong finger, then one with the right one."""
     misses = matches = 0
-    for _ in range(6):
+    for _ in range(30):  # on a busy machine all ten may join late
         fingers = [Finger() for _ in range(10)]
         try:
-            first = [finger.event() for finger in fingers]
+            first = [finger.event(starting=True) for finger in fingers]
             assert first.count("watching") <= 1
             for finger, event in zip(fingers, first, strict=True):
-                assert event in ("watching", "in use", "off"), event
+                assert event in ("watching", "starting", "in use", "off"), event
                 if event == "watching":
                     reader.touch("somebody-else")
                     said = finger.event()
@@ -346,6 +347,8 @@ def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(reader):
             for finger in fingers:
                 finger.close()
         wait_for(reader.is_free)
+        if set(first) == {"off"}:
+            break
     assert (misses, matches) == (LIMIT, 0)
     with Finger() as finger:
         assert finger.events() == ["off"]

@@ -32,8 +32,10 @@
 ///     only what didn't match is charged. What can't be charged isn't waited for, and is no match.
 ///                                                                TouchCountTests, test_finger_touches.py
 ///  5  wait for at most 3 touches that don't match, and 30 s by CLOCK_BOOTTIME: a match that it reads later is none. It
-///     stamps a match with the last time that the bus had nothing for it, which is never too late.
-///                                                                test_finger.py, test_finger_touches.py
+///     stamps a match with the last time that the bus had nothing for it, which is never too late. Where its caller runs
+///     for the machine (a login screen), it frees the reader after those 30 s, and takes it again 2 s later, for as long
+///     as the prompt stands; so too once the reader was lost, or is in use. That is no other transcript: the touches that
+///     don't match are counted over all of it.                    test_finger.py, test_finger_touches.py
 ///  6  free the reader when its caller ends, however that happens: 0.1 s later it is free.
 ///                                                                test_finger.py, test_finger_caller.py
 ///  7  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
@@ -99,6 +101,12 @@ public struct FingerRequest: Equatable, Sendable {
     self.place = place
   }
 
+  /// The caller runs for the person, who wants something now. Else it may be a login screen, which stands for hours.
+  public var isForPerson: Bool {
+    if case .session = place { return true }
+    return false
+  }
+
   /// The same about another operation.
   public func with(_ operation: Operation) -> FingerRequest {
     FingerRequest(operation, uid: uid, at: place)
@@ -162,6 +170,14 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noSession = 12
   /// At Enter no finger was on the reader, or it didn't decide within 1 s.
   case noTouch = 13
+
+  /// Whether the reader may be there again later, for the same account.
+  public var mayPass: Bool {
+    switch self {
+    case .noService, .noReader, .inUse, .slow, .gone, .time, .noSession: true
+    case .denied, .notEnrolled, .off, .tries, .failed, .noTouch: false
+    }
+  }
 
   /// What the log says: `finger=WORD`.
   public var word: Bytes {

@@ -63,14 +63,16 @@ public struct FingerTranscript: Equatable, Sendable {
     return true
   }
 
-  /// How long a prompt may have the reader, in milliseconds.
+  /// How long a prompt may have the reader at a time, in milliseconds.
   public static let longest: UInt64 = 30_000
 
   /// A match from before the prompt, or from after its time, is none. CLOCK_BOOTTIME in milliseconds, so that time in
   /// suspend counts.
-  public mutating func limit(toPromptFrom begin: UInt64) {
+  ///
+  /// - Parameter isForPerson: a program that a person runs. A login screen has the reader for as long as it stands.
+  public mutating func limit(toPromptFrom begin: UInt64, isForPerson: Bool) {
     guard case .matched(_, let time) = state else { return }
-    if time < begin || time - begin > FingerTranscript.longest { state = .ended(.time) }
+    if time < begin || isForPerson && time - begin > FingerTranscript.longest { state = .ended(.time) }
   }
 
   /// How long a match is worth something, in milliseconds.

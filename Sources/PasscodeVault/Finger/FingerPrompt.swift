@@ -8,7 +8,8 @@ internal import PasscodeSystem
 /// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd; a slow reader joins later.
 ///                                                                                 test_finger_figures.py
 /// - Enter MUST wait for it only where a finger is on the reader, and at most 1 s.   test_finger_prompt.py
-/// - What isn't a valid transcript, from this prompt's first 30 s, MUST be no match.  test_finger_prompt.py
+/// - What isn't a valid transcript MUST be no match; nor what is older than this prompt, or later than its first 30 s in
+///   a program that a person runs.                                                  test_finger_prompt.py
 /// - When this goes, the reader is free, or 1 s is over.                             test_finger_prompt.py
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
@@ -75,7 +76,7 @@ public struct FingerPrompt: ~Copyable {
 
   /// Checks a match again, before it is taken.
   public mutating func confirm() {
-    transcript.limit(toPromptFrom: begin)
+    transcript.limit(toPromptFrom: begin, isForPerson: request.isForPerson)
     guard case .matched = transcript.state else { return }
     if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
   }

@@ -96,7 +96,7 @@ struct FingerTranscriptTests {
     arguments: [(1_000, true), (0, true), (1_001, false), (30_000, false), (.max, false)] as [(UInt64, Bool)])
   func `a match from before the prompt is none`(_ begin: UInt64, _ isOne: Bool) {
     var transcript = FingerTranscript([FingerEvent.watching, Self.match].flatMap(\.bytes))
-    transcript?.limit(toPromptFrom: begin)
+    transcript?.limit(toPromptFrom: begin, isForPerson: true)
     #expect((transcript?.freshMatch(now: 1_000) == 7) == isOne)
     #expect(isOne || transcript?.state == .ended(.time))
   }
@@ -105,7 +105,13 @@ struct FingerTranscriptTests {
   func `a match from after the prompt's time is none`(_ age: UInt64, _ isOne: Bool) {
     let late = FingerEvent.matched(serial: 7, milliseconds: 5_000 + age)
     var transcript = FingerTranscript([FingerEvent.watching, late].flatMap(\.bytes))
-    transcript?.limit(toPromptFrom: 5_000)
+    var onScreen = transcript
+    transcript?.limit(toPromptFrom: 5_000, isForPerson: true)
     #expect((transcript?.freshMatch(now: 5_000 + age) == 7) == isOne)
+    // A login screen has no such time, and no match from before it.
+    onScreen?.limit(toPromptFrom: 5_000, isForPerson: false)
+    #expect(onScreen?.freshMatch(now: 5_000 + age) == 7)
+    onScreen?.limit(toPromptFrom: 5_001 + age, isForPerson: false)
+    #expect(onScreen?.state == .ended(.time))
   }
 }
