@@ -150,7 +150,10 @@ struct Authentication {
     let nothing = Interruption(result: .notAPasscode(door))
     if takeFirstPass(door, &line, &passcode) { return .passcode }
     if door.useFirstPass { throw nothing }
-    if let request = question.finger { finger = FingerPrompt.begin(request) }
+    if let request = question.finger {
+      finger = FingerPrompt.begin(request)
+      if !door.quiet, let outcome = finger?.refusal { tell(.fingerRefused(outcome)) }
+    }
     let prompted = pam.ask(prompt(door, finger: finger?.isOffered ?? false), &line)
     finger?.stop(atEnter: prompted == .typed && line.count == 0)
     if prompted == .cancelled {
@@ -204,10 +207,14 @@ struct Authentication {
   private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> PAMResult {
     let verdict = ending.verdict
     if isWorthLogging(verdict) || door.debug { log(ending, user) }
-    if !door.quiet, let notice = verdict.notice { pam.tell(notice) }
+    if !door.quiet { tell(verdict) }
     let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
     if result != .success && result != .ignored && verdict.finger == nil { delayFailure(door) }
     return result
+  }
+
+  private func tell(_ verdict: Verdict) {
+    if let notice = verdict.notice { pam.tell(notice) }
   }
 
   /// After a refusal without a prompt, too: kscreenlocker takes an answer within 50 ms for a broken service. libpam

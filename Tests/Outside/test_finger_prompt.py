@@ -22,7 +22,10 @@ GONE = "The fingerprint reader has gone. Use your passcode."
 NO_MATCH = "Finger not recognised."
 NO_TOUCH = "No touch. Next time, touch the reader before you press Enter."
 TOO_LATE = "That touch no longer counts. Next time, press Enter within 10 seconds of it."
-OFF = "Finger off after 5 touches. Use your passcode."
+OFF = "Fingerprint off: use your passcode."
+NO_READER_HERE = "No fingerprint reader. Use your passcode."
+NOT_ENROLLED = "No finger is enrolled: see fprintd-enroll."
+NOT_NOW = "The fingerprint reader can't be used now. Use your passcode."
 
 
 def words(own):
@@ -219,7 +222,7 @@ def test_after_five_touches_over_two_prompts_it_is_off_until_a_passcode(own):
     outcome = own.authenticate("alice", after(miss(own), lambda: missed_last(own.reader)))
     assert outcome.texts == [OFF] and charged() == LIMIT
     outcome = own.authenticate("alice", "")
-    assert (outcome.prompts, outcome.texts) == ([PROMPT], [])
+    assert (outcome.prompts, outcome.texts) == ([PROMPT], [OFF])
     assert own.authenticate("alice", WRONG[0]).prompts == [PROMPT]
     assert own.authenticate("alice", RIGHT).prompts == [PROMPT]
     assert words(own) == ["tries", "off", "off", "off", "off"]
@@ -385,6 +388,7 @@ FOR_SOMEBODY = {"as a setuid program": {"prepare": setuid}, "as sudo": {"items":
 def test_a_program_that_somebody_runs_wants_their_session(own, case):
     outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
     assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["no-session"])
+    assert outcome.texts == []  # not at this machine: nobody misses the reader
     for state, offered in ({"lock": "locked"}, False), ({"REMOTE": 1}, False), ({"ACTIVE": 0}, False), ({}, True):
         with Logind(**state):
             outcome = own.authenticate("alice", RIGHT, **FOR_SOMEBODY[case])
@@ -485,23 +489,28 @@ def no_reader(own):
 
 
 WITHOUT = {
-    "no reader": (no_reader, "alice", "no-reader"),
-    "no finger": (nothing, "bob", "not-enrolled"),
-    "no bus": (lambda own: own.reader.stop_bus(), "alice", "no-service"),
-    "fprintd hangs": (lambda own: own.reader.pause(), "alice", "slow"),
+    "no reader": (no_reader, "alice", "no-reader", NO_READER_HERE),
+    "no finger": (nothing, "bob", "not-enrolled", NOT_ENROLLED),
+    "too many touches": (lambda own: set_count(LIMIT), "alice", "off", OFF),
+    "no bus": (lambda own: own.reader.stop_bus(), "alice", "no-service", NOT_NOW),
+    "fprintd hangs": (lambda own: own.reader.pause(), "alice", "slow", NOT_NOW),
 }
 
 
 @pytest.mark.parametrize("case", WITHOUT)
-def test_without_a_reader_it_is_the_passcode_alone(own, case):
-    act, name, word = WITHOUT[case]
+def test_without_a_reader_it_is_the_passcode_alone_and_said_once(own, case):
+    """Before the prompt; not again at Enter."""
+    act, name, word, said = WITHOUT[case]
     act(own)
     try:
         begin = time.monotonic()
-        for typed, result in ((RIGHT, "SUCCESS"), ("", "AUTH_ERR")):
+        for typed, result in (("", "AUTH_ERR"), (RIGHT, "SUCCESS")):
             outcome = own.authenticate(name, typed)
-            assert (outcome.result, outcome.prompts, outcome.texts) == (result, [PROMPT], [])
+            assert (outcome.result, outcome.prompts, outcome.texts) == (result, [PROMPT], [said])
+            assert outcome.messages.index(["TEXT_INFO", said]) == 0 and len(said) <= 80
         assert words(own) == [word] * 2
+        own.service("quiet")
+        assert own.authenticate(name, RIGHT).texts == []
         print(f"{(time.monotonic() - begin) / 2:.3f} s each")
     finally:
         own.reader.restore()
@@ -512,6 +521,7 @@ def test_in_use_it_is_the_passcode_alone(own):
         assert other.event() == "watching"
         outcome = own.authenticate("alice", RIGHT)
         assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["in-use"])
+        assert outcome.texts == [NOT_NOW]
 
 
 LOST = {

@@ -50,7 +50,7 @@ public enum Words {
     }
   }
 
-  /// Why Enter alone didn't let anybody in.
+  /// Why the prompt comes without the finger, or why Enter alone didn't let anybody in.
   private static func notice(_ finger: FingerOutcome) -> Sentence? {
     switch finger {
     case .matched: nil
@@ -59,12 +59,12 @@ public enum Words {
     case .noMatch, .ended(.tries): "Finger not recognised."
     case .noTouch, .ended(.noTouch): "No touch. Next time, touch the reader before you press Enter."
     case .ended(.time): "No touch within 30 seconds."
-    case .ended(.off): "Finger off after 5 touches. Use your passcode."
+    case .ended(.off): "Fingerprint off: use your passcode."
+    case .ended(.noReader): "No fingerprint reader. Use your passcode."
     case .ended(.notEnrolled): "No finger is enrolled: see fprintd-enroll."
     case .ended(.gone): "The fingerprint reader has gone. Use your passcode."
-    case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.noReader), .ended(.inUse),
-      .ended(.denied),
-      .ended(.slow), .ended(.failed), .ended(.noSession):
+    case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.inUse), .ended(.denied), .ended(.slow),
+      .ended(.failed), .ended(.noSession):
       "The fingerprint reader can't be used now. Use your passcode."
     }
   }

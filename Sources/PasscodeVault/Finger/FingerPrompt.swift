@@ -54,6 +54,12 @@ public struct FingerPrompt: ~Copyable {
     }
   }
 
+  /// Why the prompt comes without the finger; nil: it doesn't, or the person isn't at this machine, and misses none.
+  public var refusal: FingerOutcome? {
+    if case .ended(.noSession) = transcript.state { return nil }
+    return isOffered ? nil : transcript.outcome
+  }
+
   deinit {
     service.finish()
     guard isOffered else { return }

@@ -64,11 +64,12 @@ struct WordsTests {
     (.noTouch, "no-touch", "No touch. Next time, touch the reader before you press Enter."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
     (.ended(.tries), "tries", "Finger not recognised."),
-    (.ended(.off), "off", "Finger off after 5 touches. Use your passcode."),
+    (.ended(.off), "off", "Fingerprint off: use your passcode."),
     (.ended(.time), "time", "No touch within 30 seconds."),
     (.ended(.gone), "gone", "The fingerprint reader has gone. Use your passcode."),
     (.ended(.notEnrolled), "not-enrolled", "No finger is enrolled: see fprintd-enroll."),
-    (.ended(.noReader), "no-reader", "The fingerprint reader can't be used now. Use your passcode."),
+    (.ended(.noReader), "no-reader", "No fingerprint reader. Use your passcode."),
+    (.ended(.inUse), "in-use", "The fingerprint reader can't be used now. Use your passcode."),
   ]
 
   @Test(arguments: outcomes)
