@@ -239,6 +239,24 @@ def test_every_row_of_a_table_of_musts_names_a_test():
         assert re.search(r"`?test_\w+|[A-Z]\w+Tests", row.rstrip("| ").rpartition("|")[2]), row
 
 
+def test_the_attempt_protocol_names_the_same_tests_in_the_contract_and_in_the_source():
+    """The contract may name a test where the source names its file."""
+    name = re.compile(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b")
+    files = {
+        test: path.name
+        for path in (TREE / "Tests").glob("*/test_*.py")
+        for test in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+    }
+    contract = (TREE / "Sources/README.md").read_text().partition("\n## The attempt protocol\n")[2].partition("\n\n**")[0]
+    in_contract = {
+        number: {files.get(test, test) for test in name.findall(shown)}
+        for number, shown in re.findall(r"^\| (\d+) \|.*\|(.*)\|$", contract, re.MULTILINE)
+    }
+    source = (TREE / "Sources/PasscodeVault/Attempt/Attempt.swift").read_text().partition("\n\n///")[0]
+    in_source = {row[0]: set(name.findall(row[1])) for row in re.findall(r"^// {1,2}(\d+)  ((?:.*\n(?://   .*\n)*))", source + "\n", re.MULTILINE)}
+    assert len(in_source) == 14 and in_source == in_contract
+
+
 def test_the_readme_fits_three_pages():
     assert DOCUMENTS["README.md"].count("\n") <= 150
 

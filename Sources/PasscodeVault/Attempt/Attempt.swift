@@ -1,28 +1,28 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// The attempt protocol. MUST, and what shows it:
+// The attempt protocol; the contract has the same list in full. MUST, and what shows it:
 //  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, hashing slot, memory, charge, hash,
 //     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
-//     unavailable and stays charged; only a completed mismatch is wrong.       test_module.py, test_crash.py
-//  1  Only for one's own account or by real root: `Gate`.                       test_module.py
+//     unavailable and stays charged; only a completed mismatch is wrong.       test_crash.py, test_unavailable.py
+//  1  Only for one's own account or by real root: `Gate`.                       test_module.py, GateTests
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
-//  4  The charge is durable before Argon2 starts.                               test_syscalls.py
+//  4  The charge is durable before Argon2 starts.            test_syscalls.py, test_power_loss.py, test_disk.py
 //  5  `granted` comes from one line, `fingerGranted` from another.              AttemptTests
 //  6  Granted resets the ledger; a reset that fails leaves a charge and never
-//     changes the verdict. A failure writes nothing more.                       test_syscalls.py
+//     changes the verdict. A failure writes nothing more.                       test_syscalls.py, test_module.py
 //  7  Killed or cut off at any instruction: an untouched record or a charged
-//     one.                                                       test_every_call.py, test_power_loss.py
+//     one.                                       test_every_call.py, test_power_loss.py, test_kernel.py
 //  8  A full disk stops no right passcode: a charge overwrites what was written.  test_disk.py
 //  9  While locked or disabled nothing is hashed, and nothing written but what
-//     time makes necessary (10).                                                test_module.py
-// 10  Time: see Ledger.                                                         LedgerTests, test_clock.py
+//     time makes necessary (10).                                                AttemptTests, test_every_call.py
+// 10  Time: see Ledger.                                              LedgerTests, ClockTests, test_clock.py
 // 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
 // 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
-//     `HashingSlots`.                                                           test_hashing_slots.py
+//     `HashingSlots`.             test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 // 13  A passcode that has expired opens nothing. One that must be changed opens one login, which is spent before it is
-//     granted: see Terms, `settle`.                                                 TermsTests, test_terms.py
+//     granted: see Terms, `settle`.       TermsTests, TermsAttemptTests, test_terms.py, test_every_call.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
