@@ -49,14 +49,49 @@ cs_ids cs_user_ids(void) {
   return ids;
 }
 
+/* Root there is anybody who found a way to ask: nobody's. */
+static cs_ids asked_by(cs_ids ids, uid_t asker) {
+  ids.real = asker == 0 ? (uid_t)-1 : asker;
+  return ids;
+}
+
 cs_ids cs_peer_ids(void) {
   cs_ids ids = cs_user_ids();
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t size = sizeof peer;
   getsockopt(0, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  // Root there is anybody who started pkexec: nobody's.
-  if (ids.real == 0 && peer.uid != (uid_t)-1) ids.real = peer.uid == 0 ? (uid_t)-1 : peer.uid;
-  return ids;
+  return ids.real != 0 || peer.uid == (uid_t)-1 ? ids : asked_by(ids, peer.uid);
+}
+
+/* libsystemd's (or elogind's) where the program has it loaded, as GDM's worker has; else NULL. */
+extern int sd_pid_get_session(pid_t, char **) __attribute__((weak));
+extern int sd_session_get_uid(const char *, uid_t *) __attribute__((weak));
+
+cs_ids cs_session_ids(void) {
+  cs_ids ids = cs_user_ids();
+  char *session = NULL;
+  uid_t owner = 0;
+  int isIn = sd_pid_get_session && sd_pid_get_session(0, &session) >= 0;
+  if (ids.real != 0 || (!isIn && !getenv("GDM_SESSION_FOR_REAUTH"))) return ids;
+  if (isIn && sd_session_get_uid) sd_session_get_uid(session, &owner);
+  free(session);
+  return asked_by(ids, owner);
+}
+
+int cs_input_is_terminal(const uint8_t *name) {
+  char path[64];
+  snprintf(path, sizeof path, *name == '/' ? "%s" : "/dev/%s", (const char *)name);
+  struct stat input, named;
+  return isatty(0) && cs_status(0, NULL, &input) == 0 && cs_status(-1, (uint8_t *)path, &named) == 0
+    && input.st_rdev == named.st_rdev;
+}
+
+const char *cs_program_name(void) {
+  if (cs_is_secure()) return "";
+  const char *path = (const char *)getauxval(AT_EXECFN), *name = path;
+  while (*path)
+    if (*path++ == '/') name = path;
+  return name;
 }
 
 int cs_is_secure(void) {

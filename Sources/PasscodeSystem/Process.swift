@@ -15,13 +15,28 @@ public struct ProcessIdentity: Equatable, Sendable {
     self.isSecure = isSecure
   }
 
+  /// Whom a program of root's asks for.
+  public enum Asker: Sendable {
+    /// The person who runs it.
+    case itself
+    /// Who connected to its standard input. The corresponding C function is `getsockopt`, with SO_PEERCRED.
+    case peer
+    /// Whose session it belongs to, by what the program has loaded of libsystemd. The corresponding C functions are
+    /// `sd_pid_get_session` and `sd_session_get_uid`.
+    case session
+  }
+
   /// The corresponding C functions are `getresuid` and `getauxval`.
   ///
-  /// - Parameter peers: this is a service of root's for anyone who connects to its standard input; their uid
-  ///   (`getsockopt`, SO_PEERCRED) counts as the real one; it is nobody's (2^32 - 1) if that is root, as it is for a
-  ///   setuid program.
-  public static func current(peers: Bool = false) -> ProcessIdentity {
-    let ids = peers ? cs_peer_ids() : cs_user_ids()
+  /// - Parameter asker: where the real uid is root's, theirs counts as the real one; it is nobody's (2^32 - 1) if that is
+  ///   root, too, as it is for a setuid program.
+  public static func current(for asker: Asker = .itself) -> ProcessIdentity {
+    let ids =
+      switch asker {
+      case .itself: cs_user_ids()
+      case .peer: cs_peer_ids()
+      case .session: cs_session_ids()
+      }
     return ProcessIdentity(
       real: ids.real, effective: ids.effective, saved: ids.saved, isSecure: cs_is_secure() != 0)
   }
@@ -54,6 +69,20 @@ public func programPath() -> [UInt8]? {
   // SAFETY: readlink stays within the path's bytes.
   let length = unsafe cs_program_path(&path, path.count)
   return length < 0 ? nil : shortened(path, to: length)
+}
+
+/// The name of this program's file as it was started; empty where its caller could choose that. The corresponding C
+/// function is `getauxval`.
+public func programName() -> [UInt8] {
+  // SAFETY: a NUL-terminated string that lives as long as the process.
+  unsafe bytes(cs_program_name())
+}
+
+/// Whether standard input is this terminal, named with or without /dev. The corresponding C functions are `isatty` and
+/// `fstatat`.
+public func inputIsTerminal(_ name: [UInt8]) -> Bool {
+  // SAFETY: the name ends in NUL.
+  unsafe cs_input_is_terminal(withNUL(name)) != 0
 }
 
 /// While one exists, no signal that can be blocked reaches this thread.

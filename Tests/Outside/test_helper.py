@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import machine as machines
-from bed import become, person, uid
+from bed import SERVICE, become, person, uid
 from machine import ALICE, HELPER
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
 
@@ -120,11 +120,11 @@ def test_real_root_does_not_start_it(own):
 
 def test_no_new_privileges(own):
     """As systemd's NoNewPrivileges= has it: the kernel ignores the helper's bits."""
-    (machines.pathlib.Path("/etc/pam.d") / "passcode-test").write_text(
-        (own.services / "passcode-test").read_text()
+    machines.pathlib.Path("/etc/pam.d/locker").write_text(
+        (own.services / SERVICE).read_text()
     )
     done = subprocess.run(
-        ["setpriv", "--no-new-privs", "pamtester", "passcode-test", "alice", "authenticate"],
+        ["setpriv", "--no-new-privs", "pamtester", "locker", "alice", "authenticate"],
         input=RIGHT, capture_output=True, text=True, timeout=30, **person("alice"),
     )  # fmt: skip
     assert done.returncode != 0

@@ -1,10 +1,12 @@
 """The built module, called by the real libpam: result, messages, and how often it asked."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 
+import pexpect
 import pytest
 
 import host
@@ -150,7 +152,7 @@ def connected_by(name):
         ("polkit-1", "alice", "SUCCESS"),
         ("polkit-1", "root", "PERM_DENIED"),  # pkexec, asking on a terminal for whoever started it
         ("polkit-1", "bob", "PERM_DENIED"),
-        ("login", "bob", "SUCCESS"),  # only of polkit is it known who is there
+        ("su", "bob", "SUCCESS"),  # only of polkit is it known who is there
     ],
 )
 def test_polkit_s_helper_asks_for_whoever_connected(alice, service, connected, result):
@@ -195,6 +197,24 @@ LOCAL = [
 @pytest.mark.parametrize("items", LOCAL, ids=str)
 def test_local_callers_are_not_remote(alice, items):
     assert alice.authenticate("alice", RIGHT, items=items).result == "SUCCESS"
+
+
+def test_a_terminal_that_is_merely_named_proves_nothing(alice):
+    """A program of root's that isn't in Broker.swift's table, and names nobody: it serves anyone who found it."""
+    shutil.copy(alice.services / SERVICE, alice.services / "su")
+    for name in ("tty1", "/dev/tty1", ":0"):
+        outcome = alice.authenticate("alice", RIGHT, items={"SERVICE": "su", "TTY": name, "RUSER": None})
+        assert refused_unasked(outcome, "PERM_DENIED")
+    shutil.copy(alice.services / SERVICE, "/etc/pam.d/backup")  # a copy of /etc
+    for name, is_own in (("$(tty)", True), ("/dev/ptmx", False), ("/dev/null", False)):
+        command = f"exec pamtester -I tty={name} backup alice authenticate"
+        child = pexpect.spawn("sh", ["-c", command], encoding="utf-8", timeout=30)
+        if is_own:
+            child.expect(re.escape(PROMPT))
+            child.sendline(RIGHT)
+        child.expect(pexpect.EOF)
+        child.close()
+        assert (child.exitstatus == 0) == is_own, child.before
 
 
 def test_a_person_s_own_program_needs_no_terminal(own):

@@ -208,6 +208,16 @@ def test_su_by_root_asks_the_passcode_where_pam_asks_at_all(own):
     child.expect(r"\bbob\r\n")
 
 
+def test_a_name_that_a_caller_chose_counts_for_nothing(own):
+    """Whatever it is called: sudo runs with more privilege than who started it."""
+    link = pathlib.Path("/run/gdm-session-worker")
+    link.symlink_to("/usr/bin/sudo")
+    child = terminal("env", "GDM_SESSION_FOR_REAUTH=1", str(link), "id", "-u")
+    prompted(child, ("Passcode: ", RIGHT))
+    child.expect(r"\b0\r\n")
+    link.unlink()
+
+
 # MARK: login
 
 

@@ -9,7 +9,7 @@ import time
 
 import fleet as fleets
 import pytest
-from bed import uid
+from bed import SERVICE, uid
 from fleet import VERIFY
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
@@ -54,7 +54,7 @@ def test_a_request_is_sent_once_and_says_no_more_than_it_must(machine, folder):
         outcome = machine.authenticate("alice", RIGHT)
         assert (outcome.result, outcome.prompts) == (UNAVAILABLE, [PROMPT]), "an open look, and no verdict"
         head = b"\2\5alice"
-        service = b"passcode-test"
+        service = SERVICE.encode()
         look, verify = liar.heard
         bits = len(service) << 2
         assert look == head + struct.pack("<BBIBBH", 1, 1, fleets.NOBODY, bits, 0, 0) + service

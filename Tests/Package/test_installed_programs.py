@@ -191,7 +191,7 @@ def test_polkit_s_service_can_count(machine):
     (writable,) = [line for line in dropin.read_text().splitlines() if line.startswith("ReadWritePaths=")]
     paths = [path.lstrip("-") for path in writable.split("=")[1].split()]
     assert paths == ["/var/lib/passcode", "/run/passcode"]
-    script = 'for path in {paths}; do mount --bind "$path" "$path"; done; {readonly} && exec pamtester -I tty=tty1 sudo alice authenticate'
+    script = 'for path in {paths}; do mount --bind "$path" "$path"; done; {readonly} && exec pamtester -I ruser=root sudo alice authenticate'
     readonly = "mount -o remount,ro,bind / && mount -o remount,ro /run"
     for writable, expected in ((paths, True), ([], False)):
         command = script.format(paths=" ".join(writable), readonly=readonly)

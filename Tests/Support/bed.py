@@ -29,7 +29,7 @@ def built(program):
 
 MODULE = BUILD / "pam_passcode.so"
 TOOL = BUILD / "passcode"
-SERVICE = "passcode-test"
+SERVICE = "login"  # the tests ask as that program does: see Broker.swift
 SLOT = 4096
 USUAL = pathlib.Path("/etc/security/passcode.conf")  # in the tests' own namespace
 MEMORY = pathlib.Path("/run/passcode")  # of the last wrong codes, where the configuration is the usual one

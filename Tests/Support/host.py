@@ -15,10 +15,10 @@ HERE = pathlib.Path(__file__).parent
 
 @functools.cache
 def compiled(name):
-    """The path of a program in C beside this file, linked with libpam; ordinary users can run it."""
+    """The path of a program in C beside this file, linked with libpam; ordinary users can run it. It is a login program, by its name."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"passcode-{name}-", dir="/run"))
     folder.chmod(0o755)
-    source, result = HERE / f"{name}.c", folder / name
+    source, result = HERE / f"{name}.c", folder / "login"
     options = ["-O2", "-Wall", "-Wextra", "-Werror", "-rdynamic"]
     subprocess.run(["gcc", *options, "-o", result, source, "-lpam", "-pthread"], check=True)
     return str(result)

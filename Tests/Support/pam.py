@@ -98,7 +98,9 @@ class Handle:
         )
         assert status == 0, f"pam_start_confdir: {RESULTS[status]}"
         _pam.pam_set_item(self._pointer, _FAIL_DELAY, ctypes.cast(self._delay, ctypes.c_void_p))
-        for name, value in {"TTY": "tty1", **dict(items)}.items():
+        # A program of root's that is no login program says who asks.
+        asker = None if service == "login" else "root"
+        for name, value in {"TTY": "tty1", "RUSER": asker, **dict(items)}.items():
             self.set(name, value)
 
     def set(self, name, value):

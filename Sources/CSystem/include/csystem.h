@@ -71,6 +71,14 @@ cs_ids cs_user_ids(void);
 /* The same, but where the real one is root and standard input a connection of this machine, that is who connected;
    -1 where that is root. */
 cs_ids cs_peer_ids(void);
+/* The same, but where the real one is root, that is the owner of the session of logind's that this process belongs to;
+   -1 where that is root or can't be told, and where GDM's worker that is to authenticate somebody again belongs to none. */
+cs_ids cs_session_ids(void);
+/* Whether standard input is this terminal, named with or without /dev. */
+int cs_input_is_terminal(const uint8_t *name);
+/* The name of the file that this program was started from, which needs no system call; empty where its caller could
+   choose that (AT_SECURE). */
+const char *cs_program_name(void);
 /* The program was started with more privilege than its caller has (AT_SECURE). */
 int cs_is_secure(void);
 /* Appends to the system log, facility authpriv, for a program (a module has pam_syslog). */

@@ -168,7 +168,7 @@ func word(_ number: Int, of words: String) -> Bytes {
 
 /// Which of the words it is; nil: none.
 @inline(never)
-func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
+public func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
   let utf8 = words.utf8.span
   var (number, place) = (0, word.startIndex)
   var isSame = true

@@ -25,6 +25,8 @@ public struct LoginOrigin: Sendable {
   /// PAM_RUSER, the name of who asks; empty where the program didn't say.
   fileprivate let requester: Bytes
   fileprivate let isRemote: Bool
+  /// The lowest uid of an account that the program may ask for.
+  fileprivate let firstUID: UInt32
   fileprivate let terminal: FingerRequest.Terminal
 
   /// A program that asks for the person who runs it.
@@ -33,27 +35,30 @@ public struct LoginOrigin: Sendable {
     self.service = service
     requester = []
     isRemote = false
+    firstUID = 0
     terminal = .other
   }
 
   init(
     _ process: ProcessIdentity, requester: Bytes = [], isRemote: Bool = false,
-    at terminal: FingerRequest.Terminal = .other
+    at terminal: FingerRequest.Terminal = .other, from firstUID: UInt32 = 0
   ) {
     self.process = process
     self.requester = requester
     self.isRemote = isRemote
+    self.firstUID = firstUID
     self.terminal = terminal
     service = []
   }
 
   /// A PAM service.
   public init(_ items: LoginItems) {
-    // Since polkit 127 its helper is root's, and serves anyone who connects; its PAM_RUSER is the account itself.
-    process = .current(peers: items.service.spells("polkit-1"))
+    let broker = Broker(programName(), service: items.service)
+    process = .current(for: broker.asker)
     service = items.service
     requester = items.requester
-    isRemote = items.tellOfRemoteLogin(to: process)
+    isRemote = items.tellOfRemoteLogin(to: process, broker)
+    firstUID = broker.firstUID
     terminal = items.place
   }
 }
@@ -75,18 +80,14 @@ public struct LoginItems: Sendable {
 
   /// sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY. Others say in PAM_TTY what they
   /// are (dovecot, CUPS, xrdp), or nothing at all: saslauthd, for whom a passcode would be a password for mail. pppd
-  /// gives the line that its peer dials in by.
-  ///
-  /// - Parameter program: the path of the one that asks.
-  func tellOfRemoteLogin(
-    to process: ProcessIdentity, program: () -> Bytes = { programPath() ?? [] }
-  ) -> Bool {
+  /// gives the line that its peer dials in by. A terminal that is merely named proves nothing.
+  func tellOfRemoteLogin(to process: ProcessIdentity, _ broker: Broker) -> Bool {
     if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
     if !terminal.isEmpty, terminal == service { return true }
     guard process.real == 0 else { return false }
-    if service.spells("ppp") { return true }
-    if !terminal.isEmpty { return !isTerminal }
-    return display.isEmpty && requester.isEmpty && !isLoginScreen(program)
+    if service.spells("ppp") || !terminal.isEmpty && !isTerminal { return true }
+    if !requester.isEmpty || broker.namesTerminalLater { return false }
+    return broker.isInItsService ? terminal.isEmpty && display.isEmpty : !inputIsTerminal(terminal)
   }
 
   /// As far as it tells where the person is. A login screen that names no terminal has a display.
@@ -105,15 +106,6 @@ public struct LoginItems: Sendable {
       return true
     }
     return (try? FileStatus.of(Bytes(text: "/dev/") + terminal))?.kind == .characterDevice
-  }
-
-  /// Those that name their terminal only when they open the session. Each is known by its program as well: clients of
-  /// saslauthd choose the service.
-  private func isLoginScreen(_ program: () -> Bytes) -> Bool {
-    guard service.spells("sddm") || service.spells("greetd") || service.spells("lxdm") else { return false }
-    let program = program()
-    let slash = program.lastIndex(of: UInt8(ascii: "/")) ?? -1
-    return program[(slash + 1)...].starts(with: service)
   }
 }
 
@@ -167,7 +159,7 @@ public enum Gate {
   ) -> Admission {
     if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
     guard isOwn(account, origin) else { return .refused(.otherAccount, nil) }
-    if rules.wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet {
+    if rules.wantsLogin, access != .helper, !LoginMark(account, access).isSet {
       return .refused(.firstLogin, account)
     }
     return .admitted(Permit(account))
@@ -192,7 +184,8 @@ public enum Gate {
 
   /// MUST 1.
   private static func isOwn(_ account: Account, _ origin: LoginOrigin) -> Bool {
-    guard origin.process.real == 0 || origin.process.real == account.uid else { return false }
+    guard origin.process.real == 0 || origin.process.real == account.uid, account.uid >= origin.firstUID
+    else { return false }
     if origin.requester.isEmpty { return true }
     guard case .found(let person) = Account.named(origin.requester) else { return false }
     return person.uid == 0 || person.uid == account.uid

@@ -130,7 +130,7 @@ extension Scene {
 
   private func isOwn(_ account: UInt32) -> Bool {
     var real = plan.real
-    if line(2).spells("polkit-1"), real == 0 { real = plan.peer == 0 ? .max : plan.peer }
+    if line(2)[...].begins(with: "polkit-1"), real == 0 { real = plan.peer == 0 ? .max : plan.peer }
     guard real == 0 || real == account else { return false }
     guard !line(6).isEmpty else { return true }
     guard let requester = self.account(line(6)) else { return false }

@@ -36,7 +36,8 @@ int __wrap_getsockopt(int file, int level, int option, void *value, socklen_t *s
 extern unsigned long __real_getauxval(unsigned long);
 
 unsigned long __wrap_getauxval(unsigned long type) {
-  return fuzz_active && type == AT_SECURE ? (unsigned long)plan.is_secure : __real_getauxval(type);
+  if (fuzz_active && type == AT_SECURE) return (unsigned long)plan.is_secure;
+  return fuzz_active && type == AT_EXECFN ? (unsigned long)"/usr/bin/login" : __real_getauxval(type);
 }
 
 extern void *__real_mmap(void *, size_t, int, int, int, off_t);

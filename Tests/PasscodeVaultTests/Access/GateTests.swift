@@ -82,34 +82,48 @@ struct GateTests {
     case here, remote
   }
 
-  private static let programs: [(LoginItems, real: UInt32, Seat)] = [
+  private static let programs: [(LoginItems, program: String, real: UInt32, Seat)] = [
     // Where PAM_RHOST is set, or PAM_TTY says so.
-    (items("sshd", host: "192.0.2.1", terminal: "ssh"), 0, .remote),
-    (items("sshd", terminal: "ssh"), 0, .remote),
-    (items("sshd", terminal: "ssh"), 1000, .remote),
-    (items("vsftpd", requester: "daemon", host: "192.0.2.1", terminal: "ftp"), 0, .remote),
-    (items("xsecurelock", requester: "daemon", host: "localhost", terminal: ":0"), 1000, .remote),
+    (items("sshd", host: "192.0.2.1", terminal: "ssh"), "sshd", 0, .remote),
+    (items("sshd", terminal: "ssh"), "sshd", 0, .remote), (items("sshd", terminal: "ssh"), "", 1000, .remote),
+    (items("vsftpd", requester: "daemon", host: "192.0.2.1", terminal: "ftp"), "vsftpd", 0, .remote),
+    (items("xsecurelock", requester: "daemon", host: "localhost", terminal: ":0"), "", 1000, .remote),
+    (items("sddm", host: "192.0.2.1"), "sddm-helper", 0, .remote),
     // A terminal called like the service is none.
-    (items("xrdp-sesman", terminal: "xrdp-sesman"), 0, .remote),
-    (items("xrdp-sesman", terminal: "xrdp-sesman"), 1000, .remote),
-    (items("dovecot", requester: "daemon", terminal: "dovecot"), 0, .remote),
+    (items("xrdp-sesman", terminal: "xrdp-sesman"), "xrdp-sesman", 0, .remote),
+    (items("xrdp-sesman", terminal: "xrdp-sesman"), "", 1000, .remote),
+    (items("dovecot", requester: "daemon", terminal: "dovecot"), "auth", 0, .remote),
     // Root's program says nothing.
-    (items("smtp"), 0, .remote), (items(""), 0, .remote), (items("sddm"), 0, .remote),
-    (items("polkit-1"), 0, .remote), (items("polkit-1"), 1000, .here),
+    (items("smtp"), "saslauthd", 0, .remote), (items(""), "", 0, .remote),
+    (items("login"), "login", 0, .remote),
+    (items("polkit-1"), "polkit-agent-helper-1", 0, .remote), (items("polkit-1"), "", 1000, .here),
     // A name that isn't a terminal's.
-    (items("imap", requester: "daemon", terminal: "dovecot"), 0, .remote),
-    (items("ppp", terminal: "/dev/pts/3"), 0, .remote),
-    (items("login", terminal: "null"), 0, .here), (items("login", terminal: "no-such-device"), 0, .remote),
+    (items("imap", requester: "daemon", terminal: "dovecot"), "auth", 0, .remote),
+    (items("login", terminal: "no-such-device"), "login", 0, .remote),
+    (items("ppp", terminal: "/dev/pts/3"), "pppd", 0, .remote),
+    // Nobody asks, and the terminal is merely named.
+    (items("backup", terminal: "/dev/tty1"), "backup", 0, .remote),
+    (items("backup", terminal: ":0"), "", 0, .remote),
+    (items("backup", display: ":0"), "backup", 0, .remote),
+    (items("login", terminal: "tty1"), "backup", 0, .remote),
+    (items("other", terminal: "/dev/tty1"), "gdm-session-worker", 0, .remote),
+    (items("lightdm", terminal: ":0"), "xdm", 0, .remote), (items("xdm", display: ":0"), "", 0, .remote),
     // Somebody asks it: sudo where there is no terminal.
-    (items("sudo", requester: "daemon"), 0, .here),
-    // It has a terminal or a display.
-    (items("login", terminal: "/dev/tty1"), 0, .here),
-    (items("gdm-password", terminal: "/dev/tty1"), 0, .here),
-    (items("lightdm", terminal: ":0"), 0, .here),
-    (items("xdm", display: ":0"), 0, .here),
-    (items("su", requester: "daemon", terminal: "/dev/pts/0"), 1000, .here),
-    // It runs as the person: a locker.
-    (items("swaylock"), 1000, .here),
+    (items("sudo", requester: "daemon"), "", 0, .here),
+    // A login program on a terminal or a display.
+    (items("login", terminal: "null"), "login", 0, .here),
+    (items("login", terminal: "tty1"), "login", 0, .here),
+    (items("gdm-password", terminal: "/dev/tty1"), "gdm-session-worker", 0, .here),
+    (items("lightdm", terminal: ":0"), "lightdm", 0, .here), (items("xdm", display: ":0"), "xdm", 0, .here),
+    (items("slim", terminal: ":0"), "slim", 0, .here), (items("wdm", terminal: ":0"), "wdm", 0, .here),
+    // One that names its terminal only when it opens the session.
+    (items("sddm"), "sddm-helper", 0, .here), (items("greetd"), "greetd", 0, .here),
+    (items("lxdm"), "lxdm-binary", 0, .here), (items("lightdm"), "lightdm", 0, .remote),
+    (items("greetd"), "saslauthd", 0, .remote), (items("greetd"), "", 0, .remote),
+    (items("smtp"), "greetd", 0, .remote), (items("greetd"), "/usr/sbin/greetd", 0, .remote),
+    // A person's own.
+    (items("su", requester: "daemon", terminal: "/dev/pts/0"), "", 1000, .here),
+    (items("swaylock"), "swaylock", 1000, .here),
   ]
 
   private static func items(
@@ -122,27 +136,52 @@ struct GateTests {
 
   @Test(arguments: programs)
   private func `what a program tells PAM says whether its user is at the machine`(
-    items: LoginItems, real: UInt32, seat: Seat
+    items: LoginItems, program: String, real: UInt32, seat: Seat
   ) {
     let process = ProcessIdentity(real: real, effective: 0, saved: 0, isSecure: real != 0)
-    #expect(items.tellOfRemoteLogin(to: process) == (seat == .remote))
+    let broker = Broker(Bytes(text: program), service: items.service)
+    #expect(items.tellOfRemoteLogin(to: process, broker) == (seat == .remote))
   }
 
-  private static let loginScreens: [(LoginItems, program: String, Seat)] = [
-    (items("sddm"), "/usr/libexec/sddm-helper", .here), (items("greetd"), "/usr/sbin/greetd", .here),
-    (items("lxdm"), "/usr/sbin/lxdm-binary", .here),
-    (items("sddm", host: "192.0.2.1"), "/usr/libexec/sddm-helper", .remote),
-    // Others may say that they are one.
-    (items("greetd"), "/usr/sbin/saslauthd", .remote), (items("greetd"), "", .remote),
-    (items("smtp"), "/usr/sbin/greetd", .remote), (items("polkit-1"), "/usr/sbin/polkit-1", .remote),
+  private static let askers: [(program: String, service: String, ProcessIdentity.Asker)] = [
+    ("gdm-session-worker", "gdm-password", .session), ("gdm-session-worker", "other", .session),
+    ("gdm-session-worker", "polkit-1", .session), ("polkit-agent-helper-1", "polkit-1", .peer),
+    ("polkit-agent-helper-1", "other", .peer), ("", "polkit-1", .peer), ("", "polkit-1-concurrent", .peer),
+    ("login", "polkit-1", .peer), ("login", "login", .itself), ("", "gdm-password", .itself),
+    ("gdm", "gdm-password", .itself), ("/gdm-session-worker", "gdm-password", .itself),
   ]
 
-  @Test(arguments: loginScreens)
-  private func `a login screen is known by its service and its program`(
-    items: LoginItems, program: String, seat: Seat
+  @Test(arguments: askers)
+  private func `it depends on the program who asks`(
+    program: String, service: String, asker: ProcessIdentity.Asker
   ) {
-    let process = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
-    #expect(items.tellOfRemoteLogin(to: process) { Bytes(text: program) } == (seat == .remote))
+    #expect(Broker(Bytes(text: program), service: Bytes(text: service)).asker == asker)
+  }
+
+  private static let services: [(program: String, service: String, forRoot: Bool, forOthers: Bool)] = [
+    ("gdm-session-worker", "gdm-password", false, true), ("gdm-session-worker", "other", false, false),
+    ("gdm-session-worker", "gdm-nosuch", false, false),
+    ("polkit-agent-helper-1", "polkit-1", false, true), ("polkit-agent-helper-1", "other", false, false),
+    ("lightdm", "lightdm", false, true), ("slim", "slim", false, true), ("wdm", "wdm", false, true),
+    ("xdm", "xdm", false, true), ("xdm", "other", false, true), ("lxdm-binary", "lxdm", false, true),
+    ("sddm-helper", "sddm", false, true), ("greetd", "greetd", true, true), ("login", "login", true, true),
+    ("su", "su", true, true), ("", "", true, true),
+  ]
+
+  @Test(arguments: services)
+  private func `a program asks for some accounts only`(
+    program: String, service: String, forRoot: Bool, forOthers: Bool
+  ) throws {
+    let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
+    let broker = Broker(Bytes(text: program), service: Bytes(text: service))
+    for (name, isPermitted) in [("root", forRoot), (Self.own, forOthers)] {
+      switch Gate.admit(try Self.account(name), LoginOrigin(root, from: broker.firstUID), LoginRules(), .root)
+      {
+      case .admitted: #expect(isPermitted)
+      case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
+      case .unknownUser: Issue.record("the account was looked up")
+      }
+    }
   }
 
   /// Nobody called "daemon" has logged in to this machine.
