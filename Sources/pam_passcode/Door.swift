@@ -61,7 +61,8 @@ public func openSession(
   return PAM_SUCCESS
 }
 
-/// There is nothing to close: the corresponding manual page is pam_sm_close_session(3).
+/// There is nothing to close, but perhaps a mark that could not be set before. The corresponding manual page is
+/// pam_sm_close_session(3).
 #if compiler(>=6.3)
   @c(pam_sm_close_session)
 #else
@@ -71,7 +72,9 @@ public func closeSession(
   _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
   _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
 ) -> CInt {
-  PAM_SUCCESS
+  // SAFETY: libpam lends the handle for this call.
+  if let handle = unsafe handle { unsafe markLoginAgain(PAM(handle, isSilent: true)) }
+  return PAM_SUCCESS
 }
 
 private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [Bytes] {

@@ -11,11 +11,18 @@ func markLogin(_ pam: PAM) {
     case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
   else { return }
   do throws(Errno) {
-    try LoginMark(account, .root).set()
+    try LoginMark(uid, .root).set()
   } catch {
     let complaint: Text = "the login could not be marked: \(error.text)"
     pam.log(.error, complaint.bytes)
+    pam.note(.isUnmarked, uid)
   }
+}
+
+/// Sets the mark that could not be set when this session was opened: there may be space by now.
+func markLoginAgain(_ pam: PAM) {
+  guard let uid = pam.noted(.isUnmarked), ProcessIdentity.current().effective == 0 else { return }
+  try? LoginMark(uid, .root).set()
 }
 
 /// Resets the touch count: our own `authenticate` admitted the account in this handle, and the program goes on to a

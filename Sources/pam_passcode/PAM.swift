@@ -114,11 +114,14 @@ internal import PasscodeSystem
     case waitsForLogin
     /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
     case mayLogIn
+    /// It has logged in by other means, and that could not be marked.
+    case isUnmarked
 
     fileprivate var name: Bytes {
       switch self {
       case .waitsForLogin: Bytes(text: "pam_passcode\0")
       case .mayLogIn: Bytes(text: "pam_passcode login\0")
+      case .isUnmarked: Bytes(text: "pam_passcode mark\0")
       }
     }
   }

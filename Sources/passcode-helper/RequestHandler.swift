@@ -27,7 +27,7 @@ struct RequestHandler {
     case .enroll:
       let reply = try enroll(secrets.change, &secrets.unsealed, by: .password)
       // Who has proved the password needn't prove it again; where the mark can't be set, they must.
-      if reply.kind == .done { try? LoginMark(account, .service).set() }
+      if reply.kind == .done { try? LoginMark(account.uid, .service).set() }
       return reply
     // Only a fleet has codes.
     case .enrollByCode: return HelperReply(.closed)

@@ -1,9 +1,13 @@
 """first_login=deny: after a boot, a login by other means comes first."""
 
+import contextlib
+import subprocess
+
 import pytest
 
 import machine as machines
-from bed import become, uid
+import pam
+from bed import SERVICE, become, uid
 from helper import A_RUN, ENROLL, ask
 from machine import ALICE, RUN
 from scenario import PASSWORD, RIGHT, refused_unasked
@@ -102,6 +106,41 @@ def test_a_refused_login_without_a_session_sets_no_mark(own):
 def test_a_person_cannot_set_it_alone(own):
     log_in(own, **ALICE)
     assert waits(own)
+
+
+@contextlib.contextmanager
+def full_run():
+    """No file can be made in the runtime directory."""
+    options = f"nr_inodes=1,mode=0700,uid={uid(machines.ACCOUNT)}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", RUN], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", RUN], check=True)
+
+
+@pytest.mark.parametrize("calls", [["open_session"], []], ids=["opened", "never opened"])
+def test_a_mark_that_could_not_be_set_is_set_when_that_session_ends(own, calls):
+    outcome = pam.Outcome()
+    handle = pam.Handle(SERVICE, "alice", own.services, [], outcome)
+    handle.call("authenticate")
+    with full_run():
+        for call in calls:
+            handle.call(call)
+        assert waits(own)
+    assert waits(own)
+    handle.call("close_session")
+    handle.end()
+    assert outcome.results == ["SUCCESS"] * (2 + len(calls))
+    assert works(own) == bool(calls)
+
+
+def test_a_mark_that_could_not_be_set_is_set_by_the_next_login(own):
+    with full_run():
+        log_in(own)
+        assert waits(own)
+    log_in(own)
+    assert works(own)
 
 
 def test_an_enrolment_that_proved_the_password_sets_it(own):

@@ -167,6 +167,7 @@ def whole(tmp_path, unit=UNIT, changed=(), **setting):
     parts = {
         "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
         "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "",
+        "Tests/messages": "if [ $1 = --check ]; then echo de.po: 1 fuzzy >&2; exit 1; fi",
         "bin/swift": f"""if [ $1 = test ]; then
 cat <<'EOF'
 {INTERLEAVED}EOF
@@ -192,12 +193,13 @@ def test_every_test_is_counted_though_the_log_is_interleaved(tmp_path, setting):
     """Four commands, two unit tests, a fuzzer, 8 from outside in each of three runs, 4 of the package in each of two."""
     lines, status = whole(tmp_path, **setting)
     assert (lines[-1], status) == ("39 passed, 0 failed, 0 skipped", 0)
+    assert "warning: de.po: 1 fuzzy" in lines
 
 
 def test_a_table_has_the_figures_of_each_part(tmp_path):
     lines, _ = whole(tmp_path, changed={"Tests/package": pytest_with("passed", "failed", "error")})
     table = lines[lines.index("part          passed  failed skipped seconds") + 1 : -1]
-    rows = {name: figures[:3] for name, *figures in map(str.split, table)}
+    rows = {name: figures[:3] for name, *figures in map(str.split, table) if name != "warning:"}
     assert rows["unit"] == ["2", "0", "0"] and rows["package"] == rows["package-2"] == ["1", "2", "0"]
     assert list(rows) == ["setup", "build", "layout", "unit", "demo", "outside", "outside-2", "fuzz", "package",
                           "package-2", "measured"]  # fmt: skip
@@ -233,6 +235,44 @@ def test_unit_tests_that_an_earlier_run_counted_are_not_counted_again(tmp_path):
 def test_the_whole_run_refuses_another_argument_in_one_sentence(tmp_path):
     done = subprocess.run([TREE / "Tests/all", "--quick"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "usage: Tests/all [--this-machine]\n")
+
+
+# MARK: Tests/again
+
+
+def again(tmp_path, *arguments):
+    """What Tests/again says, with a stand-in for Tests/outside whose second run has a failure, and whose third dies."""
+    for name in ("Tests/again", "Tests/Support/results.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TREE / name, tmp_path / name)
+    (tmp_path / "Tests/Outside").mkdir()
+    (tmp_path / "Tests/Outside/test_one.py").touch()
+    (tmp_path / "Tests/outside").write_text(
+        "#!/bin/bash\necho >>runs\ncase $(wc -l <runs) in\n"
+        f"2) {pytest_with('passed', 'failed', 'skipped')}exit 1;;\n3) exit 139;;\n*) {pytest_with('passed')};;\nesac\n"
+    )
+    (tmp_path / "Tests/outside").chmod(0o755)
+    done = subprocess.run([tmp_path / "Tests/again", *arguments], capture_output=True, text=True)
+    return done.stdout.splitlines(), done.stderr, done.returncode
+
+
+def test_what_failed_how_often_is_told(tmp_path):
+    lines, _, status = again(tmp_path, "4", "Tests/Outside/test_one.py")
+    assert status == 1 and lines[4:] == [
+        "left out in 1 of 4: a::t2",
+        "failed in 1 of 4: a::t1",
+        "failed in 1 of 4: a run that ended with status 139 and names no test",
+        "4 runs, 2 with failures",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["0"], ["-1"], ["x"], ["2", "Tests/Outside/test_two.py"], ["2", "README.md"], ["2", "--quick"]], ids=str
+)
+def test_again_refuses_another_argument_in_one_sentence(tmp_path, arguments):
+    lines, errors, status = again(tmp_path, *arguments)
+    assert (lines, errors.count("\n"), status) == ([], 1, 2) and errors.startswith("usage: Tests/again N [FILE...]")
+    assert not (tmp_path / ".build").exists()
 
 
 # MARK: What a machine lacks

@@ -50,7 +50,8 @@ def is_opened(guest):
     """By systemd, in its sandbox. No login waits for it."""
     assert "passcode-key" not in guest.run("systemctl show systemd-user-sessions -p After")
     opened = unit(guest)
-    assert (opened["ActiveState"], opened["Result"]) == ("active", "success")
+    assert (opened["ActiveState"], opened["Result"]) == ("active", "success"), guest.run(
+        "journalctl -b -u passcode-key --no-pager")  # fmt: skip
     assert guest.run("systemctl --failed --no-legend") == ""
     assert guest.run("stat -c '%A %U %G' /run/passcode-key /run/passcode-key/key").splitlines() == [
         "drwxr-x--- root _passcode", "-r--r----- root _passcode"]  # fmt: skip

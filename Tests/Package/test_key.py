@@ -147,6 +147,8 @@ def test_the_unit_is_started_at_boot_and_nobody_waits_for_it(machine):
     # systemd 252 knows no back-off, and tries again each minute.
     said = [line for line in said.splitlines() if "RestartSteps" not in line and "RestartMaxDelaySec" not in line]
     assert not any("passcode" in line for line in said), said
+    memory = (machine.path / "usr/lib/systemd/system/passcode-key-memory.service").read_text()
+    assert not re.search("^(Private|Protect|ReadWrite|ReadOnly|Inaccessible|Temporary|Bind|Root)", memory, re.MULTILINE)
     # A TPM that takes its time must not hold up a login with the password.
     assert not re.search("^Before=(?!shutdown.target$)", (machine.path / unit).read_text(), re.MULTILINE)
     assert TPM(machine).boot_unit() == "" and not (machine.inside / LOADED).exists()

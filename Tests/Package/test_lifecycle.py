@@ -150,7 +150,10 @@ def test_the_runtime_directory_is_made_alike_at_boot_and_by_the_first_attempt(fr
     assert owner(fresh, fresh.inside / "run/passcode") == ("_passcode", "root", 0o700) and made.st_size
     (configuration,) = (fresh.path / "usr/lib/tmpfiles.d").glob("*passcode*")
     lines = [line.split() for line in configuration.read_text().splitlines() if not line.startswith("#")]
-    assert lines == [["d", "/run/passcode", "0700", "_passcode", "root", "-"]]
+    assert lines == [
+        ["d", "/run/passcode", "0700", "_passcode", "root", "-"],
+        ["f", "/run/passcode/waiting", "0600", "_passcode", "_passcode", "-"],
+    ]
 
 
 def test_a_lost_key_is_not_replaced_while_somebody_is_enrolled(fresh, deb):

@@ -87,8 +87,8 @@ class Container:
         """As root; checks its exit status unless that is None."""
         return self.machine.run("bash", "-c", command, status=status)
 
-    def log_in(self, user, *dialogue):
-        """On a terminal, by getty and login. Answers with that person's shell."""
+    def terminal(self):
+        """A terminal, at getty's prompt."""
         self.run("systemd-run --quiet --unit=line socat UNIX-LISTEN:/run/line PTY,link=/run/terminal")
         self.wait("test -S /run/line")
         self.socket = socket.socket(socket.AF_UNIX)
@@ -97,6 +97,11 @@ class Container:
         self.run("systemctl start container-getty@$(basename $(readlink /run/terminal))")
         line = pexpect.fdpexpect.fdspawn(self.socket, encoding="utf-8", codec_errors="replace", timeout=30)
         line.expect("login: ")
+        return line
+
+    def log_in(self, user, *dialogue, line=None):
+        """On a terminal, by getty and login. Answers with that person's shell."""
+        line = line or self.terminal()
         line.send(f"{user}\r")
         answer(line, dialogue)
         return Shell(line)

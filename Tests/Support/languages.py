@@ -8,6 +8,7 @@ chooses among all of them.
 import contextlib
 import functools
 import gettext
+import os
 import pathlib
 import re
 import shutil
@@ -32,6 +33,25 @@ def languages():
     return sorted(path.stem for path in PO.glob("*.po"))
 
 
+def shortcomings(path):
+    """What a catalogue lacks, a sentence each. Nothing of it stops anybody: what isn't translated is told in English."""
+    done = subprocess.run(
+        ["msgfmt", "--check-format", "--check-domain", "--statistics", "-o", "/dev/null", path], capture_output=True, text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    if done.returncode != 0:
+        return [f"{path.name}: {line}" for line in done.stderr.splitlines()]
+    text = path.read_text()
+    there = set(re.findall(r"(\d+) (translated|fuzzy|untranslated)", done.stderr))
+    counts = {kind: int(number) for number, kind in there}
+    lacking = [f"{path.name}: {counts[kind]} {kind}; translate them" for kind in ("fuzzy", "untranslated") if kind in counts]
+    if sum(counts.values()) != len(messages()):
+        lacking.append(f"{path.name}: {sum(counts.values())} messages, the sources have {len(messages())}; run Tests/messages")
+    if "\n#~" in text:
+        lacking.append(f"{path.name}: messages that the sources no longer have; delete the lines that begin with #~")
+    return lacking
+
+
 @functools.cache
 def catalogue(language):
     """A catalogue as Python's gettext reads it."""
@@ -54,7 +74,8 @@ def told(language, text, number=None, plural=None, **parameters):
     """What is said: the translation with its parameters; `p1` stands for %1, and so on."""
     found = catalogue(language)
     pattern = found.gettext(text) if plural is None else found.ngettext(text, plural, number)
-    assert pattern not in (text, plural) or language == "en", text
+    # In English where it is fuzzy, or not translated yet; but it is one of ours.
+    assert pattern not in (text, plural) or language == "en" or text in messages(), text
     for name, value in parameters.items():
         pattern = pattern.replace(f"%{name[1:]}", str(value))
     return pattern if number is None else pattern.replace("%d", str(number))

@@ -16,7 +16,7 @@ def copy_tree(source):
     """A copy of the tree, without what was built."""
     source.mkdir(parents=True)
     names = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=TREE, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
     for name in filter(None, names.split("\0")):

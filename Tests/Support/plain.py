@@ -16,7 +16,8 @@ import sys
 PLAIN = bool(os.environ.get("PASSCODE_PLAIN"))
 SAVED = pathlib.Path("/var/tmp/passcode-tests-saved")
 PATHS = [pathlib.Path(path) for path in (
-    "/etc", "/run", "/usr/libexec", "/var/lib/passcode", "/var/lib/passcode-verifier", "/dev/log",
+    "/etc", "/run", "/usr/libexec", "/var/lib/passcode", "/var/lib/passcode-verifier",
+    "/var/lib/pam", "/dev/log",
 )]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 
     results.py count FILE       passed, failed and skipped, as three numbers
     results.py failed FILE...   the names of what failed, a line each
+    results.py left-out FILE... the names of what was skipped
     results.py skipped FILE     how many were skipped for each reason
 """
 
@@ -12,8 +13,7 @@ import xml.etree.ElementTree
 
 
 def results(path):
-    """(name, outcome, reason) of each test. One that failed, and then couldn't be cleaned up after, is there twice."""
-    found = {}
+    """(name, outcome, reason) of each test."""
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname', '')}::{case.get('name', '')}"
         outcome, reason = "passed", ""
@@ -22,11 +22,7 @@ def results(path):
                 outcome = "failed"
             elif child.tag == "skipped" and outcome == "passed":
                 outcome, reason = "skipped", child.get("message", "")
-        # Of several cases of one name, the ones that failed must not be hidden; swift gives functions of one name one.
-        found.setdefault(name, []).append((outcome, reason))
-    for name, cases in found.items():
-        for outcome, reason in cases:
-            yield name, outcome, reason
+        yield name, outcome, reason
 
 
 def count(path):
@@ -34,10 +30,10 @@ def count(path):
     print(*(counts[outcome] for outcome in ("passed", "failed", "skipped")))
 
 
-def failed(*paths):
+def names(outcome, *paths):
     for path in paths:
-        for name, outcome, _ in results(path):
-            if outcome == "failed":
+        for name, how, _ in results(path):
+            if how == outcome:
                 print(name)
 
 
@@ -48,4 +44,8 @@ def skipped(path):
 
 
 if __name__ == "__main__":
-    {"count": count, "failed": failed, "skipped": skipped}[sys.argv[1]](*sys.argv[2:])
+    act, *paths = sys.argv[1:]
+    if act in ("failed", "left-out"):
+        names({"failed": "failed", "left-out": "skipped"}[act], *paths)
+    else:
+        {"count": count, "skipped": skipped}[act](*paths)

@@ -159,7 +159,7 @@ public enum Gate {
   ) -> Admission {
     if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
     guard isOwn(account, origin) else { return .refused(.otherAccount, nil) }
-    if rules.wantsLogin, access != .helper, !LoginMark(account, access).isSet {
+    if rules.wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet {
       return .refused(.firstLogin, account)
     }
     return .admitted(Permit(account))

@@ -12,8 +12,8 @@ public struct LoginMark {
   private let uid: UInt32
   private let access: Access
 
-  public init(_ account: Account, _ access: Access) {
-    uid = account.uid
+  public init(_ uid: UInt32, _ access: Access) {
+    self.uid = uid
     self.access = access
   }
 
@@ -27,7 +27,7 @@ public struct LoginMark {
     return status?.kind == .file
   }
 
-  /// - Throws: an error where it could not be set; then the passcode goes on waiting for another login.
+  /// - Throws: an error where it could not be set; the end of the session tries again, and so does another login.
   public func set() throws(Errno) {
     let folder = try RunFolder.open(access)
     do throws(Errno) {

@@ -1,0 +1,61 @@
+"""systemd's units, as systemd runs them: the runtime directory's own memory."""
+
+import pytest
+
+from container import Container
+from debian_machine import PASSWORD, RIGHT, WRONG
+
+RUN = "/run/passcode"
+
+
+@pytest.fixture(scope="module")
+def guest(release, deb):
+    """The package installed there, alice enrolled, and her passcode waiting for another login."""
+    made = Container(release, deb)
+    made.run("printf 'opslimit=1\\nmemlimit=8M\\nfirst_login=deny\\n' > /etc/security/passcode.conf")
+    made.run(f"dpkg --install --force-confold /root/{deb.name}")
+    made.run(f"echo {RIGHT} | passcode enroll alice --stdin")
+    made.run("pam-auth-update --enable passcode")
+    yield made
+    made.remove()
+
+
+def is_ready(guest):
+    """Memory of its own, with the file for the helpers."""
+    assert guest.run(f"findmnt --noheadings --output FSTYPE,OPTIONS --mountpoint {RUN}").split()[0] == "tmpfs"
+    shown = guest.run(f"stat -c '%A %U %G' {RUN} {RUN}/waiting").splitlines()
+    assert shown == ["drwx------ _passcode root", "-rw------- _passcode _passcode"]
+    assert guest.run("systemctl --failed --no-legend") == ""
+
+
+def use_up(guest):
+    """Bob takes all inodes of /run: a package has a folder there in which everybody may write."""
+    guest.run("mkdir -p -m 1777 /run/everybody")
+    guest.run("mount -o remount,nr_inodes=$(($(df --output=iused /run | tail -n 1) + 50)) /run")
+    guest.run("runuser -u bob -- sh -c 'for n in $(seq 100); do : >/run/everybody/$n; done'", None)
+    guest.run("touch /run/another", 1)
+
+
+@pytest.mark.on_request
+def test_a_full_run_takes_nothing_from_the_runtime_directory(guest):
+    """From the installation on, and after each boot: a wrong passcode again isn't counted, and a login is marked."""
+    is_ready(guest)
+    guest.cut()
+    guest.start()
+    guest.machine.ready()
+    is_ready(guest)
+    line = guest.terminal()
+    use_up(guest)
+    for _ in range(2):
+        guest.run(f"echo {WRONG[0]} | passcode verify alice --stdin", 1)
+    assert "failures since the last success: 1" in guest.run("passcode status alice")
+    guest.log_in("alice", ("Password: ", PASSWORD), line=line)
+    guest.run(f"test -f {RUN}/$(id -u alice).login")
+    guest.run("mount -o remount,nr_inodes=0 /run")
+
+
+@pytest.mark.on_request
+def test_purged_its_memory_goes_too(guest):
+    guest.run("apt-get purge -y libpam-passcode")
+    guest.run(f"findmnt --mountpoint {RUN}", 1)
+    guest.run(f"test -e {RUN}", 1)
