@@ -36,6 +36,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """A quick build isn't what ships: it is larger, and its code is another."""
+    capabilities.mark(items)
     if os.environ.get("PASSCODE_QUICK"):
         left_out = [item for item in items if item.get_closest_marker("shipped")]
         config.hook.pytest_deselected(items=left_out)

@@ -66,6 +66,7 @@ def test_a_hundred_megabytes_are_no_password(own, command):
     assert own.record("alice") == before
 
 
+@pytest.mark.shipped
 @pytest.mark.parametrize("script", ["head -c {size} /dev/zero", "yes 047 | head -c 4000000"])
 def test_any_number_of_candidates_takes_little_memory(alice, script):
     """What is longer than a line comes in pieces."""

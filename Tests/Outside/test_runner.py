@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
+import capabilities
 import pytest
 from bed import BUILD, built
 from results import results
@@ -297,6 +298,19 @@ def test_busy():
 def test_plain():
     pass
 '''
+
+
+def test_each_line_of_the_list_of_needs_names_a_test():
+    """And a capability that there is."""
+    files = {file for _, file, _ in capabilities.listed()}
+    done = subprocess.run(
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *sorted(files)],
+        cwd=TREE, capture_output=True, text=True, env=os.environ | {"PASSCODE_QUICK": "", "PASSCODE_SHARED": ""},
+    )  # fmt: skip
+    there = {line for line in done.stdout.splitlines() if "::" in line}
+    there |= {line.partition("[")[0] for line in there}
+    assert {f"{file}::{rest}" for _, file, rest in capabilities.listed()} <= there and len(there) > 100
+    assert {what for what, _, _ in capabilities.listed()} <= set(capabilities.NAMES)
 
 
 @pytest.mark.parametrize(

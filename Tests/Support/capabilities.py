@@ -2,6 +2,7 @@
 test is left out and counted; where nothing is missing, nothing is ever left out: then a skipped test has failed."""
 
 import os
+import pathlib
 
 import pytest
 
@@ -9,6 +10,7 @@ NAMES = {
     "mounts": "mount(2), which needs CAP_SYS_ADMIN",
     "namespaces": "namespaces, which need CAP_SYS_ADMIN",
     "cgroups": "a cgroup of its own",
+    "privileges": "what only a privileged container has, such as CAP_SYS_PTRACE to look into a setuid program",
     "setuid": "setuid programs, which no-new-privileges forbids",
     "roots": "Debian roots, which need mounts and namespaces",
 }
@@ -20,6 +22,30 @@ OF_FIXTURES = {
     "reader": "mounts", "enrolled_reader": "mounts", "free_reader": "mounts", "installed_reader": "mounts",
     "touchable": "mounts", "peers": "mounts", "installation": "setuid", "release": "roots",
 }  # fmt: skip
+
+
+# Tests that need something without such a fixture, a line each: what, and the test's id, or how that begins.
+LIST = pathlib.Path(__file__).with_name("needs")
+
+
+def listed():
+    """(what, the file, the rest of the id) of each line."""
+    for line in LIST.read_text().splitlines():
+        if line and not line.startswith("#"):
+            what, _, test = line.partition(" ")
+            file, _, rest = test.partition("::")
+            yield what, file, rest
+
+
+def mark(items):
+    """By the list. A line that names no test is a mistake."""
+    there = {item.nodeid.partition("::")[0] for item in items}
+    for what, file, rest in listed():
+        if file in there:
+            for item in items:
+                path, _, name = item.nodeid.partition("::")
+                if path == file and (name == rest or name.startswith(f"{rest}[")):
+                    item.add_marker(what)
 
 
 def add_marks(config):

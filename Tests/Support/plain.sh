@@ -9,10 +9,18 @@ is_throw_away() {
   [[ ! -e /run/.toolboxenv && ! -e /usr/bin/distrobox-export && -z ${DISTROBOX_ENTER_PATH:-} ]]
 }
 
+# capable NUMBER: whether this process has that one of linux/capability.h.
+capable() {
+  local effective
+  effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
+  (((0x$effective >> $1) & 1))
+}
+
 # The names of the capabilities that tests may need, and that this machine lacks; see capabilities.py.
 missing_here() {
   if unshare --mount --propagation private -- mount -t tmpfs tmpfs /mnt 2>/dev/null; then return; fi
   echo -n 'mounts cgroups roots'
+  if ! capable 19; then echo -n ' privileges'; fi  # CAP_SYS_PTRACE
   if ! unshare --net --pid --fork -- true 2>/dev/null; then echo -n ' namespaces'; fi
   if grep -q '^NoNewPrivs:[[:space:]]*1' /proc/self/status; then echo -n ' setuid'; fi
 }
