@@ -5,7 +5,7 @@ public import PasscodeSystem
 //  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, hashing slot, memory, charge, hash,
 //     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
 //     unavailable and stays charged; only a completed mismatch is wrong.       test_crash.py, test_unavailable.py
-//  1  Only for one's own account or by real root: `Gate`.                       test_module.py, GateTests
+//  1  Only for one's own account or by real root: `Gate`.          test_module.py, test_gdm.py, GateTests
 //  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
 //  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
 //  4  The charge is durable before Argon2 starts.            test_syscalls.py, test_power_loss.py, test_disk.py
