@@ -5,7 +5,7 @@ public import PasscodeSystem
 //
 // MUST 1 of the attempt protocol: attempts are made only for one's own account or by real root. So nobody's
 // process can spend another's attempts, or hold them up by being stopped.
-// Tests: test_module.py, `test_only_for_ones_own_account_or_by_real_root`; GateTests.
+// Tests: test_module.py, `test_only_for_ones_own_account_or_by_real_root`; test_gdm.py; GateTests.
 
 /// That an account's passcode may be tried. No attempt can be made without one, and only `Gate` makes one.
 public struct Permit: Sendable {
