@@ -1,10 +1,11 @@
-"""systemd's units, as systemd runs them: the runtime directory's own memory."""
+"""systemd's units, as systemd runs them: the runtime directory's own memory, and how far each service is confined."""
 
 import pytest
 
 from container import Container
-from debian_machine import PASSWORD, RIGHT, WRONG
+from debian_machine import PASSWORD, RIGHT, TREE, WRONG
 
+UNITS = TREE / "Sources/system/systemd"
 RUN = "/run/passcode"
 
 
@@ -59,3 +60,18 @@ def test_purged_its_memory_goes_too(guest):
     guest.run("apt-get purge -y libpam-passcode")
     guest.run(f"findmnt --mountpoint {RUN}", 1)
     guest.run(f"test -e {RUN}", 1)
+
+
+# The goals are tenths of systemd's points: more is more exposed.
+MOST = {
+    "passcode-finger@.service": 40, "passcode-fleet.service": 35, "passcode-key.service": 26,
+    "passcode-verifier-etcd.service": 50, "passcode-verifier-stunnel.service": 35, "passcode-verifier@.service": 35,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", MOST)
+def test_a_service_is_confined(fresh, unit):
+    """As far as systemd itself tells from the file."""
+    (fresh.path / "root" / unit).write_text((UNITS / unit).read_text())
+    said = fresh.run("systemd-analyze", "security", "--offline=true", f"--threshold={MOST[unit]}", "--no-pager", f"/root/{unit}")
+    assert "Overall exposure level" in said
