@@ -84,7 +84,7 @@ def system(modules, machine, sealing_program):
     yield machine
     if plain.PLAIN:
         for path in ETC.iterdir():
-            path.unlink()
+            plain.remove(path)
         for name, content in files.items():
             (ETC / name).write_bytes(content)
     else:
