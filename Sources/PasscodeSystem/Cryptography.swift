@@ -100,6 +100,18 @@ extension Digest {
   }
 }
 
+extension SecretKey {
+  /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is
+  /// `crypto_generichash`.
+  public var id: [UInt8] {
+    let label = literal("pam_passcode key id\n")
+    var digest = [UInt8](repeating: 0, count: 16)
+    // SAFETY: every buffer comes with its length, the key has Length.key bytes.
+    unsafe crypto_generichash(&digest, digest.count, label, UInt64(label.count), start, Length.key)
+    return [UInt8](digest.prefix(4))
+  }
+}
+
 extension OpenedCredential {
   /// Seals it with XChaCha20-Poly1305.
   ///

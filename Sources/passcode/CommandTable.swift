@@ -83,7 +83,7 @@ struct Command {
         name: "check", operand: .none, group: .machine, options: [], words: { CommandHelp.check },
         run: runCheck),
       Command(
-        name: "key", operand: .keyAction, group: .machine, options: [.stdin, .pcrs],
+        name: "key", operand: .keyAction, group: .machine, options: [.stdin, .pcrs, .check, .forgetSealed],
         words: { CommandHelp.key },
         run: runKey),
       Command(
@@ -105,7 +105,7 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
-      output, show, skipEnrolled, target, write, state, since, pcrs
+      output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
     /// For passcodes that an administrator gives out.
@@ -125,6 +125,8 @@ struct Command {
       case .expires: Arguments.Option("expires", takesValue: true)
       case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
+      case .check: Arguments.Option("check")
+      case .forgetSealed: Arguments.Option("forget-sealed")
       case .pcrs: Arguments.Option("pcrs", takesValue: true)
       case .batch: Arguments.Option("batch", takesValue: true)
       case .output: Arguments.Option("output", takesValue: true)

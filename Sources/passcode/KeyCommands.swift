@@ -37,12 +37,14 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   if action == .recover { return try recoverKey(session, vault, room) }
   do throws(Fault) {
     switch action {
+    case .initialise where session.forgetsSealed: return try forgetSealedKey(session, vault, room)
     case .initialise:
       session.say(try vault.createKey() ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
     case .status:
       let form = try vault.examineKey(room)
       for folder in try vault.sharedFolders() { complain(Message.sharedFolder(folder).text) }
       session.say(.keyWorks(form))
+      session.say(.keyID(vault.keyIDs(room)))
     case .seal:
       try vault.sealKey(room, pcrs: session.pcrs, show: show)
       session.note(action)
@@ -70,6 +72,13 @@ private func show(_ key: borrowing SecretKey) -> Bool {
   guard var secrets = try? newSecrets(), Stream.output.write("\(Message.recoveryCopy.text)\n\n") else {
     return false
   }
+  // So that papers can be told apart.
+  let name = (try? readKernelFile(Bytes(text: "/proc/sys/kernel/hostname"))) ?? []
+  let host = name.prefix { $0 != UInt8(ascii: "\n") }
+  let time = SystemClock.localTime(SystemClock.wallSeconds())
+  guard Stream.output.write("    \(printable(Bytes(host))), \(time), \(hexadecimal(key.id))\n\n") else {
+    return false
+  }
   for number in 1...RecoveryCopy.lines {
     for blank in Bytes(text: "    ") { secrets.line.append(blank) }
     key.read { RecoveryCopy.write(number, of: $0) { secrets.line.append($0) } }
@@ -84,6 +93,7 @@ private func recoverKey(
 ) throws(Failure) -> ExitStatus {
   var secrets = try newSecrets()
   try askLines(session.asker, &secrets)
+  if session.onlyChecks { return try checkRecovery(session, vault, room, secrets.unsealed.key) }
   let isRotating: Bool
   do throws(Fault) {
     isRotating = try vault.recoverKey(secrets.unsealed.key, room, pcrs: session.pcrs)
@@ -92,6 +102,36 @@ private func recoverKey(
   }
   session.note(KeyAction.recover)
   session.say(isRotating ? .rotationGoesOn : .keyRecovered)
+  return .done
+}
+
+private func checkRecovery(
+  _ session: Session, _ vault: Vault, _ room: KeyRoom, _ key: borrowing SecretKey
+) throws(Failure) -> ExitStatus {
+  do throws(Fault) {
+    let (opened, enrolled, isInUse) = try vault.checkRecovery(key, room)
+    session.say(.recoveryFits(opened: opened, enrolled: enrolled))
+    session.say(.keyID([key.id]))
+    return opened == enrolled && (isInUse || enrolled > 0) ? .done : .wrong
+  } catch {
+    throw .fault(error)
+  }
+}
+
+/// Says what is lost, and asks.
+private func forgetSealedKey(_ session: Session, _ vault: Vault, _ room: KeyRoom) throws(Fault) -> ExitStatus
+{
+  let isDone = try vault.forgetSealedKey(room) { count in
+    guard var secrets = try? newSecrets() else { return false }
+    session.asker.tell(Message.passcodesLost(count).text)
+    guard (try? session.asker.askLine(.agreement, &secrets.line)) == true else { return false }
+    return secrets.line.read {
+      $0.count == 3 && $0[0] == UInt8(ascii: "y") && $0[1] == UInt8(ascii: "e") && $0[2] == UInt8(ascii: "s")
+    }
+  }
+  guard isDone else { return .cancelled }
+  session.note(.initialise)
+  session.say(.keyCreated(vault.configuration.options.policy.keyFile))
   return .done
 }
 

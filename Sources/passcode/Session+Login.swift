@@ -7,7 +7,8 @@ extension Question {
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .oneTimeCode, .recoveryLine:
+    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .oneTimeCode, .recoveryLine,
+      .agreement:
       .login
     }
   }

@@ -17,6 +17,9 @@ final class Session {
   /// The terms of the passcodes that are set: `--expires`, `--must-change`.
   var terms = NewTerms()
   var isForced = false
+  /// `key`: only check a recovery copy; give up a sealed key that nothing opens.
+  var onlyChecks = false
+  var forgetsSealed = false
   var isDemo = false
   /// To which the key is bound when it is sealed.
   var pcrs: Bytes?
@@ -64,6 +67,8 @@ final class Session {
       }
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
+    case .check: onlyChecks = true
+    case .forgetSealed: forgetsSealed = true
     case .pcrs:
       guard SealedKey.isPCRs(value) else { throw .pcrsValue }
       pcrs = value

@@ -37,7 +37,7 @@ COMMANDS = {
     "enable USER": {"--batch"},
     "rename OLD NEW": set(),
     "check": set(),
-    "key ACTION": {"--stdin", "--pcrs"},
+    "key ACTION": {"--check", "--forget-sealed", "--pcrs", "--stdin"},
     "calibrate": {"--target", "--write"},
     "check-weak": set(),
     "try": {"--demo"},

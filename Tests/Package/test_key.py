@@ -125,7 +125,7 @@ def test_a_sealed_key_is_loaded_once_per_boot(machine, tpm, release):
     folder, loaded = (machine.inside / LOADED).parent.stat(), (machine.inside / LOADED).stat()
     assert (folder.st_mode & 0o777, loaded.st_mode & 0o777) == (0o750, 0o440)
     assert folder.st_uid == loaded.st_uid == 0 and folder.st_gid == loaded.st_gid != 0
-    assert tpm.key("status") == f"/{SEALED}: sealed by the TPM, {BOUND[release]}, and loaded: OK.\n"
+    assert tpm.key("status").startswith(f"/{SEALED}: sealed by the TPM, {BOUND[release]}, and loaded: OK.\n")
     assert works(machine)
 
     boot(machine, tpm, "other firmware")
@@ -225,7 +225,7 @@ def test_without_a_tpm_the_recovery_copy_loads_the_key(machine, tpm):
     assert works(machine)
     assert "will not open at the next boot" in tpm.key("status")
     tpm.key("unseal")
-    assert tpm.key("status") == f"/{KEY}: OK.\n" and not (machine.path / SEALED).exists()
+    assert tpm.key("status").startswith(f"/{KEY}: OK.\n") and not (machine.path / SEALED).exists()
     boot(machine, tpm, None)
     assert works(machine)
 

@@ -22,6 +22,8 @@ public enum KeyProblem: UInt16, Sendable {
   case keyGone
   /// A sealed key (path) doesn't open. (name: the sealing program's words)
   case keyClosed
+  /// A key (path) is there that opens: nothing has to be forgotten.
+  case keyNotLost
   /// The same (path), because of the TPM's protection against guessing.
   case keyLocked
   /// This systemd binds to PCR 16 where none is to count, and that isn't 0.

@@ -48,6 +48,14 @@ extension Vault {
     try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
   }
 
+  /// The short ids of the key in use, and of the next one while a rotation is under way.
+  ///
+  /// - Parameter room: as `examineKey` leaves it.
+  public func keyIDs(_ room: KeyRoom) -> [Bytes] {
+    let isRotating = isSealed(.next) || plainKey(.next).exists
+    return [room.current.unsealed.key.id] + (isRotating ? [room.next.unsealed.key.id] : [])
+  }
+
   /// What is in use.
   public enum KeyForm {
     case plain(Bytes)
@@ -96,8 +104,10 @@ extension Vault {
         tell(Fault(.warnKeyLocked, path: sealed.path))
       } else if pcrs == SealedKey.debugPCR {
         tell(Fault(.warnPassingPCR, path: sealed.path))
-      } else {
+      } else if error.keyProblem == .keyClosed {
         tell(Fault(.warnKeyClosed, path: sealed.path, name: error.name))
+      } else {
+        tell(error)
       }
     }
     if plain.exists {

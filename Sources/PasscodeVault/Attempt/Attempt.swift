@@ -229,7 +229,11 @@ public struct DirectLogin: Login, ~Copyable {
     let file = if let open = key.take() { open } else { try machineKey.open() }
     try machineKey.read(file, &unsealed.key)
     key = consume file
-    return try vault.openCredential(record, &unsealed)
+    do throws(Fault) { return try vault.openCredential(record, &unsealed) } catch {
+      // A plain key that came back from a backup must not lock out who needs the loaded one.
+      guard error.reason == .sealedOtherwise, try machineKey.loadLoaded(&unsealed.key) else { throw error }
+      return try vault.openCredential(record, &unsealed)
+    }
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.

@@ -78,6 +78,23 @@ struct KeyFile {
     }
   }
 
+  /// The file that keeps what was here.
+  var old: KeyFile { KeyFile(path + Bytes(text: ".old"), access) }
+
+  /// Gives it this name, too; nothing, if there is none.
+  @inline(never)
+  func keepAsOld() throws(Fault) {
+    do throws(Errno) {
+      let directory = try Descriptor.open(folder, .directory)
+      let file = try directory.open(name, .read)
+      try directory.remove(old.name)
+      try directory.link(file, as: old.name)
+      try directory.sync()
+    } catch {
+      if error != .noEntry { throw fault(error) }
+    }
+  }
+
   /// Nothing, if there is none.
   @inline(never)
   func remove() throws(Fault) {

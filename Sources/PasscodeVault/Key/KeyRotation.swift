@@ -119,27 +119,33 @@ extension Vault {
     let pcrs = pcrsInUse()
     try makeLoadedFolder(&room.compared.unsealed.key)
     // After a recovery, what is sealed may be what no TPM opens: until the end both are needed.
-    try sealAgain(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
-    try sealAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)
+    let current = try sealedAgain(room.current.unsealed.key, .current, pcrs, &room.compared.unsealed.key)
+    if let current { try sealedKey(.current).replace(sealed: current) }
+    // Nothing is ever under a next key whose recovery copy was not shown: before that it is in no file.
+    let sealed = try sealedAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)
     guard show(room.next.unsealed.key) else { throw Fault(.copyNotShown) }
+    if let sealed { try sealedKey(.next).replace(sealed: sealed) }
     try load(room.next.unsealed.key, .next, &room.compared.unsealed.key)
   }
 
-  /// Unless it is sealed already.
+  /// - Returns: nil where it is sealed already.
   @inline(never)
-  private func sealAgain(
+  private func sealedAgain(
     _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
     _ compared: inout SecretKey
-  ) throws(Fault) {
-    if isSealed(generation), (try? openSealed(&compared, generation)) != nil, compared.equals(key) { return }
-    try seal(key, generation, pcrs, &compared)
+  ) throws(Fault) -> Bytes? {
+    if isSealed(generation), (try? openSealed(&compared, generation)) != nil, compared.equals(key) {
+      return nil
+    }
+    return try sealed(key, generation, pcrs, &compared)
   }
 
   /// The order matters: what a kill leaves between two steps opens everything, and the same command finishes it.
   private func finishRotation(isPlain: Bool) throws(Fault) {
     guard isPlain else {
       try loadedKey(.next).move(to: loadedKey(.current))
-      return try sealedKey(.next).move(to: sealedKey(.current))
+      try sealedKey(.next).move(to: sealedKey(.current))
+      return try forgetReplaced()
     }
     try plainKey(.next).move(to: plainKey(.current))
     // What `unsealKey` left.

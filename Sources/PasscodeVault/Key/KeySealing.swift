@@ -179,6 +179,7 @@ extension Vault {
       guard count.opened > 0, try countOpened(&room.current.unsealed).opened == 0 else {
         throw Fault(.otherKeyLoaded)
       }
+      try loadedKey(.current).keepAsOld()
       try load(key, .current, &room.compared.unsealed.key)
       // As in `sealKey`.
       _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
@@ -189,9 +190,28 @@ extension Vault {
     // What is enrolled meanwhile is under that one.
     if isRotating, isLoaded(.next, room), !room.current.unsealed.key.equals(key) { return true }
     if isRotating { try bringCopiesUpToDate(room) }
+    let isComplete = count.opened == count.enrolled && count.damaged == 0
+    if !isComplete { try sealedKey(.current).keepAsOld() }
     try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
     try sealedKey(.next).remove()
+    if isComplete { try forgetReplaced() }
     return false
+  }
+
+  /// What recoveries replaced is kept until one key opens everything.
+  func forgetReplaced() throws(Fault) {
+    for file in [sealedKey(.current), loadedKey(.current)] { try file.old.remove() }
+  }
+
+  /// How many passcodes the key of a recovery copy opens, of how many; and whether it is the one in use. Changes nothing.
+  @inline(never)
+  public func checkRecovery(
+    _ key: borrowing SecretKey, _ room: KeyRoom
+  ) throws(Fault) -> (opened: UInt64, enrolled: UInt64, isInUse: Bool) {
+    room.next.unsealed.key.copy(key)
+    let count = try countOpened(&room.next.unsealed)
+    let isInUse = isLoaded(.current, room) && room.current.unsealed.key.equals(key)
+    return (count.opened, count.enrolled + count.damaged, isInUse)
   }
 
   private func isLoaded(_ generation: MachineKey.Generation, _ room: KeyRoom) -> Bool {
@@ -253,11 +273,20 @@ extension Vault {
   }
 
   /// Seals a key into its file; in place of the one that is there only when what was sealed opens again.
-  @inline(never)
   func seal(
     _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
     _ compared: inout SecretKey, else problem: KeyProblem = .keyNotSealable
   ) throws(Fault) {
+    let content = try sealed(key, generation, pcrs, &compared, else: problem)
+    try sealedKey(generation).replace(sealed: content)
+  }
+
+  /// Seals a key, and opens that again to compare. No file is written.
+  @inline(never)
+  func sealed(
+    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
+    _ compared: inout SecretKey, else problem: KeyProblem = .keyNotSealable
+  ) throws(Fault) -> Bytes {
     let file = sealedKey(generation)
     let sealed: Bytes
     do throws(SealingProgram.Problem) { sealed = try sealedAndOpened(key, pcrs, &compared) } catch {
@@ -270,7 +299,7 @@ extension Vault {
     if pcrs.isEmpty, SealedKey.pcrs(sealed) == SealedKey.debugPCR, !SealedKey.isBoundToZero(sealed) {
       throw Fault(.pcrNotZero)
     }
-    try file.replace(sealed: sealed)
+    return sealed
   }
 
   /// - Parameters:

@@ -49,6 +49,16 @@ struct MachineKey {
     throw Fault(.noKey, path: path)
   }
 
+  /// The one that is loaded, whatever else is there.
+  ///
+  /// - Returns: false if there is none.
+  @inline(never)
+  func loadLoaded(_ key: inout SecretKey) throws(Fault) -> Bool {
+    guard configuration.isUsual, let file = try find(at: KeyPlaces.loaded, []) else { return false }
+    try read(file, &key)
+    return true
+  }
+
   /// nil: there is none.
   private func find(_ generation: Generation) throws(Fault) -> Descriptor? {
     let suffix = KeyPlaces.suffix(generation)
@@ -67,6 +77,8 @@ struct MachineKey {
   /// - Throws: a fault if the helper, which runs as the service account, can't read it.
   func checkServiceReads() throws(Fault) {
     guard configuration.access == .root, let service = serviceAccount() else { return }
+    let isLoaded = configuration.isUsual && (try? FileStatus.of(path)) == nil
+    let path = isLoaded ? KeyPlaces.loaded : path
     let file = try open()
     let status: FileStatus
     do throws(Errno) { status = try file.status() } catch {

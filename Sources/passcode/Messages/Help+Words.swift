@@ -114,6 +114,8 @@ extension Command.Option {
     case .mustChange: "--must-change   "
     case .demo: "--demo          "
     case .pcrs: "--pcrs LIST     "
+    case .check: "--check         "
+    case .forgetSealed: "--forget-sealed "
     case .batch: "--batch FILE|-  "
     case .output: "--output FILE   "
     case .show: "--show          "
@@ -137,6 +139,8 @@ extension Command.Option {
     case .length: "how many digits the new passcode must have"
     case .generate: "choose a random passcode and print it once"
     case .force: "root: don't ask for the old passcode"
+    case .check: "recover: only say whether the recovery copy fits"
+    case .forgetSealed: "init: give up a sealed key that nothing opens"
     case .pcrs: "seal, recover: bind the key to these PCRs, such as 7"
     case .expires: "root: until when it is valid: 12h, 7d, 2w, or a date"
     case .mustChange: "root: good for one login; after that it must be changed"
@@ -162,7 +166,8 @@ extension Command {
     case .batch where batch == .enrolled: "root: for each line of this list: USER or USER:PASSCODE"
     case .conf, .quiet, .help, .version, .json, .length, .generate, .force, .pcrs, .expires, .mustChange,
       .demo,
-      .batch, .output, .show, .skipEnrolled, .target, .write, .state, .since:
+      .batch, .output, .show, .skipEnrolled, .target, .write, .state, .since, .check,
+      .forgetSealed:
       option.summary
     }
   }

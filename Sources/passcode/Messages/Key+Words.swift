@@ -46,7 +46,7 @@ extension KeyProblem {
     case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
       .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
       .copyNotShown, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly, .keyGone,
-      .keyLocked, .pcrNotZero:
+      .keyLocked, .pcrNotZero, .keyNotLost:
       false
     }
   }
@@ -111,6 +111,8 @@ extension KeyProblem {
       %1: is bound to PCR 16, which some program extends, and may not open at the next boot; run: \
       passcode key seal --pcrs 7
       """
+    case .keyNotLost:
+      "%1: can still be opened, so nothing was forgotten; to see what is wrong, run: passcode key status"
     case .keyOpensNothing:
       Sentence(
         "this key does not open the %d enrolled passcode, which needs another one; nothing was changed",

@@ -20,6 +20,9 @@ enum Message {
   case rotationGoesOn
   case keyRotated(UInt64)
   case recoveryCopy
+  case keyID([Bytes])
+  case recoveryFits(opened: UInt64, enrolled: UInt64)
+  case passcodesLost(UInt64)
   case wrongLine(Int)
   case sharedFolder(Bytes)
   case easyPasscode(Weakness)
@@ -58,6 +61,14 @@ extension Message {
       Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, nothing else opens the \
       passcodes. It is shown only now.
       """
+    case .keyID(let ids):
+      "Key id: \(ids.reduce([]) { $0 + ($0.isEmpty ? [] : Bytes(text: ", ")) + hexadecimal($1) })."
+    case .recoveryFits(let opened, let enrolled):
+      "Passcodes that this recovery copy opens: \(opened) of \(enrolled)."
+    case .passcodesLost(let count):
+      Phrase(
+        count, one: "The sealed key is given up, and with it \(count) passcode: its owner must enrol again.",
+        other: "The sealed key is given up, and with it \(count) passcodes: their owners must enrol again.")
     case .wrongLine(let number): "This is not line \(number): compare it digit by digit."
     case .sharedFolder(let path):
       Advice(
@@ -105,6 +116,7 @@ enum Question {
   case repetition
   case oneTimeCode
   case recoveryLine(Int)
+  case agreement
 }
 
 extension Question {
@@ -120,6 +132,7 @@ extension Question {
     case .newPasscode(.fourOrSix): "New passcode (4 or 6 digits): "
     case .repetition: "Repeat new passcode: "
     case .oneTimeCode: "One-time code (8 letters): "
+    case .agreement: "To go on, type yes: "
     case .recoveryLine(let number): "Line \(number) of the recovery copy (not shown): "
     }
   }

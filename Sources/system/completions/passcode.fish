@@ -46,6 +46,8 @@ complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'root: put the result into the configuration file'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l pcrs -x -d 'bind the key to these PCRs'
+complete -c passcode -n '__fish_seen_subcommand_from key' -l check -d 'recover: only say whether it fits'
+complete -c passcode -n '__fish_seen_subcommand_from key' -l forget-sealed -d 'init: give up the sealed key'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l expires -x -a '12h 1d 7d 4w' -d 'how long the one-time code is valid'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l withdraw -d 'delete the one-time code'
 complete -c passcode -n '__fish_seen_subcommand_from verifier' -l workstation -x -d 'unlock, status: a workstation in place of a user'
