@@ -26,23 +26,37 @@ internal import PasscodeSystem
   private static func find(
     _ find: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt
   ) -> Found {
-    var found: UnsafeMutablePointer<CChar>?
-    let result = unsafe find(&found)
-    guard result >= 0, let text = unsafe found else { return result == -ENODATA ? .none : .unknown }
-    // SAFETY: libsystemd allocated a NUL-terminated string, and gave it away (sd_pid_get_session(3)).
-    let id = unsafe bytes(text)
-    unsafe free(text)
+    let (id, result) = unsafe text(find)
+    guard let id else { return result == -ENODATA ? .none : .unknown }
     return .session(PersonsSession(id: id))
   }
 
-  /// Whether it is in the foreground of its seat, and at this machine. The corresponding C functions are
-  /// `sd_session_is_active`, `sd_session_is_remote` and `sd_session_get_uid`.
+  private static func text(
+    _ find: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt
+  ) -> (text: Bytes?, result: CInt) {
+    var found: UnsafeMutablePointer<CChar>?
+    let result = unsafe find(&found)
+    guard result >= 0, let text = unsafe found else { return (nil, result) }
+    defer { unsafe free(text) }
+    // SAFETY: libsystemd allocated a NUL-terminated string, and gave it away (sd_pid_get_session(3)).
+    return unsafe (bytes(text), result)
+  }
+
+  /// Whether it is a person's, in the foreground of its seat, and at this machine. logind calls a session without a seat
+  /// active and not remote: those of xrdp, and a unit's with `PAMName=login`. The corresponding C functions are
+  /// `sd_session_get_seat`, `sd_session_get_class`, `sd_session_is_active`, `sd_session_is_remote` and
+  /// `sd_session_get_uid`.
   ///
   /// - Parameter uid: nil: whosever it is.
   func isActiveAndLocal(for uid: UInt32?) -> Bool {
     unsafe lend(id) { id in
       var owner: uid_t = .max
       guard unsafe sd_session_get_uid(id, &owner) >= 0, uid == nil || owner == uid else { return false }
+      guard let seat = unsafe PersonsSession.text({ unsafe sd_session_get_seat(id, $0) }).text, !seat.isEmpty,
+        let kind = unsafe PersonsSession.text({ unsafe sd_session_get_class(id, $0) }).text
+      else { return false }
+      // "user", or since systemd 256 "user-early" (root's), "user-light" and the like.
+      guard kind[...].begins(with: "user") else { return false }
       return unsafe sd_session_is_active(id) > 0 && sd_session_is_remote(id) == 0
     }
   }

@@ -23,6 +23,10 @@ ABSENT = {
     "neither active nor not": {"ACTIVE": None},
     "neither remote nor not": {"REMOTE": None},
     "no display session": {"display": False},
+    "without a seat": {"SEAT": None},
+    "a unit's": {"CLASS": "background"},
+    "a login screen's": {"CLASS": "greeter"},
+    "of no class": {"CLASS": None},
 }
 
 
@@ -111,7 +115,7 @@ ASKING = textwrap.dedent("""
 
 
 @pytest.mark.parametrize("terminal", [OTHER, 2, DISPLAY])
-@pytest.mark.parametrize("absence", [None, *list(ABSENT)[:4], "neither active nor not", "neither remote nor not"])
+@pytest.mark.parametrize("absence", [None, *list(ABSENT)[:4], "neither active nor not", "neither remote nor not", *list(ABSENT)[-4:]])
 def test_a_session_of_the_caller_s_own_counts_whosever_it_is(reader, absence, terminal):
     """Root's su in a session of ssh: another terminal makes it no better. At the machine it needs none."""
     command = [sys.executable, "-c", ASKING, PROGRAM, request("bob", SESSION, terminal=terminal).hex()]

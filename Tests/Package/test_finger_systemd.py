@@ -24,6 +24,8 @@ FILES = {
         "Environment=FP_VIRTUAL_DEVICE=/run/reader/socket\nRuntimeDirectory=reader\n"
     ),
     "usr/local/sbin/touch-reader": "#!/bin/sh\nprintf %s \"SCAN $1\" | socat -t2 - UNIX-CONNECT:/run/reader/socket\n",
+    # login's sessions are on the seat, as on a console: sessions without one have no finger.
+    "etc/seat": "XDG_SEAT=seat0\n",
     # The reader forgets a touch that comes before it waits.
     "usr/local/sbin/enroll-finger": (
         "#!/bin/sh\nfprintd-enroll -f right-index-finger $1 >/tmp/enrolled 2>&1 &\n"
@@ -41,6 +43,7 @@ def guest(release, deb, finger_deb):
     made.run(f"dpkg --install --force-confold /root/{deb.name} /root/{finger_deb.name}")
     made.run(f"echo {RIGHT} | passcode enroll alice --stdin")
     made.run("enroll-finger alice")
+    made.run("sed -i '1i session required pam_env.so envfile=/etc/seat' /etc/pam.d/login")
     made.run(f"sed -i 's/^@include common-auth/{LINES}\\nauth required pam_unix.so try_first_pass/' /etc/pam.d/sudo")
     made.run("grep -q finger=yes /etc/pam.d/sudo")
     yield made

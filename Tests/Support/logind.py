@@ -48,7 +48,8 @@ class Logind:
     """One session, of alice's, and what its file says; `lock` is "locked", "unlocked", or None: nobody tells."""
 
     def __init__(self, lock="unlocked", display=True, **said):
-        values = {"UID": uid("alice"), "ACTIVE": 1, "REMOTE": 0, "STATE": "active", "TYPE": "wayland"} | said
+        values = {"UID": uid("alice"), "ACTIVE": 1, "REMOTE": 0, "STATE": "active", "TYPE": "wayland"}
+        values |= {"SEAT": "seat0", "CLASS": "user"} | said
         self.write("sessions", SESSION, values)
         if display:
             self.write("users", uid("alice"), {"NAME": "alice", "STATE": "active", "DISPLAY": SESSION})

@@ -39,11 +39,11 @@
 ///  6  free the reader when its caller ends, however that happens: 0.1 s later it is free.
 ///                                                                test_finger.py, test_finger_caller.py
 ///  7  use the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
-///  8  where its caller runs for a person, use the reader only while that person's session is active, local and not
-///     locked: the caller's own session, or else the person's display session. Where it runs for the machine, the same
-///     holds for a session that the caller belongs to, whosever it is; if it belongs to none, the terminal must be a
-///     display, or the virtual console in the foreground. Asked before the reader is claimed, and again before a match
-///     is told.                                                   SessionDialogTests, test_finger_session.py
+///  8  where its caller runs for a person, use the reader only while that person's session is of the class user, on a
+///     seat, active, local and not locked: the caller's own session, or else the person's display session. Where it runs
+///     for the machine, the same holds for a session that the caller belongs to, whosever it is; if it belongs to none,
+///     the terminal must be a display, or the virtual console in the foreground. Asked before the reader is claimed, and
+///     again before a match is told.                              SessionDialogTests, test_finger_session.py
 ///
 ///  9  at Enter wait for a match only where fprintd says that a finger is on the reader, and for 1 s at most; else
 ///     answer at once.                                            ReaderDialogTests, test_finger.py
