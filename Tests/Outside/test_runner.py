@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import capabilities
+import plain
 import pytest
 from bed import BUILD, built
 from results import results
@@ -298,6 +299,34 @@ def test_busy():
 def test_plain():
     pass
 '''
+
+
+def test_what_a_run_changes_in_a_plain_container_is_put_back(tmp_path):
+    """Also by the next run, if it was killed."""
+    here, saved = tmp_path / "etc", tmp_path / "saved"
+    (here / "pam.d").mkdir(parents=True)
+    for name in ("passwd", "group", "pam.d/sudo"):
+        (here / name).write_text(name)
+    (here / "link").symlink_to("passwd")
+    (here / "group").chmod(0o600)
+
+    def state():
+        return {path: (path.lstat().st_mode, path.is_file() and path.read_text()) for path in here.rglob("*")}
+
+    before = state()
+    for end in (plain.restore, plain.save):
+        plain.save([here], saved)
+        (here / "passwd").write_text("changed")
+        (here / "group").chmod(0o644)
+        (here / "pam.d/sudo").unlink()
+        (here / "pam.d/sudo").mkdir()
+        (here / "new").mkdir()
+        (here / "new/file").touch()
+        (here / "link").unlink()
+        (here / "link").symlink_to("group")
+        assert state() != before
+        end([here], saved)
+        assert state() == before
 
 
 def test_each_line_of_the_list_of_needs_names_a_test():
