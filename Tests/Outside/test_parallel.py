@@ -12,6 +12,7 @@ import time
 import pytest
 
 import host
+from bed import SERVICE
 from process import open_files, wait_for
 from helper import own_failures
 from scenario import RIGHT, WRONG, asked_once, fail
@@ -221,6 +222,28 @@ def test_a_mixed_crowd_is_as_if_one_by_one(alice, round_):
     assert alice.failures("alice") == failures
     assert crowd.count("SUCCESS") == crowd.verified.count(RIGHT)
     assert crowd.count("AUTH_ERR") == len(codes) - crowd.count("SUCCESS")
+
+
+def test_right_ones_among_32_threads_pass_within_30_s(make_bed, capsys):
+    """Threads of one program that log in without an end, with the right passcode, take the record again as soon as they let
+    it go. PASSCODE_RUNS=50: so many times."""
+    bed = make_bed(memlimit="64M", opslimit=3)
+    bed.enroll("alice", RIGHT)
+    waits = []
+    for _ in range(int(os.environ.get("PASSCODE_RUNS", "1"))):
+        command = [host.compiled("loops"), "32", SERVICE, str(bed.services), "alice", RIGHT]
+        with attack("right ones among 32 threads") as row, subprocess.Popen(command) as threads:
+            time.sleep(2)
+            started = time.monotonic()
+            crowd = host.crowd(bed, [("alice", RIGHT, 0)] * 6)
+            threads.kill()
+            row.run(6)
+            row.breach("refused", "", 6 - crowd.count("SUCCESS"))
+            waits.append(max(login.seconds for login in crowd.logins))
+            assert waits[-1] <= time.monotonic() - started
+    with capsys.disabled():
+        print(f"\n  right ones among 32 threads: at most {max(waits):.1f} s in {len(waits)} runs (at most 30)")
+    assert max(waits) <= 30, waits
 
 
 def test_the_same_attack_on_pam_faillock(bed):

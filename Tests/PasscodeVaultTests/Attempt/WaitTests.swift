@@ -51,6 +51,26 @@ struct WaitTests {
     #expect(wait.elapsed == UInt64(sleeps.dropLast().reduce(0, +)))
   }
 
+  @Test func `who waits long for a record looks more and more often, and for a slot does not`() {
+    for (limits, last) in [(Wait.Limits.forRecord, 1), (.forSlot, 40)] {
+      var now: UInt64 = 7
+      var sleeps: [Int] = []
+      var wait = Wait(
+        limits,
+        Clock(
+          now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
+          milliseconds: { now },
+          sleep: {
+            sleeps.append($0)
+            now += UInt64($0)
+          }))
+      while now < 12_000 { _ = wait.pause { decimalDigits(now) } }
+      #expect(sleeps.prefix(7) == [1, 2, 4, 8, 16, 32, 40])
+      #expect(sleeps.last == last)
+      #expect(sleeps.dropFirst(6) == sleeps.dropFirst(6).sorted(by: >)[...])
+    }
+  }
+
   @Test func `a clock that goes back ends no program, and no wait either`() {
     // Read from the end: nothing has moved since 5,000.
     var times: [UInt64] = [14_000, 13_999, 0, 5_001, 5_000]
