@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 
 const char *cs_error_text(int error) {
@@ -282,6 +283,41 @@ int cs_set_lock(int file, short type, off_t start, off_t count) {
 int cs_is_unlocked(int file, off_t start, off_t count) {
   struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
   return fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
+}
+
+int cs_open_process(pid_t process) {
+  return cs_above_standard((int)syscall(SYS_pidfd_open, process, 0));
+}
+
+int cs_end_process(int handle) {
+  struct pollfd ending = {.fd = handle, .events = POLLIN};
+  return syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0) == 0 && poll(&ending, 1, 1000) == 1;
+}
+
+/* Whether /proc says that this descriptor of the process has a lock of flock(2). */
+static int has_flock(pid_t process, const char *number) {
+  char path[64], line[256];
+  int found = 0;
+  snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)process, number);
+  FILE *lines = fopen(path, "re");
+  while (lines && !found && fgets(line, sizeof line, lines))
+    found = strncmp(line, "lock:", 5) == 0 && strstr(line, "FLOCK") != NULL;
+  if (lines) fclose(lines);
+  return found;
+}
+
+int cs_holds_lock(pid_t process, int file) {
+  char path[300];
+  struct stat ours, theirs;
+  int holds = 0;
+  snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+  DIR *files = fstat(file, &ours) == 0 ? opendir(path) : NULL;
+  for (struct dirent *entry; files && !holds && (entry = readdir(files));)
+    // stat follows the link to the open file itself, whatever its path says.
+    holds = fstatat(dirfd(files), entry->d_name, &theirs, 0) == 0 && theirs.st_dev == ours.st_dev &&
+            theirs.st_ino == ours.st_ino && has_flock(process, entry->d_name);
+  if (files) closedir(files);
+  return holds;
 }
 
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {

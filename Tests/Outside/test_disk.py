@@ -1,13 +1,16 @@
 """Full and read-only file systems under the store (mounted in the tests' own namespace)."""
 
 import contextlib
+import pathlib
 import re
 import resource
+import signal
 import subprocess
 
 import pytest
 
 from bed import SLOT, become
+from process import wait_for
 from scenario import RIGHT, WRONG, unavailable_uncharged, valid_slots
 
 
@@ -42,6 +45,18 @@ def test_a_full_disk_forgives_no_wrong_passcode(small):
     ):
         assert left in small.authenticate("alice", code).texts[0]
     assert small.authenticate("alice", RIGHT).result == "AUTH_ERR"
+
+
+def test_a_full_disk_keeps_nothing_from_being_taken_back(small):
+    """Nor does somebody who holds the record then."""
+    fill(small)
+    with subprocess.Popen(["flock", "--no-fork", str(small.record_file("alice")), "sleep", "60"]) as holder:
+        inode = small.record_file("alice").stat().st_ino
+        wait_for(lambda: f":{inode} 0 EOF" in pathlib.Path("/proc/locks").read_text())
+        assert f"ended process {holder.pid} (sleep)" in small.tool("disable", "alice", check=0).errors
+        assert holder.wait(5) == -signal.SIGKILL
+    assert small.authenticate("alice", RIGHT).result == "AUTH_ERR"
+    assert small.status("alice")["state"] == "disabled"
 
 
 def test_a_full_disk_enrolls_nobody_by_halves(small):

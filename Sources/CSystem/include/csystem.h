@@ -111,6 +111,12 @@ void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
 int cs_set_lock(int file, short type, off_t start, off_t count);
 /* Whether no other open description has any of these bytes locked: F_OFD_GETLK. */
 int cs_is_unlocked(int file, off_t start, off_t count);
+/* A handle of a process, which no other process ever gets: pidfd_open. */
+int cs_open_process(pid_t process);
+/* Ends it by SIGKILL, and waits for up to a second: 1, it has ended. */
+int cs_end_process(int handle);
+/* Whether a process has the file that is open here open, too, with a lock of flock(2) on it. */
+int cs_holds_lock(pid_t process, int file);
 /* kept.c. The memory: as sodium_malloc gave it. cs_keep_memory: 0, there is some already; the caller frees it.
    A boot's id has 36 bytes; cs_kept_boot_id: 0, not known yet. The service account's uid: -1, not known yet. */
 void *cs_take_kept_memory(void);

@@ -162,6 +162,11 @@ public final class Fault: Error, Sendable {
     case fleetEpoch = 68
     /// The workstation isn't in the server's list (path).
     case notListed = 69
+
+    /// What only root's `disable` and `remove` can come to: an attempt that was under way holds the record (path).
+    case revokedAndHeld = 70
+    /// A note: a process that held a record was ended for that. (number: the process; name: its program)
+    case endedHolder = 71
   }
 }
 
@@ -187,6 +192,7 @@ extension Fault.Reason {
   /// Whether everything works all the same.
   public var isNote: Bool {
     (Fault.Reason.damagedCopy.rawValue...Fault.Reason.stuckSlots.rawValue).contains(rawValue)
+      || self == .endedHolder
   }
 }
 

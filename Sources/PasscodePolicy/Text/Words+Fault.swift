@@ -53,6 +53,11 @@ extension Words {
     case .noEtcd: return "etcd gave no valid answer; see passcode-verifier(8)"
     case .fleetRestored: return "%1: etcd was restored, or is another one; see passcode-verifier(8)"
     case .fleetEpoch: return "the fleet key is older than what is in etcd; see passcode-verifier(8)"
+    case .revokedAndHeld:
+      return """
+        %1: the passcode is refused from now on, but an attempt that was under way holds the record, and may still be let in
+        """
+    case .endedHolder: return "ended process %d (%2), which held the record"
     // The tool has more words for it: `KeyProblem`.
     case .keyCommand:
       return "%1: something is wrong with the machine key; to see what, run: passcode key status"
@@ -142,7 +147,7 @@ extension Words {
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
       .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
-      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch:
+      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch, .revokedAndHeld, .endedHolder:
       ""
     }
   }

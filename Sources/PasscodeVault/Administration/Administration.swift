@@ -132,7 +132,13 @@ extension Vault {
     if enrolment.terms != NewTerms() {
       enrolled.terms = Terms(enrolment.terms, now: try clock.now(), wall: enrolled.times.enrolled)
     }
-    do throws(Errno) { try record.replace(enrolled) } catch { throw unwritten(account, error) }
+    do throws(Errno) {
+      // A removal that was cut off in its end.
+      if record.current.state == .removed { try record.unmark(RevocationMark.removing.rawValue) }
+      try record.replace(enrolled)
+    } catch {
+      throw unwritten(account, error)
+    }
   }
 
   /// It is the account that is disabled, not the one that gets its uid later.
@@ -187,6 +193,24 @@ extension Vault {
     case unlocking(by: Authority)
     /// Or, with false, enabling.
     case disabling(Bool)
+
+    /// Taking the passcode back, by root's word alone.
+    var isRevocation: Bool {
+      switch self {
+      case .removal(.direct), .disabling(true): true
+      case .removal, .deletion, .unlocking, .disabling(false): false
+      }
+    }
+
+    /// The marks that stand for what this writes into the record, or that it ends.
+    var marks: UInt32 {
+      switch self {
+      case .removal: RevocationMark.removing.rawValue
+      case .disabling(true): RevocationMark.disabling.rawValue
+      case .disabling(false), .deletion: RevocationMark.all
+      case .unlocking: 0
+      }
+    }
   }
 
   /// What an act makes of a record.
@@ -262,7 +286,7 @@ extension Vault {
     // It goes after the record's lock.
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
-    switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
+    switch try acquire(store, account, act.isRevocation ? act.marks : nil) {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
@@ -291,6 +315,10 @@ extension Vault {
       } else if !record.isCorrupt {
         try record.update { _ in }
       }
+      // What is cut off here is finished by repeating it, too.
+      let wasRevoked = record.isRevoked
+      try record.unmark(act.marks)
+      if case .disabling(false) = act, wasRevoked { return .write }
     } catch {
       throw unwritten(account, error)
     }

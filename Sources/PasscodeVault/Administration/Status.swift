@@ -138,7 +138,8 @@ extension Vault {
 
   func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid, .read) else { return nil }
-    let size = try store.check(file, uid)
+    let status = try store.check(file, uid)
+    let size = status.size
     let content: Bytes
     do throws(Errno) {
       content = size == RecordCodec.fileLength ? try file.read(size, at: 0) : []
@@ -146,8 +147,9 @@ extension Vault {
       throw store.fault(uid, .failed, error: error.code)
     }
     if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
-    let record = recordCodec.latest(content)
-    return Reading(record: record?.uid == uid ? record : nil)
+    guard var record = recordCodec.latest(content), record.uid == uid else { return Reading(record: nil) }
+    if RevocationMark.refuses(status, record) { record.disabled = true }
+    return Reading(record: record)
   }
 }
 

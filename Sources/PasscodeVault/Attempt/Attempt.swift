@@ -23,6 +23,7 @@ public import PasscodeSystem
 //     `HashingSlots`.             test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 // 13  A passcode that has expired opens nothing. One that must be changed opens one login, which is spent before it is
 //     granted: see Terms, `settle`.       TermsTests, TermsAttemptTests, test_terms.py, test_every_call.py
+// 14  What root takes back is refused at once: `RevocationMark`.                    test_revocation.py
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -92,10 +93,12 @@ public struct DirectLogin: Login, ~Copyable {
   ) throws(Fault) -> Verdict {
     let credential = try openCredential(record.current, &unsealed)
     let last = lastWrong(passcode, &unsealed)
-    if try last?.isRepeated(at: vault.clock.now()) ?? false {
-      return .wrong(standing, failures: record.current.ledger.failures)
+    let failures = record.current.ledger.failures
+    if failures > 0, try last?.isRepeated(at: vault.clock.now()) ?? false {
+      return .wrong(standing, failures: failures)
     }
     let slot = try vault.takeHashingSlot(store, account)
+    if slot.hasWaited, try isRevoked(record) { return .disabled }
     undisturbed = SignalsBlocked()
     let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
     if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
@@ -113,6 +116,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .ready(let record, _):
         _ = try openCredential(record.current, &unsealed)
         guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
+        if try isRevoked(record) { return .disabled }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
         return .fingerGranted
       }
@@ -153,6 +157,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
     guard isMatch else { return wrong(record.current.ledger) }
     if try hasExpiredMeanwhile(&record) { return .expired }
+    if try isRevoked(record) { return .disabled }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
@@ -169,6 +174,12 @@ public struct DirectLogin: Login, ~Copyable {
     let review = try vault.review(record.current)
     if let correction = review.correction { try write(&record) { $0 = correction } }
     return review.isExpired
+  }
+
+  /// Root may have begun to take the passcode back since the record was locked.
+  @inline(never)
+  private func isRevoked(_ record: borrowing LockedRecord) throws(Fault) -> Bool {
+    try record.isRevokedByNow(store)
   }
 
   /// The record as whatever lets somebody in needs it, or why nothing may be tried.
@@ -206,7 +217,7 @@ public struct DirectLogin: Login, ~Copyable {
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
     }
-    if record.current.disabled { return .refused(.disabled) }
+    if record.current.disabled || record.isRevoked { return .refused(.disabled) }
     if vault.configuration.isSecondFactor, !record.current.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
     }

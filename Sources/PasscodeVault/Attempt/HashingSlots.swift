@@ -34,9 +34,12 @@ enum HashingSlots {
   /// A held slot, given back when it goes.
   struct Held: ~Copyable {
     private let range: RangeLock?
+    /// For so long that the record's marks may have changed.
+    let hasWaited: Bool
 
-    fileprivate init(_ range: consuming RangeLock?) {
+    fileprivate init(_ range: consuming RangeLock?, hasWaited: Bool = true) {
       self.range = range
+      self.hasWaited = hasWaited
     }
   }
 
@@ -83,7 +86,7 @@ enum HashingSlots {
       do throws(Errno) {
         if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
           try tell(file)
-          return Held(RangeLock(file, at: slot, count: 1))
+          return Held(RangeLock(file, at: slot, count: 1), hasWaited: wait.elapsed > 0)
         }
       } catch {
         throw store.fault(name, error)

@@ -7,7 +7,8 @@ internal import PasscodeSystem
 ///     offset 0    time      8 bytes    CLOCK_BOOTTIME in milliseconds, little-endian
 ///     offset 8    digest   32 bytes    keyed BLAKE2b under the machine key, of label, uid, salt, code
 ///
-/// - It MUST be asked only after the lockout was decided: while locked it answers nothing.
+/// - It MUST be asked only after the lockout was decided: while locked it answers nothing. Where no failure counts, it isn't
+///   asked: after a right passcode, or an unlock, the same wrong one counts once more.       test_repeated.py
 /// - It MUST say no more than "this is the last wrong one": the digest is bound to the credential's salt, so it
 ///   is stale by itself when the credential changes. /run doesn't outlive a boot. It is valid for 5 minutes.
 /// - It MUST never stand in the way: absent, unreadable, unwritable or damaged, the attempt simply counts.

@@ -11,7 +11,8 @@ public struct Holder: Sendable {
 extension Vault {
   /// Who holds the record that a fault says is busy. nil: it says something else, or of another store.
   public func holder(_ fault: Fault) -> Holder? {
-    guard fault.reason == .busyRecord, let name = fault.path[...].parts(between: UInt8(ascii: "/")).last,
+    guard fault.reason == .busyRecord || fault.reason == .revokedAndHeld,
+      let name = fault.path[...].parts(between: UInt8(ascii: "/")).last,
       let uid = decimal(name).flatMap({ UInt32(exactly: $0) }), fault.path == recordPath(uid)
     else { return nil }
     return holder(uid)
@@ -20,9 +21,31 @@ extension Vault {
   /// Who holds the account's record, for root's tool when nothing moves. nil: nobody, or the kernel doesn't tell. The
   /// source is /proc/locks, proc_locks(5).
   public func holder(_ uid: UInt32) -> Holder? {
-    guard let store = try? Store.open(configuration), let file = try? store.open(uid),
-      let inode = try? file.status().inode, let locks = try? readKernelFile(Bytes(text: "/proc/locks"))
-    else { return nil }
+    guard let store = try? Store.open(configuration), let file = try? store.open(uid) else { return nil }
+    var holder: Holder?
+    forEachHolder(of: file) { process in
+      if holder == nil { holder = Holder(process: process, program: name(process)) }
+    }
+    return holder
+  }
+
+  /// Ends the process that holds the account's record, which may be stopped. It isn't ended in its place: the kernel's
+  /// handle of it is opened first, and then it is compared again that it holds this very file, since numbers of processes
+  /// and of files are given out again.                                                        test_revocation.py
+  func endHolder(_ store: Store, _ uid: UInt32) {
+    guard let file = try? store.open(uid) else { return }
+    forEachHolder(of: file) { process in
+      guard let running = try? RunningProcess.open(process) else { return }
+      let program = name(process)
+      guard running.holdsLock(on: file), running.end() else { return }
+      log(Fault(.endedHolder, name: program, number: process))
+    }
+  }
+
+  /// Calls this with each process that has locked a file of this number: there may be others of it elsewhere.
+  private func forEachHolder(of file: borrowing Descriptor, _ body: (UInt64) -> Void) {
+    guard let inode = try? file.status().inode, let locks = try? readKernelFile(Bytes(text: "/proc/locks"))
+    else { return }
     for line in locks[...].parts(between: UInt8(ascii: "\n")) {
       // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF; those who wait have an arrow.
       let words = line.words()
@@ -30,9 +53,8 @@ extension Vault {
       guard let number = words[5].parts(between: UInt8(ascii: ":")).last, decimal(number) == inode else {
         continue
       }
-      return Holder(process: process, program: name(process))
+      body(process)
     }
-    return nil
   }
 
   private func name(_ process: UInt64) -> Bytes {

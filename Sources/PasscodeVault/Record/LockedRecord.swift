@@ -20,6 +20,8 @@ struct LockedRecord: ~Copyable {
   /// A copy is of an older version: the next write replaces both.
   private var isOldVersion: Bool
   private var nextCopy: Int
+  /// Root is taking the passcode back, or began to: see `RevocationMark`.
+  let isRevoked: Bool
 
   /// How long to wait for its holder.
   enum Patience {
@@ -42,8 +44,8 @@ struct LockedRecord: ~Copyable {
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
-        let size = try store.check(lock.file, uid)
-        return .locked(try LockedRecord(lock, size, store, uid))
+        let status = try store.check(lock.file, uid)
+        return .locked(try LockedRecord(lock, status, store, uid))
       case .failed(let error):
         throw store.fault(uid, .failed, error: error.code)
       case .busy(let open):
@@ -58,10 +60,12 @@ struct LockedRecord: ~Copyable {
     ((try? file.read(RecordCodec.fileLength, at: 0)) ?? []) + HashingSlots.movement(store)
   }
 
-  private init(_ lock: consuming FileLock, _ size: Int, _ store: Store, _ uid: UInt32) throws(Fault) {
+  private init(
+    _ lock: consuming FileLock, _ status: Store.Checked, _ store: Store, _ uid: UInt32
+  ) throws(Fault) {
     let content: Bytes
     do throws(Errno) {
-      content = size == RecordCodec.fileLength ? try lock.file.read(size, at: 0) : []
+      content = status.size == RecordCodec.fileLength ? try lock.file.read(status.size, at: 0) : []
     } catch {
       throw store.fault(uid, .failed, error: error.code)
     }
@@ -80,7 +84,20 @@ struct LockedRecord: ~Copyable {
       isOldVersion = false
       nextCopy = 0
     }
+    isRevoked = status.mode & RevocationMark.all != 0
     self.lock = lock
+  }
+
+  /// Looks at the file again: marks are set without its lock.
+  func isRevokedByNow(_ store: Store) throws(Fault) -> Bool {
+    try store.check(lock.file, current.uid).mode & RevocationMark.all != 0
+  }
+
+  /// Takes marks away; returns when that is on the device.
+  func unmark(_ marks: UInt32) throws(Errno) {
+    guard isRevoked else { return }
+    try lock.file.setMode(try lock.file.status().mode & ~marks)
+    try lock.file.sync()
   }
 
   /// Changes the record, in the copy that isn't in use; returns when it is on the device.

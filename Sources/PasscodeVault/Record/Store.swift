@@ -145,8 +145,9 @@ final class Store {
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.
-  /// - Returns: its size.
-  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Int {
+  /// - Returns: its size and its mode, with the marks in it.
+  @inline(never)
+  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Checked {
     let found: FileStatus
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
@@ -157,7 +158,12 @@ final class Store {
     guard found.mode & writers == 0 else {
       throw fault(uid, .openRecord)
     }
-    return found.size
+    return Checked(size: found.size, mode: found.mode)
+  }
+
+  struct Checked {
+    let size: Int
+    let mode: UInt32
   }
 
   /// The uids that have a record file, in ascending order.

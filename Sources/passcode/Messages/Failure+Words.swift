@@ -137,6 +137,7 @@ extension Verdict {
 extension Fault {
   /// Of what works all the same, for standard error.
   var noteText: Phrase {
-    reason.isNote && reason != .stuckSlots ? Phrase("\(printable(name)): \(words)" as Text) : words
+    let isOfAccount = reason.isNote && reason != .stuckSlots && reason != .endedHolder
+    return isOfAccount ? Phrase("\(printable(name)): \(words)" as Text) : words
   }
 }

@@ -136,7 +136,7 @@ struct HelperMessageTests {
 
   @Test func `each reason comes through, and a note is none`() {
     // The numbers are the wire's: each stays what it is.
-    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<70).filter { $0 != 28 })
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<72).filter { $0 != 28 })
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
       #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))
