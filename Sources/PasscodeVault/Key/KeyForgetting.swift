@@ -1,5 +1,5 @@
 public import PasscodePolicy
-public import PasscodeSystem
+internal import PasscodeSystem
 
 // The way out where the TPM was cleared and there is no recovery copy: the passcodes are lost, and a new key is made.
 //
