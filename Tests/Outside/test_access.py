@@ -100,7 +100,7 @@ def test_an_older_store_works_and_key_status_warns(own):
     own.enroll("carol", RIGHT)
     assert own.record_file("carol").stat().st_mode & 0o777 == 0o600, "new records are made as now"
     answer = own.tool("key", "status", check=DONE)
-    assert answer.output == f"{KEY}: OK.\n"
+    assert answer.output.startswith(f"{KEY}: OK.\n")
     assert answer.errors.splitlines() == [
         f"passcode: warning: {path}: the group root can write there; run: chmod -R go=,g-s {path}"
         for path in (STORE, RUN)

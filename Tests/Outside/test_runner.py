@@ -139,7 +139,7 @@ def test_a_run_leaves_alone_the_files_that_another_run_has_begun(tmp_path):
 
 UNIT = """<testsuites><testsuite name="unit" errors="0" tests="2" failures="0" skipped="0" time="1">
 <testcase classname="Ones" name="one()" time="0.1"/>
-<testcase classname="Ones" name="two(_:)" time="0.1"/>
+<testcase classname="Ones" name="`two of "abc"`(_:)" time="0.1"/>
 </testsuite></testsuites>
 """
 WITH_A_FAILURE = UNIT.replace("</testsuite>", """<testcase classname="Ones" name="three()" time="0.1">

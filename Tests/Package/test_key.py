@@ -144,9 +144,7 @@ def test_the_unit_is_started_at_boot_and_nobody_waits_for_it(machine):
     wanted = machine.path / "usr/lib/systemd/system/multi-user.target.wants/passcode-key.service"
     assert wanted.is_symlink() and wanted.resolve() == (machine.path / unit).resolve()
     said = machine.run("systemd-analyze", "verify", "--man=no", f"/{unit}", status=None)
-    # systemd 252 knows no back-off, and tries again each minute.
-    said = [line for line in said.splitlines() if "RestartSteps" not in line and "RestartMaxDelaySec" not in line]
-    assert not any("passcode" in line for line in said), said
+    assert not any("passcode" in line for line in said.splitlines()), said
     memory = (machine.path / "usr/lib/systemd/system/passcode-key-memory.service").read_text()
     assert not re.search("^(Private|Protect|ReadWrite|ReadOnly|Inaccessible|Temporary|Bind|Root)", memory, re.MULTILINE)
     # A TPM that takes its time must not hold up a login with the password.
@@ -203,8 +201,13 @@ def test_a_lockout_of_the_tpm_is_told_and_ends(machine, tpm):
     tpm.key("seal")
     tpm.run("tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=1000",
             "--lockout-recovery-time=1000")  # fmt: skip
-    guess = "tpm2_createprimary -Q -c /tmp/p && tpm2_create -Q -C /tmp/p -i /etc/hostname -p right -u /tmp/u -r /tmp/r" \
-        " && tpm2_load -Q -C /tmp/p -u /tmp/u -r /tmp/r -c /tmp/o && tpm2_unseal -c /tmp/o -p wrong"  # fmt: skip
+    # Without a resource manager what a command loads stays, and there is room for three.
+    guess = " && tpm2_flushcontext -t && ".join((
+        "tpm2_createprimary -Q -c /tmp/p",
+        "echo secret | tpm2_create -Q -C /tmp/p -i - -p right -u /tmp/u -r /tmp/r",
+        "tpm2_load -Q -C /tmp/p -u /tmp/u -r /tmp/r -c /tmp/o",
+        "tpm2_unseal -c /tmp/o -p wrong",
+    ))  # fmt: skip
     tpm.run("sh", "-c", f"{guess}; tpm2_flushcontext -t; tpm2_flushcontext -l", status=None)
     said = tpm.run("passcode", "key", "status")
     assert "dictionary attack lockout" in said and "run: tpm2_dictionarylockout --clear-lockout" in said

@@ -175,7 +175,7 @@ struct WordsTests {
     let onlyTool: Set<Fault.Reason> = [
       .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
       .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
-      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch,
+      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch, .revokedAndHeld, .endedHolder,
     ]
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 2)
