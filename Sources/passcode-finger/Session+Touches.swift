@@ -32,7 +32,7 @@ extension Session {
     return handle(prompt.dialog.again(), &prompt, bus)
   }
 
-  /// Charges the touch that was decided, unless its charge still stands. One that matched is no longer charged: whoever
+  /// Charges the touch that was decided, unless its charge still stands. One that matched is no longer charged: the person who
   /// can match may give up as often as they like.
   private func settle(_ isMatch: Bool, _ prompt: inout Prompt) -> TouchCount?? {
     let charged = charge(unless: prompt.charge.take())

@@ -3,7 +3,7 @@ internal import PasscodeSystem
 
 // How root takes a passcode back while somebody holds its record. Their owners can stop logins, let them go on in turns, and
 // start new ones, so that waiting for the record may take minutes. So: first the mark, from which on no attempt is let in
-// that looks at it (`RevocationMark`); then whoever holds the record gets a second, and is ended. That is safe, because no
+// that looks at it (`RevocationMark`); then the holder of the record gets a second, and is ended. That is safe, because no
 // attempt loses anything by being killed (MUST 7). What is in `SignalsBlocked` when it is ended is a charged attempt.
 //
 // - It MUST be over after 10 s, whatever others do.                                          test_revocation.py

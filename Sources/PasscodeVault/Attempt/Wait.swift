@@ -19,7 +19,7 @@ struct Wait {
     /// Whether it looks more often the longer it has waited.
     var quickens = false
 
-    /// Whoever lets a record go may take it again at once. Among 32 threads that did so, looking every 40 ms, some waited for
+    /// A holder that lets a record go may take it again at once. Among 32 threads that did so, looking every 40 ms, some waited for
     /// 2 minutes; so those that wait longest look most often.                                    test_parallel.py
     static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000, quickens: true) }
     /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.

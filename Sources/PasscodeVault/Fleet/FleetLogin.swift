@@ -12,9 +12,9 @@ public import PasscodeSystem
 // be late: by the time the charge is carried out, less than the delay may be left. So the lease's time to live is asked
 // once the charge is acknowledged, or found: that is later than the charge. If it is at least the delay, the key outlasts
 // the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the record is still as charged,
-// and that one is asked about again. Whoever charges meanwhile, writes the record: then that condition isn't met, the
+// and that one is asked about again. An attempt that charges meanwhile writes the record: then that condition isn't met, the
 // delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none is revoked.
-// Whoever is told of the delay is told what is left after the hash.
+// The delay that is told is what is left after the hash.
 //
 // After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
 // the refusal of the charge contains the new state.
