@@ -5,7 +5,7 @@ internal import PasscodeVault
 // passcode-fleet: on a workstation, asks its fleet's verifier. Root's own, no bits; started by the module where that is
 // root, and by passcode-helper, with their requests (HelperMessage.swift). All that has to do with the network is here.
 //
-// MUST, and what shows it:
+// MUST (passcode-fleet):
 //  1  It answers root and `_passcode` alone, and is `_passcode` before it connects.         test_workstation_attacks.py
 //  2  Nothing of its caller counts but who that is and one bounded request: no argument, environment or descriptor.
 //                                                                                           test_workstation_attacks.py

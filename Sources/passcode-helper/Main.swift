@@ -4,27 +4,27 @@ internal import PasscodeVault
 
 // passcode-helper: reaches the store for callers that aren't root. Installed 6755 _passcode:_passcode.
 //
-// MUST, and what shows it:
-//  1  Nothing of the caller counts but its real uid and one bounded request: no argument, environment, folder,
-//     descriptor, signal state or share of the machine; a limit that can't be lifted is a refusal.
-//                                                           test_helper_attacks.py, test_helper_inheritance.py
-//  2  The right to ask comes from the table (HelperOperation), and from nowhere else.
-//                                                                                    test_helper_attacks.py
-//  3  Before it is `_passcode` for good, it has opened nothing of the store and holds no lock but its slot (10); from
-//     then on its caller can't signal, trace or read it.                                         test_helper_attacks.py
-//  4  A step that fails is a refusal.                                             test_helper_inheritance.py
-//  5  One reply to a request, given after record and hashing slot are released; the exit status says nothing, and is
-//     0 only after a reply.                                                           test_helper_attacks.py
-//  6  A password is proven by the service file /etc/pam.d/passcode and nothing else, before the store is
-//     opened.                                                                         test_selfservice.py
-//  7  It ends: 30 s for a request and the password, 140 s for the rest.               test_helper_time.py
-//  8  After a look it waits 30 s for the attempt on the same account, and for nothing else. Meanwhile it has
-//     nothing open but the file of the next two MUSTs and, for a fleet, its connection to passcode-fleet, and holds
-//     no other lock and no secret.                                                    test_helper_time.py
-//  9  At most 16 helpers of one caller wait so: each holds a `CallerSlot`. Without one it answers the look, says
-//     that it doesn't wait, and ends.                                              test_helper_waiting.py
-// 10  At most 128 helpers of one caller run, whatever they wait for; one more ends without reading its request.
-//                                                                                    test_helper_waiting.py
+// MUST (helper), here and in HelperOperation:
+//  1  It takes nothing from its caller except the real uid and one bounded request: no argument, path, option, environment,
+//     directory, descriptor, signal state or share of the machine; a limit that can't be lifted is a refusal. The
+//     configuration is the default file.                  test_helper_attacks.py, test_helper_inheritance.py
+//  3  It opens nothing of the store and holds no lock but its caller's own slot (10) before it has become `_passcode` for
+//     good (real, effective and saved ids, a session of its own, not dumpable). Until then its caller can stop it;
+//     afterwards neither signal, trace nor `/proc` reach it, only a cgroup freeze does.      test_helper_attacks.py
+//  4  A step that fails is a refusal.                                                    test_helper_inheritance.py
+//  5  It gives one whole reply to a request, after record and slot are released. Its exit status decides nothing, and is 0
+//     only after a reply.                                                test_helper_attacks.py, test_helper_host.py
+//  6  A password is proven by the service `/etc/pam.d/passcode` alone, while the real uid is still the caller's (pam_unix's
+//     own helper wants that) and before the store is opened. A missing file is a refusal. The module refuses to run in
+//     that service.                                                                          test_selfservice.py
+//  7  It ends: 30 s for a request with its password, 140 s for the rest.                     test_helper_time.py
+//  8  After a look it waits 30 s for the attempt on the same account and for nothing else. Meanwhile it has no file of the
+//     store open, holds no lock on it and keeps no secret.                                   test_helper_time.py
+//  9  At most 16 helpers of one caller wait: each locks one byte of `/run/passcode/waiting` (`CallerSlot`). A helper that
+//     gets no such lock answers the look and ends; the attempt then starts another one. Without a sound file none waits.
+//                                                                                         test_helper_waiting.py
+// 10  At most 128 helpers of one caller run: one more ends without reading its request. Without a sound
+//     `/run/passcode/waiting` this limit does not hold.                                   test_helper_waiting.py
 
 @main
 struct Main {

@@ -8,8 +8,9 @@ internal import PasscodeVault
 //     workstation ══ TLS ══ stunnel ── passcode-verifier relay ── AF_UNIX ── passcode-verifier ── 127.0.0.1 ── etcd
 //                          (stunnel's own account)                        (_passcode)
 //
-// MUST, and what shows it:
+// MUST (passcode-verifier):
 //  1  The process that faces the network reads neither key nor etcd's password: the relay runs as stunnel's account.
+//                                                                          test_verifier.py, test_verifier_attacks.py
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
 //     distinguished name in its certificate, and only if the list has that name. That is checked before any of the
 //     request is read.                                                                       test_verifier_attacks.py

@@ -8,19 +8,17 @@ import subprocess
 
 import pytest
 
+import contract
 from bed import BUILD
 from option_table import table
+from ran import every_test, on_request, unshown
 from tool import DONE
 
 TREE = pathlib.Path(__file__).parents[2]
 DOCUMENTS = {
-    name: (TREE / name).read_text()
-    for name in (
-        "README.md", "Sources/README.md", "Tests/README.md", "Tests/weak/README.md", ".github/SECURITY.md",
-        ".github/CONTRIBUTING.md", ".github/PEERS.md",
-    )
-}  # fmt: skip
-CONTRACT = DOCUMENTS["Sources/README.md"]
+    str(path.relative_to(TREE)): path.read_text()
+    for path in (TREE / "README.md", TREE / "Tests/README.md", TREE / "Tests/weak/README.md", *contract.PAGES)
+}
 SAMPLE = (TREE / "Sources/system/passcode.conf").read_text()
 PAGES = {path.name: path.read_text().replace("\\-", "-") for path in (TREE / "Sources/system/man").iterdir()}
 TOOL_PAGE, FILE_PAGE, MODULE_PAGE = (
@@ -61,7 +59,6 @@ def test_the_manual_page_of_the_module_has_every_option_of_a_module_line():
     text = source("PasscodeVault/Access/Configuration.swift")
     [usual] = re.findall(r'usualPath: Bytes \{ Bytes\(text: "(.*)"\)', text)
     assert defaults(section(MODULE_PAGE, "OPTIONS")) == {"conf": usual, "second_factor": "no", **table("door")}
-    assert f"\n| `conf` | `{usual}` | line only |" in CONTRACT
 
 
 def test_the_sample_file_has_every_option_commented_out():
@@ -69,12 +66,6 @@ def test_the_sample_file_has_every_option_commented_out():
     for text, kind in ((policy, "policy"), (door, "door")):
         assert dict(re.findall(r"^#(\w+)=(.*)$", text, re.MULTILINE)) == table(kind)
     assert all(line.startswith("#") for line in SAMPLE.splitlines() if line)
-
-
-def test_the_contract_has_every_option():
-    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (file|line) \|", CONTRACT, re.MULTILINE)
-    for kind, where in (("policy", "file"), ("door", "line")):
-        assert {name: value for name, value, place in rows if place == where} == table(kind)
 
 
 def test_the_sample_file_is_accepted_as_it_is_and_with_its_defaults_written_out(alice):
@@ -118,18 +109,9 @@ def test_the_manual_page_of_the_tool_has_every_command_and_option(bed):
     assert pages == told
 
 
-def test_the_contract_has_every_command(bed):
-    told, _ = commands(bed)
-    text = CONTRACT.replace("\\|", "|")
-    rows = re.findall(r"^\| (`passcode .*?`) \| ", text, re.MULTILINE)
-    assert {usage for row in rows for usage in re.findall("`(.*?)`", row)} == set(told)
-
-
 def test_every_exit_status_is_documented():
     statuses = set(re.findall(r"^  case \w+ = (\d)$", source("passcode/ExitStatus.swift"), re.MULTILINE))
     assert statuses and set(items(section(TOOL_PAGE, "EXIT STATUS"))) == statuses
-    listed = re.search(r"^Exit status: .*?\n\n", CONTRACT, re.DOTALL | re.MULTILINE)[0]
-    assert set(re.findall(r"(\d) \w", listed)) == statuses
 
 
 def test_every_name_in_json_is_documented(alice):
@@ -218,45 +200,6 @@ def test_every_document_is_named_in_the_readme():
     assert set(DOCUMENTS) - {"README.md"} <= {path for path, _ in links("README.md")}
 
 
-def test_every_test_that_a_document_names_is_there():
-    tests = TREE / "Tests"
-    files = [*tests.glob("Outside/test_*.py"), *tests.glob("Package/test_*.py")]
-    there = {path.name for path in files} | {path.stem for path in tests.glob("*Tests/**/*.swift")}
-    for path in files:
-        there |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
-    named = set(re.findall(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b", "".join(DOCUMENTS.values())))
-    assert len(named) > 50
-    folders = {path.name for path in tests.glob("*Tests")}
-    assert named - there - folders == set()
-
-
-def test_every_row_of_a_table_of_musts_names_a_test():
-    text = (TREE / "Sources/README.md").read_text()
-    tables = re.findall(r"^\| # \|.* MUST \| shown by \|\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
-    rows = [row for table in tables for row in table.splitlines()]
-    assert len(tables) >= 5 and len(rows) > 50
-    for row in rows:
-        assert re.search(r"`?test_\w+|[A-Z]\w+Tests", row.rstrip("| ").rpartition("|")[2]), row
-
-
-def test_the_attempt_protocol_names_the_same_tests_in_the_contract_and_in_the_source():
-    """The contract may name a test where the source names its file."""
-    name = re.compile(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b")
-    files = {
-        test: path.name
-        for path in (TREE / "Tests").glob("*/test_*.py")
-        for test in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
-    }
-    contract = (TREE / "Sources/README.md").read_text().partition("\n## The attempt protocol\n")[2].partition("\n\n**")[0]
-    in_contract = {
-        number: {files.get(test, test) for test in name.findall(shown)}
-        for number, shown in re.findall(r"^\| (\d+) \|.*\|(.*)\|$", contract, re.MULTILINE)
-    }
-    source = (TREE / "Sources/PasscodeVault/Attempt/Attempt.swift").read_text().partition("\n\n///")[0]
-    in_source = {row[0]: set(name.findall(row[1])) for row in re.findall(r"^// {1,2}(\d+)  ((?:.*\n(?://   .*\n)*))", source + "\n", re.MULTILINE)}
-    assert len(in_source) == 15 and in_source == in_contract
-
-
 def test_the_readme_fits_three_pages():
     assert DOCUMENTS["README.md"].count("\n") <= 150
 
@@ -273,22 +216,71 @@ def test_the_picture_is_what_the_demo_prints():
     assert done.returncode == 0
 
 
-# MARK: The tests that pages name
+# MARK: The contract
 
 
-def every_test():
-    """All that a page may name: functions and files of these tests, suites and files of unit tests."""
-    found = set()
-    for path in (TREE / "Tests").rglob("*"):
-        if path.suffix == ".py":
-            found |= {path.name, *re.findall(r"^\s*def (test_\w+)", path.read_text(), re.MULTILINE)}
-        elif path.suffix == ".swift":
-            found |= {path.stem, *re.findall(r"^(?:struct|final class) (\w+Tests)\b", path.read_text(), re.MULTILINE)}
-    return found
+def test_the_tables_of_the_pages_are_those_of_the_heads():
+    assert subprocess.run([TREE / "Tests/contract", "--check"], capture_output=True, text=True).stderr == ""
 
 
-@pytest.mark.parametrize("page", ["Sources/README.md", ".github/PEERS.md", ".github/SECURITY.md"])
+def test_every_table_of_musts_is_on_a_page_once_and_without_a_gap():
+    on_pages = [name for page in contract.PAGES for name, _ in contract.TABLE.findall(page.read_text())]
+    assert sorted(on_pages) == sorted(contract.tables())
+    for name, rows in contract.tables().items():
+        first = rows[0].number
+        assert [row.number for row in rows] == list(range(first, first + len(rows))) and first in (0, 1), name
+
+
+def test_every_row_of_a_table_of_musts_names_a_test():
+    rows = [(name, row.number, row.tests) for name, rows in contract.tables().items() for row in rows]
+    assert len(rows) > 90
+    assert [row for row in rows if not row[2]] == []
+
+
+def test_the_base_is_read_in_twenty_minutes():
+    assert DOCUMENTS["Sources/README.md"].count("\n") <= 350
+
+
+NAMED = re.compile(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b|\bFuzz[A-Z][a-z]\w+")
+
+
+@pytest.mark.parametrize("page", DOCUMENTS)
 def test_each_test_that_a_page_names_exists(page):
-    named = set(re.findall(r"`(test_\w+(?:\.py)?)|\b([A-Z]\w+Tests)\b", (TREE / page).read_text()))
-    missing = {first or second for first, second in named} - every_test()
-    assert missing == set()
+    assert set(NAMED.findall(DOCUMENTS[page])) - every_test() == set()
+
+
+def test_each_test_that_a_comment_in_the_sources_names_exists():
+    comments = {
+        str(path.relative_to(TREE)): re.findall(r"^\s*//.*$", text, re.MULTILINE)
+        for path, text in contract.sources().items()
+    }
+    named = {(file, test) for file, lines in comments.items() for test in NAMED.findall("\n".join(lines))}
+    assert len(named) > 200
+    assert {(file, test) for file, test in named if test not in every_test()} == set()
+
+
+def junit(folder, part, *cases):
+    """What a part's runner wrote: (classname, name, element)."""
+    lines = [f'<testcase classname="{group}" name="{name}">{inside}</testcase>' for group, name, inside in cases]
+    (folder / f"{part}.xml").write_text(f"<testsuites><testsuite>{''.join(lines)}</testsuite></testsuites>")
+
+
+def test_a_named_test_that_failed_or_did_not_run_is_told(tmp_path, monkeypatch):
+    shown = {
+        "test_clock.py": ["attempt 10"], "LedgerTests": ["attempt 10"], "FuzzFinger": ["finger 7"],
+        "test_a_lying_helper": ["helper's caller 3"], "test_disk.py": ["attempt 8"], "test_gdm.py": ["attempt 1"],
+    }  # fmt: skip
+    monkeypatch.setattr("ran.shown_by_rows", lambda: shown)
+    monkeypatch.delenv("PASSCODE_PLAIN", raising=False)
+    assert "test_gdm.py" in on_request()
+    passed, failed, skipped = "", '<failure message="no"/>', '<skipped message="needs mounts"/>'
+    junit(tmp_path, "outside", ("Tests.Outside.test_clock", "test_a[1]", passed), ("Tests.Outside.test_helper_host", "test_a_lying_helper[x]", passed), ("Tests.Outside.test_disk", "test_d", skipped))
+    junit(tmp_path, "unit-swift-testing", ("PasscodePolicyTests.LedgerTests", "delays()", passed))
+    (tmp_path / "fuzz.log").write_text("ok      FuzzFinger: 5 executions\n")
+    assert unshown(tmp_path) == ["test_disk.py did not run: attempt 8"]
+    monkeypatch.setenv("PASSCODE_PLAIN", "1")
+    assert unshown(tmp_path) == []
+    junit(tmp_path, "measured", ("Tests.Outside.test_clock", "test_b", failed), ("Tests.Outside.test_disk", "test_e", passed))
+    assert unshown(tmp_path) == ["test_clock.py failed: attempt 10"]
+    (tmp_path / "fuzz.log").unlink()
+    assert "FuzzFinger did not run: finger 7" in unshown(tmp_path)

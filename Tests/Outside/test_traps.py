@@ -1,4 +1,4 @@
-"""Where the module and the helper can trap: only in files that Sources/README.md lists with the reason why they don't.
+"""Where the module and the helper can trap: only in files that Sources/BUILD.md lists with the reason why they don't.
 
 A trap in the module kills sudo or login. Swift makes one of each arithmetic, index and conversion that it can't prove
 itself; what is left of them in the built programs is found here, by the instruction that traps and the lines that lead
@@ -71,7 +71,7 @@ def trapping(program):
 
 def listed():
     """The files in the table under "What doesn't trap"."""
-    text = (PROJECT / "Sources/README.md").read_text()
+    text = (PROJECT / "Sources/BUILD.md").read_text()
     table = text.split("\n## What doesn't trap\n")[1].split("\n## ")[0]
     return set(re.findall(r"\]\(([\w/+-]+\.swift)\)", table))
 

@@ -14,7 +14,12 @@
 ///     epoch=3                      the fleet key's when the code was made
 ///     sealed=6f1c…                 hexadecimal: its credential (`Credential`), sealed for this fleet and this account
 ///
-/// MUST, and what shows it:
+/// MUST (fleet):
+/// 18  Who doesn't have the old passcode sets one only with a one-time code for that account, issued by an administrator: it
+///     is charged like a passcode, expires with a lease, works once, and is deleted in the transaction that sets the
+///     passcode.                                                          FleetCodeTests, test_verifier_codes.py
+///
+/// MUST (one-time codes):
 ///  1  It is drawn by a server, is shown once, and is kept nowhere but hashed and sealed.    test_verifier_codes.py
 ///  2  It is in no argument, environment, log or JSON.                                          test_verifier_codes.py
 ///  3  Its key has a lease: no clock is compared. After a change of leader it lasts longer, never shorter.

@@ -1,10 +1,10 @@
 /// A user's consecutive failures, and the decision whether another attempt may be made now.
 ///
-/// Time (MUST 10 of the attempt protocol; tests: LedgerTests):
-/// - MUST be decided by the clock that nobody can set: time since boot (with suspend), and the boot's id.
-/// - A delay that started in another boot, or lies ahead, MUST start over in full, here and now, once.
-/// - A delay that was found over MUST NOT start over: it is marked served.
-/// - A correction MUST be made durable by the process that finds it, before anything is answered.
+/// MUST (attempt):
+/// 10  Within one boot, CLOCK_BOOTTIME and the boot id decide. A delay from another boot, or one that starts in the future,
+///     starts again in full, once. A delay that was found over is marked served, and doesn't start again. The first process
+///     that finds either writes that to disk before it answers. No lock depends on the wall clock. Without a readable boot
+///     id: `unavailable`.                                                     LedgerTests, ClockTests, test_clock.py
 public struct Ledger: Equatable, Sendable {
   /// Consecutive charged failures since the last success, unlock or enrolment.
   public var failures: UInt32

@@ -1,11 +1,13 @@
 /// The terms of a passcode that an administrator gave out: when it expires, and whether it opens only one login.
 ///
-/// Time (MUST 13 of the attempt protocol; tests: TermsTests, test_terms.py):
-/// - The wall clock can end the validity, but MUST NOT bring it back: `seenTime` is the latest time that any process saw,
-///   and a clock that is set back doesn't lower it.
-/// - Within one boot, the time since boot MUST count on from there, whatever the wall clock says.
-/// - The process that sees the expiry MUST write it durably before it answers. So must the process that looks first in
-///   another boot: from then on, that boot's time counts.
+/// MUST (attempt):
+/// 13  A passcode that an administrator gave out with `--expires` opens nothing after that time: no login, no change. The wall
+///     clock can end its validity, but can't bring it back: the latest time that was seen is kept, and within a boot
+///     CLOCK_BOOTTIME counts on from there. The first process that sees the end, or that looks in another boot, writes that
+///     to disk before it answers. With `--must-change` the passcode opens one login. That login is spent durably, in both
+///     copies, before it is granted; if that can't be written, the attempt is `unavailable`. From then on the passcode works
+///     only for a change, which is counted and locked like any other attempt.
+///     TermsTests, TermsAttemptTests, test_terms.py, test_every_call.py
 public struct Terms: Equatable, Sendable {
   /// Whether the owner must choose another passcode. What spends the one login: `Purpose`, `DirectLogin.settle`.
   public enum Change: Int, Equatable, Sendable, CaseIterable {

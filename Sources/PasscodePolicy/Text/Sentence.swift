@@ -8,11 +8,20 @@
 ///     Sentence ── pattern, plural, number ──▶ Translation ──▶ its parameters checked ──▶ filled in
 ///                                                   └ a parameter missing, or foreign ──▶ the English
 ///
-/// 1. What goes to the log, to JSON or to another program MUST be English: `english`.
-/// 2. A translation MUST have the same parameters as the English. It is never given to printf, and can't read memory
-///    that isn't its own.                                                              SentenceTests
-/// 3. A command MUST NOT be translated: `Advice` cuts it off before.                          SentenceTests
-/// 4. Without a catalogue, and in the C locale, everything MUST be English.              test_translations.py
+/// MUST (translations):
+///  1  The log, JSON, option names and commands are English in every locale. With `--json` the tool's errors are, too.
+///     test_the_log_is_in_english, test_json_is_the_same_in_every_language
+///  2  A translation whose parameters differ from the English is not used; the English sentence is shown instead. Patterns
+///     are filled in by our own code, never by printf. SentenceTests, test_a_translation_with_other_parameters_is_not_told
+///  3  A command that can be run as it is never comes from a catalogue (`Advice`).              SentenceTests
+///  4  Without a catalogue, in an unknown locale, in C and in C.UTF-8: English.
+///     test_without_a_catalogue_it_is_english
+///  5  A setuid program reads no catalogue that its caller names: glibc ignores LANGUAGE with a `/` there.
+///     test_a_caller_s_own_catalogue_is_not_a_setuid_program_s
+///  6  In the locale C no system call is made for it; in another one at most 12, once a process.
+///     test_a_translated_login_makes_few_more_system_calls
+///  7  What a catalogue lacks, or has as fuzzy, is told in English; before a release `Tests/messages --check` demands that
+///     nothing is.       test_a_fuzzy_translation_is_told_in_english, test_what_a_catalogue_lacks_is_told
 ///
 /// `Tests/messages` collects the patterns from the sources: literals where the type is `Sentence`, `Pattern` or `Phrase`.
 public final class Sentence: Sendable, ExpressibleByStringLiteral {

@@ -3,9 +3,13 @@ public import PasscodeSystem
 
 // Who may try a passcode, and from where: decided here and nowhere else.
 //
-// MUST 1 of the attempt protocol: attempts are made only for one's own account or by real root. So nobody's
-// process can spend another's attempts, or hold them up by being stopped.
-// Tests: test_module.py, `test_only_for_ones_own_account_or_by_real_root`; test_gdm.py; GateTests.
+// MUST (attempt):
+//  1  An attempt is made only for one's own account or by real root: the real uid is 0 or the account's, and PAM_RUSER, if
+//     it is set, names (by uid) root or the account. Anything else is PAM_PERM_DENIED without a prompt: `su bob`, `sudo`
+//     with `targetpw` or `rootpw`, a setuid polkit agent for another administrator. So nobody's process can spend another's
+//     attempts, or hold them up by being stopped. A program of root's that asks for others is in the table of `Broker`,
+//     which says for whom; graphical login screens never ask for root.
+//     test_only_for_ones_own_account_or_by_real_root, test_polkit_s_helper_asks_for_whoever_connected, GateTests, test_gdm.py
 
 /// That an account's passcode may be tried. No attempt can be made without one, and only `Gate` makes one.
 public struct Permit: Sendable {
@@ -78,9 +82,12 @@ public struct LoginItems: Sendable {
     self.display = display
   }
 
-  /// sshd tells a remote login by PAM_RHOST, and before it knows the host by PAM_TTY. Others say in PAM_TTY what they
-  /// are (dovecot, CUPS, xrdp), or nothing at all: saslauthd, for whom a passcode would be a password for mail. pppd
-  /// gives the line that its peer dials in by. A terminal that is merely named proves nothing.
+  /// A login is remote if PAM_RHOST is not empty, or if PAM_TTY is "ssh" (sshd, before it knows the host) or PAM_SERVICE
+  /// (dovecot, CUPS, xrdp). If the real uid is 0, it is also remote if PAM_TTY is neither a device nor a display, or if
+  /// PAM_SERVICE is `ppp` (pppd gives the line that its peer dials in by); and where PAM_RUSER is empty, unless standard
+  /// input is the terminal in PAM_TTY (one that is merely named proves nothing), or it is a login program in its own
+  /// service (`Broker`) that names a terminal or a display, or may do so later. So saslauthd is remote: for its clients a
+  /// passcode would be a password for mail, and guesses there would lock its owner. cron and at never authenticate.
   func tellOfRemoteLogin(to process: ProcessIdentity, _ broker: Broker) -> Bool {
     if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
     if !terminal.isEmpty, terminal == service { return true }

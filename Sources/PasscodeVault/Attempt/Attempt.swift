@@ -1,29 +1,20 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// The attempt protocol; the contract has the same list in full. MUST, and what shows it:
-//  0  The order below: whose attempt, lock, ledger, lockout, key, repeated code, hashing slot, memory, charge, hash,
-//     compare, settle. What fails before the charge is unavailable and uncharged; hashing that can't be completed is
-//     unavailable and stays charged; only a completed mismatch is wrong.       test_crash.py, test_unavailable.py
-//  1  Only for one's own account or by real root: `Gate`.          test_module.py, test_gdm.py, GateTests
-//  2  The record's lock is held from the ledger's reading to the settling.      test_parallel.py
-//  3  Lockout is decided under that lock, after the passcode was typed.         test_parallel.py
-//  4  The charge is durable before Argon2 starts.            test_syscalls.py, test_power_loss.py, test_disk.py
-//  5  `granted` comes from one line, `fingerGranted` from another.              AttemptTests
-//  6  Granted resets the ledger; a reset that fails leaves a charge and never
-//     changes the verdict. A failure writes nothing more.                       test_syscalls.py, test_module.py
-//  7  Killed or cut off at any instruction: an untouched record or a charged
-//     one.                                       test_every_call.py, test_power_loss.py, test_kernel.py
-//  8  A full disk stops no right passcode: a charge overwrites what was written.  test_disk.py
-//  9  While locked or disabled nothing is hashed, and nothing written but what
-//     time makes necessary (10).                                                AttemptTests, test_every_call.py
-// 10  Time: see Ledger.                                              LedgerTests, ClockTests, test_clock.py
-// 11  The same wrong passcode again doesn't count again: `LastWrong`.           test_repeated.py
-// 12  Every wait ends, and hashing is bounded on the machine: `Wait`,
-//     `HashingSlots`.             test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
-// 13  A passcode that has expired opens nothing. One that must be changed opens one login, which is spent before it is
-//     granted: see Terms, `settle`.       TermsTests, TermsAttemptTests, test_terms.py, test_every_call.py
-// 14  What root takes back is refused at once: `RevocationMark`.                    test_revocation.py
+// The attempt protocol, in this order: permit, record lock, ledger, terms and lockout, key and credential, repeated wrong
+// passcode, hashing slot, memory, charge, Argon2 and constant-time comparison, settle, release, answer.
+//
+// MUST (attempt), here and in Gate, LockedRecord, Ledger, LastWrong, HashingSlots, Terms and RevocationMark:
+//  0  What fails before the charge is `unavailable` and isn't counted. Hashing that can't be completed after the charge is
+//     `unavailable` and stays counted. Only a completed mismatch is `wrong`. (So `crypto_pwhash_str_verify` can't be used:
+//     when memory runs out, it answers as for a wrong passcode.) The memory that Argon2 needs is reserved before the
+//     charge; where less than four times as much is free, its pages are touched, too. test_crash.py, test_unavailable.py
+//  3  Lockout is decided under the record's lock, after the passcode was typed.
+//     test_the_lock_is_decided_after_the_typing
+//  5  Three lines let somebody in: `granted` comes from one here and one in a fleet, each a completed match of a charged
+//     attempt; `fingerGranted` from one, a touch that matched, decided under the same lock.              AttemptTests
+//  9  While locked or disabled nothing is hashed, and nothing is written except for 10 and 13.
+//     AttemptTests, test_locked_stays_locked_whatever_fails
 
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
@@ -105,7 +96,7 @@ public struct DirectLogin: Login, ~Copyable {
     return withExtendedLifetime(slot) { verdict }
   }
 
-  /// The finger's rules are in Sources/README.md: all that the passcode has to pass before it is hashed, and then a fresh
+  /// The finger's rules are in FingerPrompt and FingerMessage: all that the passcode has to pass before it is hashed, and then a fresh
   /// match that is the last change of the touch count. The ledger stays as it is.
   public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }

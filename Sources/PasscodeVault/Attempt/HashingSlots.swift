@@ -16,12 +16,12 @@ internal import PasscodeSystem
 /// be locked, too. The locks are open-file-description locks: threads exclude each other, and a process that dies
 /// gives its slot back. Taking a slot touches the file, so that those who wait see that something moves.
 ///
-/// MUST 12 of the attempt protocol (tests: test_hashing_slots.py, HashingSlotsTests):
-/// - Every hash MUST be under a slot, and no more than twice `max_parallel` at once. A shortage (`Errno.isShortage`) MUST
-///   NOT let one go on without: it is `unavailable`, uncharged.
-/// - The record's lock MUST be taken first, then the slot, always.
-/// - Waiting MUST end: when no slot was taken for 9 s (all holders are stuck: hashing goes on without a slot, and
-///   that is logged), or after 120 s of movement (`unavailable`, uncharged).
+/// MUST (attempt):
+/// 12  Every wait ends, and every hash is under a slot: at most twice `max_parallel` at once on the whole machine, also
+///     where something runs short (`Errno.isShortage`): that is `unavailable`, uncharged. The record's lock is always taken
+///     before the slot. Where no slot was taken for 9 s, all holders are stuck: hashing goes on without a slot, and that is
+///     logged. After 120 s of movement the attempt is `unavailable`, uncharged.
+///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 enum HashingSlots {
   /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
   static let overflowAfter: UInt64 = 2_000

@@ -1,18 +1,18 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// The wrong passcode that was typed last: typing it again doesn't count again, as on phones (MUST 11).
+/// The wrong passcode that was typed last: typing it again doesn't count again, as on phones.
 ///
 ///     /run/passcode/<uid>, 40 bytes:
 ///     offset 0    time      8 bytes    CLOCK_BOOTTIME in milliseconds, little-endian
 ///     offset 8    digest   32 bytes    keyed BLAKE2b under the machine key, of label, uid, salt, code
 ///
-/// - It MUST be asked only after the lockout was decided: while locked it answers nothing. Where no failure counts, it isn't
-///   asked: after a right passcode, or an unlock, the same wrong one counts once more.       test_repeated.py
-/// - It MUST say no more than "this is the last wrong one": the digest is bound to the credential's salt, so it
-///   is stale by itself when the credential changes. /run doesn't outlive a boot. It is valid for 5 minutes.
-/// - It MUST never stand in the way: absent, unreadable, unwritable or damaged, the attempt simply counts.
-/// - Tests: test_repeated.py.
+/// MUST (attempt):
+/// 11  Typing the same wrong passcode again is `wrong` without a charge or a hash, for 5 minutes of CLOCK_BOOTTIME, while any
+///     failure counts. It is asked only after the lockout was decided. What is kept is a keyed digest in the runtime
+///     directory, bound to the credential's salt, so it is stale when the credential changes. If it is absent, damaged or
+///     can't be written, the attempt simply counts. Only with `/etc/security/passcode.conf`: a test store leaves nothing in
+///     the runtime directory.                                                                    test_repeated.py
 struct LastWrong {
   private static let validFor: UInt64 = 300_000
   private static let length = 8 + Length.hash

@@ -5,9 +5,14 @@ public import PasscodeSystem
 /// `first_login=deny`: an empty file /run/passcode/<uid>.login. /run doesn't outlive a boot.
 ///
 /// - It MUST be set only by a session that follows our own refusal in the same handle, for the same account, and
-///   by an enrolment that proved the password: no cron job, lingering service, autologin or sudo sets it.
+///   by an enrolment that proved the password: no cron job, lingering service, autologin or sudo sets it. Nor does a login
+///   by ssh: sshd authenticates in a child process.
 /// - What can't be read MUST count as not set.
 /// - Tests: test_first_login.py.
+///
+/// MUST (key):
+///  7  A store that is put back from outside gains no attempt where `first_login=deny`: a boot refuses each passcode until
+///     the password opened a session.                                                        test_rollback.py
 public struct LoginMark {
   private let uid: UInt32
   private let access: Access

@@ -3,14 +3,41 @@ internal import PasscodeSystem
 
 /// The fingerprint reader beside one prompt: a process of `passcode-finger`, asked and heard by root's socket.
 ///
-/// - It MUST be systemd that starts the process, in a unit of its own: a child would stay in the cgroup of the person who
-///   runs the program, who may freeze and kill what is there.                       test_finger_socket.py
-/// - The prompt MUST wait for it at most 300 ms, and not at all while the bus starts fprintd; a slow reader joins later.
-///                                                                                 test_finger_figures.py
-/// - Enter MUST wait for it only where a finger is on the reader, and at most 1 s.   test_finger_prompt.py
-/// - What isn't a valid transcript MUST be no match; nor what is older than this prompt, or later than its first 30 s in
-///   a program that a person runs.                                                  test_finger_prompt.py
-/// - When this goes, the reader is free, or 1 s is over.                             test_finger_prompt.py
+/// systemd starts that process, in a unit of its own: a child would stay in the cgroup of the person who runs the program,
+/// who may freeze and kill what is there.                                         test_finger_socket.py
+///
+/// MUST (finger); the program's part is in FingerMessage:
+///  1  The finger is offered only where the passcode could be tried just then: admitted by the gate, enrolled, and neither
+///     locked, locked out nor disabled; besides, only with effective uid 0, for a local login (even with `remote=allow`), and
+///     without `second_factor=yes` (the password is enough to enrol a finger).   GateTests, test_finger_prompt.py
+///  2  It is offered, and a match taken, only for a passcode that its owner chose: not while one stands that was given out
+///     for one login, which a finger wouldn't spend.                          AttemptTests, test_finger_prompt.py
+///  3  The person's session is checked (of the class user, on a seat, active, local, not locked) where the program runs for
+///     somebody: the real uid isn't root's, or PAM_RUSER names somebody else than root (sudo's real uid is 0). For other
+///     programs it is the session that the caller itself belongs to; without one the prompt must be on a display, or on the
+///     virtual console in the foreground: no serial line, no pseudo-terminal.
+///     GateTests, test_finger_session.py, test_finger_prompt.py
+///  4  That is checked again before a match is taken.                                   test_finger_session.py
+///  5  Only root is talked to: the socket's other end is root's by SO_PEERCRED, and the program answers only root.
+///     test_finger_socket.py
+///  6  The prompt waits at most 300 ms: for fprintd to say whether a finger is enrolled, for which no reader is claimed, and
+///     at most 100 ms of that for the reader, which may be in use (a slower one joins later); and not at all while the bus
+///     starts fprintd.                                           test_finger_prompt.py, test_finger_figures.py
+///  7  A match is only one whole valid transcript, from this connection, that had arrived when Enter alone was answered, or
+///     within 1 s after that of a finger that was on the reader then, and that is at most 10 s old, and in a program that
+///     runs for a person from the prompt's first 30 s, by CLOCK_BOOTTIME, which counts suspend.
+///     FingerTranscriptTests, test_finger_prompt.py, FuzzFinger
+///  8  It is granted from one line, under the record's lock, after it was decided again there: state, ledger, terms, the
+///     sealed credential, the match's age, and last the touch count, whose serial must be the match's own. So one match
+///     lets in once.                                                          AttemptTests, test_finger_prompt.py
+///  9  The passcode's ledger never changes because of a finger, and the one login of a passcode that was given out isn't
+///     spent.                                                                               test_finger_prompt.py
+/// 10  The touch count is reset only when a passcode is granted (with `finger=yes`, or through the helper), when a match is
+///     taken, or when a program with effective uid 0 sets credentials or opens a session in a handle in which the gate
+///     admitted that account, and PAM_USER or PAM_RUSER is still that account: the passcode or another module let it in
+///     then.                                                                                test_finger_prompt.py
+/// 11  The connection ends when the conversation does, however that is: within 1 s the reader is free.
+///     test_finger_prompt.py
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300

@@ -3,9 +3,11 @@ internal import PasscodeSystem
 
 /// This server's etcd, by its JSON gateway on 127.0.0.1.
 ///
-/// - Only root and the account `etcd` are believed: anybody can bind the port while etcd is down.
-///                                                                                      test_verifier_attacks.py
-/// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
+/// MUST (fleet):
+/// 13  etcd's port is believed only if a process of root or of the account `etcd` has accepted the connection: anybody can
+///     bind it while etcd is down. A workstation is answered only if its full distinguished name is on the list.
+///     ConnectionRowTests, LoopbackTests, test_verifier_attacks.py
+////// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
 /// - A request is repeated only if etcd says that its token is none: then it has not been carried out.
 /// - A token that got no answer is not used again, by the process that waited for it.            test_verifier.py
 public final class EtcdClient: EtcdStore {

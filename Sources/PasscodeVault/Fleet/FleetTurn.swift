@@ -13,12 +13,19 @@ internal import PasscodeSystem
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
 ///
-/// - A verifier without a turn MUST NOT wait for an attempt, even where the file can't be made or opened.
-///                                                                                          test_verifier.py
-/// - One workstation MUST NOT use up the verifiers of a server (`MaxConnections` of passcode-verifier.socket). Where the file
-///   can't be made or opened, every workstation is served all the same.              test_verifier_attacks.py
-/// - Attempts on one account MUST NOT use up the verifiers that may serve a workstation, where the file can be opened: its
-///   other accounts are served.                                                      test_verifier_attacks.py
+/// MUST (fleet):
+/// 17  Nobody is turned away in a crowd. On a workstation, at most 8 processes that helpers started connect at a time, and 8
+///     that root's programs started; of each of these, at most 4 for any one account. A process that has waited 60 s for one
+///     of its account's slots (20 s if root's programs started it), or 5 s for one of the others, goes on without. The relay
+///     gives signs until the verifier has begun, and attempts on one account wait for each other on the server before they
+///     ask etcd. On each server, at most 64 verifiers wait for an attempt after a look, and at most 128 serve one
+///     workstation, so that it can't use up the server's 512; of these, at most 96 have an attempt on one account, so that a
+///     crowd on one account leaves some for the others. A crowd without a valid token of etcd's costs etcd one bcrypt: one
+///     process of a server asks for a token, and the others wait for it.   test_fleet_crowds.py, test_verifier_attacks.py,
+///     test_a_storm_is_bounded_by_the_servers_slots, TokenFileTests, test_fleet_token.py
+///
+/// - A verifier without a turn MUST NOT wait for an attempt after a look, even where the file can't be made or opened. Every
+///   workstation is served all the same then.                            test_verifier.py, test_verifier_attacks.py
 /// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
 ///                                                                                     test_verifier_codes.py
 public struct FleetTurn: ~Copyable {

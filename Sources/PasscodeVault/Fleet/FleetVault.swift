@@ -1,29 +1,44 @@
 public import PasscodePolicy
 internal import PasscodeSystem
 
-// Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. Attempt: FleetLogin. MUST, and what shows it:
+// Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. The attempt is in FleetLogin.
 //
-//  1  Only a transaction whose answer says `"succeeded": true`, or whose attempt id is found in the record afterwards, by a
-//     linearizable read, is a charge; and only after a charge anything is hashed.                 FleetLoginTests
-//  2  The attempt id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
-//  3  No charge is sent twice. An answer that was lost is looked for, once; without one the attempt is `unavailable`. The
-//     charge may be there all the same, then or later: never the other way round.                 FleetLoginTests
-//  4  While `wait` is there, nothing is verified, and between a charge that starts a delay and the next charge all of the
-//     delay passes: before anything is hashed, `wait` is known to have a lease for that. No clock is compared. A lease
-//     that starts again, after a change of leader, makes the delay longer.       FleetLoginTests, FleetDelayTests
-//  5  One attempt of an account at a time: `busy`, with a lease of 20 s. Parallel right passcodes all pass.
-//                                                                                                 FleetLoginTests
-//  6  A right passcode is settled by compare-and-set: only the record that this attempt charged is reset. Where that
-//     fails, the charge stays; and the verdict, too, unless the passcode was disabled, removed or replaced meanwhile.
-//     `granted` comes from one line.                                              FleetLoginTests, AttemptTests
-//  7  A workstation has 20 wrong passcodes an hour over all accounts, counted in the charge's own transaction. Those that
-//     are being checked count, too; one more waits for them. At most 8 of them are for one account. The hour begins
-//     with the first one, so around its end 39 are possible within minutes.                     FleetStationTests
-//  8  An etcd that is behind what this server has seen, or is another one, is refused; so is one whose epoch is later
-//     than this server's key. A passcode of an earlier epoch is locked out until it is unlocked.  FleetSnapshotTests
-//  9  Every wait ends: 30 s without movement, 120 s altogether, and 2 s for an answer.            FleetLoginTests
-// 10  Root has no passcode in a fleet.                                                             FleetLoginTests
-// 11  The schedule ends with a time.                                                                  FleetTests
+// MUST (fleet), here, in FleetTurn and in Verifier:
+//  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
+//     that field it did not succeed), or a linearizable read finds the attempt's id in the record.
+//     FleetLoginTests, EtcdTests, test_verifier.py
+//  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
+//  3  No charge is sent twice. If an answer is lost, the charge is looked for; unless it is found, the attempt is
+//     `unavailable`. The charge may be there even so; the reverse never happens.
+//     FleetLoginTests, test_a_leader_that_is_killed_or_stopped_gives_no_guess_away
+//  4  While a delay's key (`wait`) exists nothing is verified, and the whole delay passes between the charge that starts it
+//     and the next charge. After the charge, the key's lease is asked how long it lasts; if that is less than the delay, the
+//     key gets a new one, and only then is anything hashed. No clocks are compared; a lease that restarts after a change of
+//     leader makes the delay longer.      FleetLoginTests, FleetDelayTests, test_a_charge_that_is_late_shortens_no_delay
+//  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Right passcodes in parallel all pass.
+//     FleetLoginTests, test_right_ones_at_once_all_pass
+//  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
+//     unless the passcode has been disabled, removed or replaced in the meantime. A right one is never reported wrong.
+//     FleetConflictTests, FleetLoginTests
+//  7  A workstation has 20 wrong passcodes an hour over all accounts, and 8 for any one account, counted in the charge's
+//     transaction and including those that are still being checked. The hour begins with the first wrong one, when the
+//     count's lease is granted, and ends with that lease; so around its end, 39 are possible within minutes. An
+//     administrator can see the count and end it (`--workstation`).
+//     FleetStationTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
+//  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
+//     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode verifier restored`
+//     on one server, the others refuse, too, until it is run there; each passcode is locked out until it is unlocked, or
+//     replaced with a new one-time code.
+//     FleetSnapshotTests, test_a_snapshot_that_was_restored_refunds_nothing, test_verifier_seen.py
+//  9  Every wait ends: 2 s for an answer, 30 s without progress, 120 s in all. A workstation gives up after 5 s of silence; a
+//     working verifier gives a sign every second.  FleetLoginTests, test_verifier.py, test_workstation_attacks.py
+// 10  Account, workstation and attempt are hexadecimal in the keys, and a credential is sealed for its fleet and its
+//     account.                                                                       FleetTests, FleetLoginTests
+// 11  The schedule ends with a time, never with `reset`: else people at a few workstations could lock an owner out until an
+//     administrator steps in.                                                                          FleetTests
+// 12  Root has no passcode in a fleet, at either end.                              FleetLoginTests, test_workstation.py
+// 15  A passcode is unlocked only when no attempt on it is under way.
+//     FleetAdministrationTests, test_unlocking_waits_for_the_attempt_that_is_under_way
 
 /// The passcodes of a fleet.
 public final class FleetVault<Etcd: EtcdStore> {

@@ -3,13 +3,17 @@ public import PasscodeSystem
 
 /// A fleet's verifier, as passcode-fleet reaches it: by a socket that a TLS program listens on.
 ///
-/// - Only root can have put the socket there: each folder above it MUST be root's, and its listener root or the TLS
-///   program's account. Who is at the other end of that, the TLS program checks.           test_workstation_attacks.py
-/// - Only root and `_passcode` may reach it: anyone else who may enter its folder could ask about anybody. The TLS program
-///   asks nobody who they are, so where the folder is open, nothing is asked.               test_workstation_attacks.py
-/// - A request MUST be sent once: what a verifier may have got isn't sent to another one. The connection of a look is used
-///   for the attempt only if the verifier shows, before any of the code is sent, that it is still there; else another one
-///   is opened.                                                                             test_workstation_attacks.py
+/// MUST (fleet):
+/// 14  Requests come from nobody else: on a workstation, each folder above the socket is root's, and the socket's own is
+///     closed to all but root and `_passcode`; if it isn't, nothing is asked. On a server, only root and stunnel's account
+///     get an answer (SO_PEERCRED).                              test_workstation_attacks.py, test_workstation.py
+/// 16  A request is sent once. The connection of a look serves the attempt only if the verifier shows, before any of the
+///     code is sent, that it is still waiting; else a new one is opened. Only a request without a code (a look, or a
+///     question about a passcode's state) is also sent to another server, if the first one gives no sign for 1.5 s, no
+///     reply for 3.5 s, or can't decide: it has no etcd, no memory for a hash, or not this workstation on its list.
+///     test_fleet_hangs.py, test_the_connection_of_a_look_serves_the_attempt,
+///     test_a_connection_that_was_lost_meanwhile_is_opened_again
+///
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
 /// - A server that hangs, or whose etcd does, MUST cost one login a minute 5 s at most.     test_fleet_hangs.py
 public struct Verifier: ~Copyable {

@@ -21,12 +21,20 @@ public enum HelperProgram: Sendable {
 /// How a process that isn't root asks: it starts a helper, which runs as `_passcode`, for each question, or for a look
 /// and its attempt.
 ///
-/// - The helper MUST be the installed one, setuid and setgid to its account; whatever else stands there isn't
-///   started.                                                                          test_helper.py
-/// - Real root MUST NOT start it: the file is _passcode's, and an intruder in that account would become root.
-///                                                                                     test_helper.py
-/// - passcode-fleet MUST be root's, and writable by nobody else: root starts it.        test_workstation_attacks.py
-/// - Whatever isn't one whole and sensible reply MUST be a refusal that names its cause.  test_helper_host.py
+/// MUST (helper's caller), here and in `HelperProcess`:
+///  1  It starts only the installed program, with the right owner and mode: the helper is setuid and setgid to its account;
+///     passcode-fleet, which root starts, is root's, and writable by nobody else.
+///     test_helper.py, test_workstation_attacks.py
+///  2  Real root never starts the helper: the file is `_passcode`'s, and an attacker who took over that account would be
+///     root.                                                                       test_real_root_does_not_start_it
+///  3  Anything except one whole, valid reply is a refusal that names its cause: killed, missing, slow or lying helpers.
+///     test_helper_host.py, test_a_lying_helper
+///  4  It stops waiting when the helper has used no processor time for 10 s (40 s while a password is proven), or after
+///     130 s.                                                              test_helper_time.py, HelperProcessTests
+///  5  It touches no signal handler, mask or descriptor of the host, and gets no SIGPIPE; a host may ignore SIGCHLD.
+///     test_helper_host.py
+///  6  A secret goes to this connection or nowhere: the host may have closed it and given its number to another file.
+///     test_helper_host.py
 public enum Helper {
   /// Set when it is built; no option, argument or environment of the caller names another one.    test_build.py
   public static var path: Bytes { HelperProgram.helper.path }

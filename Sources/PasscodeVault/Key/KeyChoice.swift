@@ -4,11 +4,15 @@ internal import PasscodeSystem
 // Which of several keys stays. The plain one, the loaded one and the sealed one may differ after a backup was restored. A
 // record opens with one of them at most.
 //
-// MUST:
-//  - A key that opens a record stays. Where two different ones do, or none of them does, nothing is changed.
-//  - What is sealed and can't be opened counts as needed, unless another one opens every record.
-//  - What is enrolled under the key that goes, while this is done, opens with the one that stays.
-//                                                                                     test_key_sealing.py
+// MUST (key):
+//  8  Where there are different keys, as after a backup was restored, the one that opens the records stays, whether it is
+//     plain, loaded or sealed. Where two open some, or none does, or what can't be opened may be needed, nothing is changed.
+//     What is enrolled meanwhile under the key that goes, opens with the one that stays.
+//     test_sealing_keeps_the_key_that_the_passcodes_need, test_nor_does_it_lose_one_that_is_only_loaded,
+//     test_killed_while_it_decides_nobody_is_lost, test_a_wrong_key_that_is_loaded_keeps_nothing_from_being_put_right,
+//     test_no_recovery_copy_takes_the_place_of_a_key_that_opens_something
+// 14  An attempt whose record no other key opens is made with the loaded one: a plain key that came back locks nobody out.
+//     test_a_plain_key_that_comes_back_locks_nobody_out
 
 extension Vault {
   /// Decides which key `sealKey` seals: the one in use, or, if that one opens nothing, another one that opens something.

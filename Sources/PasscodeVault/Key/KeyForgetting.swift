@@ -3,11 +3,10 @@ internal import PasscodeSystem
 
 // The way out where the TPM was cleared and there is no recovery copy: the passcodes are lost, and a new key is made.
 //
-// MUST:
-//  - It is refused while any key that is there opens, and while the TPM only refuses for now.
-//  - Nothing is changed before somebody agreed to the number of passcodes that are lost.
-//  - Killed anywhere, the same command, or `init`, goes on.
-//                                                                                       test_key_ways_out.py
+// MUST (key):
+// 15  `init --forget-sealed` gives up nothing while a key opens, or while the TPM only refuses for now, or before somebody
+//     agreed to the number of passcodes that are lost. Killed anywhere, the same command, or `init`, goes on. `recover`
+//     keeps what it replaces until one key opens everything.                                    test_key_ways_out.py
 
 extension Vault {
   /// Removes the passcodes and the sealed key that nothing opens any more, and makes a new, plain one. For root.

@@ -7,16 +7,24 @@ public import PasscodeSystem
 //     each record, under its lock: opened with the current key, sealed with the next one, both copies written
 //     the next key takes the current one's name, at once
 //
-// MUST:
-//  - Each copy of each record opens with a key that is on the device, at each moment.
-//  - The current key goes only when every record was seen, under its lock, to need it no more. One that can't be read or
-//    opened keeps it: the rotation says which it is, and isn't finished.
-//  - A record is opened with the current key or the next one (`openCredential`). It is sealed, under its lock, with the
-//    next key if there is one (`MachineKey.loadToSeal`), or with the key that opened it under the same lock: so none falls
-//    back to the current key after it was seen.
-//  - Killed at any point, the same command goes on, and `key status` says what is left.
-//  - The list of uids is all that grows with the store.
-//                                                                                             test_key_rotation.py
+// MUST (key):
+//  2  Each copy of a record opens with a key that is on the device, at each moment. Killed anywhere, nobody is lost,
+//     `key status` says what is left, and the same command finishes it.
+//     test_killed_at_each_step_everybody_has_one_key_and_the_next_run_finishes,
+//     test_killed_at_random_points_nobody_is_lost, test_key.py
+//  3  The current key goes only when every record was seen, under its lock, to need it no more. One that can't be read,
+//     opened or written keeps it: the rotation says which it is, and isn't finished.
+//     test_a_record_that_cannot_be_read_keeps_the_old_key, test_a_disk_that_fails_loses_nobody
+//  4  A record is opened with the key that was read before, then with the next one, then with the current one again. It is
+//     sealed, under its lock, with the next key if there is one, or with the key that opened it under that lock. So no
+//     record falls back after it was seen, and no login fails.   test_logins_enrolments_and_changes_go_on,
+//     test_an_open_prompt_sees_the_whole_rotation, test_what_is_enrolled_in_between_is_under_the_next_key
+//  5  One command at a time changes keys: it locks a file that only root can open. (Anyone could lock the directory.)
+//     test_one_rotation_at_a_time, test_nobody_but_root_can_hold_up_a_rotation
+// 13  A rotation uses no next key whose recovery copy was not shown.
+//     test_no_next_key_is_used_whose_paper_was_not_shown
+//
+// The list of uids is all that grows with the store.
 
 extension Vault {
   /// Puts every record under a new key, or goes on with that.

@@ -3,15 +3,17 @@ public import PasscodeSystem
 
 // Sealing the machine key with the machine's TPM. For root, with the default configuration.
 //
-// MUST:
-//  - There is a file from which the key comes back at each step: the plain one is removed only when what was sealed was
-//    opened again and compared, and the recovery copy was printed; the sealed one only when the plain one is on the device.
-//  - Killed after any step, passcodes work; `key status` names the rest, and the same command again does it.
-//  - The key is never in an argument, the environment or a temporary file, and never on a disk in the clear once it is
-//    sealed, unless `unseal` is asked.
-//  - A key that can't be opened MUST change nothing: not the files, not the records. Attempts are `unavailable` and not
-//    counted, and passwords work.
-//                                                                         test_key.py, test_key_sealing.py
+// MUST (key), here and in the other files of the key:
+//  1  There is a file from which the key comes back at each step: the plain one goes only after what was sealed was opened
+//     again and compared, and the recovery copy was printed; the sealed one only when the plain one is on the device. The
+//     key is never in an argument, the environment or a temporary file.              test_key.py, test_key_tpm.py
+//  6  A key that doesn't open (TPM missing, cleared or another one, PCR changed) changes nothing: `unavailable`, uncounted,
+//     and the password works. `recover` takes only a key that opens a record. No file in the store keeps it from that.
+//     test_key.py, test_key_sealing.py
+// 11  Without `--pcrs` nothing is bound to a PCR's value that passes, and `status` advises nothing that would be.
+//     test_a_systemd_that_needs_a_pcr_is_refused_while_that_one_is_not_zero,
+//     test_status_never_advises_to_seal_to_a_value_that_passes
+// 12  A TPM that refuses for now changes nothing, and is told with the command that ends it.       test_key_tpm.py
 
 /// Room for the keys that a command works with.
 public final class KeyRoom {

@@ -3,10 +3,12 @@ internal import PasscodeSystem
 
 // Where the opened keys are: on a ramfs of their own, for they must never reach a disk in the clear.
 //
-// MUST:
-//  - They are on memory that is never swapped out. Where that can't be mounted, none is loaded, and the command says why.
-//  - Root alone writes there; `_passcode` reads. Owner and mode are set each time, whatever was there.
-//                                                                         test_key_sealing.py, test_boot.py
+// MUST (key):
+//  9  What is opened lies on a ramfs, which is never swapped out: root alone writes there, and `_passcode` reads. Where none
+//     can be mounted, nothing is loaded or sealed, and the command says so.  test_key_memory.py, test_boot.py
+// 10  A key that is only in memory is an error of `status` and `check`. The unit fails where passcodes need a key and there
+//     is none.  test_a_key_that_is_in_memory_only_is_an_error_that_says_what_to_do,
+//     test_the_unit_fails_where_passcodes_need_a_key_and_there_is_none
 
 extension Vault {
   /// Mounts what loaded keys need, if a key is sealed. For the unit, which then opens the key where nothing can be mounted.

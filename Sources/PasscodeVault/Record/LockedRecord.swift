@@ -3,9 +3,23 @@ internal import PasscodeSystem
 
 /// A record file, held exclusively: the only place that reads one in order to write it.
 ///
-/// MUST 2: what is decided from the record and what is then written happen under one lock.
-/// MUST 6: every write is synced before the next one; two copies in flight at once could both be torn.
-/// Tests: test_parallel.py, test_syscalls.py.
+/// MUST (attempt):
+///  2  The record's exclusive lock is held from reading the ledger until the attempt is settled. From taking the hashing
+///     slot until then all signals that can be blocked are; the waits before that can be interrupted. Parallel attempts on
+///     one account are serial, and parallel right passcodes all succeed.                          test_parallel.py
+///  4  The charge is durable (fdatasync) before Argon2 starts. If it can't be recorded, nothing is verified. An interrupted
+///     write leaves no valid copy: that attempt does not count.   test_a_charge_that_cannot_be_written_is_a_refusal,
+///     test_a_charge_survives_as_soon_as_verification_begins, test_disk.py
+///  6  A success resets the ledger. Every write is synced before the next: two copies in flight could both be torn. A reset
+///     that fails or is lost leaves the charge and never changes the verdict (except for 13). A failure writes nothing after
+///     the charge. A passcode of the other length is an attempt like any other: skipping it would reveal the length.
+///     test_syscalls.py, test_the_other_length_is_an_attempt_like_any_other
+///  7  kill -9, power loss, a full disk or a failing fsync at any instruction leaves an untouched record or a charged one:
+///     never a refunded attempt, a lost enrolment or an unreadable record.
+///     test_every_call.py, test_power_loss.py, test_kernel.py
+///  8  A right passcode works on a full disk: a charge overwrites bytes that were written before (written, not fallocated).
+///     That holds on ext4, xfs and tmpfs. Where the file system copies on write (btrfs), a full disk is `unavailable`.
+///     test_disk.py
 ///
 /// A write that was cut MUST NOT count: one that lost only its padding would be valid, so `Descriptor.write` spoils it.
 /// One that failed otherwise (at its sync, or killed) may count.                                    test_disk.py

@@ -8,10 +8,15 @@ internal import PasscodeSystem
 ///     01000    passcode disable
 ///     00100    passcode remove
 ///
-/// - It MUST be on the device before the tool waits.                                        test_revocation.py
-/// - No attempt MUST be charged once it is seen, nor granted: it is looked at under the lock, and again before an attempt is
-///   settled.                                                                               test_revocation.py
-/// - Writing to the file keeps these bits, and an older version ignores them.
+/// MUST (attempt):
+/// 14  Root's `disable` and `remove` wait for nobody. Where somebody holds the record, the mark is made durable first: from
+///     then on no attempt is charged, and one that was charged before is refused when it is to be settled. Who still holds
+///     the record after 1 s is ended by a handle of the kernel's, after it was compared once more that this process holds
+///     this very file (safe because of 7). That is over after 10 s. A holder that can't be ended is named, with exit
+///     status 7: it alone may still be let in, if it had already looked at the mark. Cut off anywhere, the command leaves
+///     the passcode as it was, or refused, and is finished by repeating it; `enable` ends both marks. test_revocation.py
+///
+/// Writing to the file keeps these bits, and an older version ignores them.
 enum RevocationMark: UInt32 {
   case disabling = 0o1000
   case removing = 0o0100
