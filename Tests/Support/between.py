@@ -1,12 +1,16 @@
-"""Stands between a fleet's verifiers and their server's etcd, and can do something before a request is passed on."""
+"""Stands between a fleet's verifiers and their server's etcd: it can do something before a request is passed on, or lose
+the request or its answer."""
 
 import contextlib
 import socket
 import threading
 
+CUT, LOST = "cut", "lost"
+
 
 class Between:
-    """On a server, a port that leads to its etcd. `before(path, body)` is called before each request is passed on."""
+    """On a server, a port that leads to its etcd. `before(path, body)` is called before each request is passed on; it returns
+    CUT for one that isn't to arrive, and LOST for one whose answer isn't."""
 
     def __init__(self, server, etcd, before):
         self.etcd, self.before = etcd, before
@@ -30,9 +34,15 @@ class Between:
         with client, socket.create_connection(("127.0.0.1", self.etcd)) as etcd:
             while request := self._request(client):
                 head, _, body = request.partition(b"\r\n\r\n")
-                self.before(head.split()[1].decode(), body)
+                fate = self.before(head.split()[1].decode(), body)
+                if fate == CUT:
+                    return
                 etcd.sendall(request)
-                client.sendall(self._message(etcd))
+                answer = self._message(etcd)
+                if fate == LOST:
+                    return
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it no longer waits
+                    client.sendall(answer)
 
     def _request(self, client):
         try:

@@ -66,9 +66,9 @@ class Ledger:
             for key in ("/wait", "/busy"):
                 if key in there:
                     self.wrongs.append((revision, "charged despite", key))
-        elif now == 0:
+        elif now == 0 and self.failures:
             self.resets += 1
-        elif now != self.failures:
+        elif now != self.failures:  # a fence changes nothing
             self.wrongs.append((revision, self.failures, now))
         self.failures = now
 

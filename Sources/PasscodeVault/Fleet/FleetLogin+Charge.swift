@@ -6,6 +6,8 @@ enum Charging {
   case charged(FleetCharge)
   /// What was read has changed, so nothing was recorded. This is the new state.
   case refused(FleetState)
+  /// It got no answer, and can't arrive any more.
+  case fenced
 }
 
 /// A failure that was recorded, until it turns out to be none.
@@ -83,7 +85,8 @@ extension FleetLogin where Etcd: EtcdStore {
       delay = FleetDelay(seconds: seconds, lease: wait)
     }
     let revision: UInt64
-    if let outcome = try fleet.commit(transaction) {
+    let answer = try fleet.commit(transaction)
+    if let outcome = answer {
       if outcome.succeeded {
         revision = outcome.origin.revision
       } else {
@@ -93,25 +96,19 @@ extension FleetLogin where Etcd: EtcdStore {
         revision = now.revision
       }
     } else {
-      revision = try find(id)
+      guard let found = try fence(id, record, state) else { return .fenced }
+      revision = found
     }
     var charge = FleetCharge(
       id: id, record: charged, revision: revision, before: record.record, station: station)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
+      if answer == nil { try checkTime(busy) }
       return .charged(charge)
     } catch {
       release(charge, nil)
       throw error
     }
-  }
-
-  /// The revision of a charge whose answer was lost.
-  private func find(_ id: Bytes) throws(Fault) -> UInt64 {
-    let state = try fleet.read(account, workstation)
-    if state.record?.record.attemptID == id { return state.revision }
-    // It may still come: then it counts, and nobody has verified anything.
-    throw Fault.noEtcd
   }
 
   /// The counts including this attempt. The last one that the workstation is allowed starts another hour.

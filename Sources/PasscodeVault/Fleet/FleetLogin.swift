@@ -20,7 +20,8 @@ public import PasscodeSystem
 // the refusal of the charge contains the new state.
 //
 // No lock is held while it waits for a hashing slot, and no slot while it waits for the account's other attempts: `busy`
-// is taken by the charge's own transaction, and where that is refused, it starts again.
+// is taken by the charge's own transaction, and where that is refused, it starts again. Only while it finds out what became
+// of a charge that got no answer (FleetLogin+Fence.swift), it keeps its slot, for 30 s at most.
 
 /// A login of an account of the fleet, for a workstation that was identified.
 public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
@@ -29,6 +30,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let workstation: Bytes
   let service: Bytes
   private let isSecondFactor: Bool
+  let lostCharges: LostCharges
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
@@ -48,6 +50,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     self.workstation = workstation
     self.service = Record.serviceName(service)
     self.isSecondFactor = isSecondFactor
+    lostCharges = LostCharges(fleet.vault.clock)
   }
 
   /// Seconds after which an attempt whose process died no longer keeps others waiting.
@@ -55,7 +58,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   /// Seconds that the same wrong passcode doesn't count again.
   static var lastSeconds: UInt64 { 300 }
   /// Seconds by which a delay's lease is longer: it begins before the charge, which may take two, and four more if its answer
-  /// is lost and looked for.
+  /// is lost and looked for. Where that takes longer, the delay gets another lease (`hold`).
   static var leaseMargin: UInt64 { 7 }
 
   var vault: Vault { fleet.vault }
@@ -176,6 +179,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       switch try charge(record, state) {
       case .charged(let charge): return charge
       case .refused(let now): state = now
+      case .fenced: return nil
       }
       guard state.revision == read.revision, state.last?.modified == read.last?.modified,
         case .ready = try readiness(state)

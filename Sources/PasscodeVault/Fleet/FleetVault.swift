@@ -5,12 +5,14 @@ internal import PasscodeSystem
 //
 // MUST (fleet), here, in FleetTurn and in Verifier:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
-//     that field it did not succeed), or a linearizable read finds the attempt's id in the record.
-//     FleetLoginTests, EtcdTests, test_verifier.py
+//     that field it did not succeed), or the fence finds the attempt's id in the record.
+//     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
-//  3  No charge is sent twice. If an answer is lost, the charge is looked for; unless it is found, the attempt is
-//     `unavailable`. The charge may be there even so; the reverse never happens.
-//     FleetLoginTests, test_a_leader_that_is_killed_or_stopped_gives_no_guess_away
+//  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
+//     then does the attempt charge anew, within 30 s. A fence that gets no answer is repeated, and never the charge. After
+//     30 s without an answer the attempt is `unavailable`. The charge may be there even so; the reverse never happens. One
+//     that is found when its `busy` has less than 10 s left stays, and nothing is verified.
+//     FleetFenceTests, test_fleet_fence.py, test_a_leader_that_is_killed_or_stopped_gives_no_guess_away
 //  4  While a delay's key (`wait`) exists nothing is verified, and the whole delay passes between the charge that starts it
 //     and the next charge. After the charge, the key's lease is asked how long it lasts; if that is less than the delay, the
 //     key gets a new one, and only then is anything hashed. No clocks are compared; a lease that restarts after a change of

@@ -58,10 +58,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     return lock.withLock {
       requests += 1
       defer {
-        if !isWrite || late.count > 1 {
-          for waiting in late { _ = carryOut(waiting) }
-          late = []
-        }
+        if !isWrite || late.count > 1 { deliver() }
       }
       guard isWrite, let mishap = mishap(transaction) else { return carryOut(transaction) }
       switch mishap {
@@ -146,6 +143,14 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   }
 
   // MARK: For tests
+
+  /// What was late arrives.
+  func deliver() {
+    lock.withLock {
+      for waiting in late { _ = carryOut(waiting) }
+      late = []
+    }
+  }
 
   func value(_ key: Bytes) -> Bytes? {
     lock.withLock {

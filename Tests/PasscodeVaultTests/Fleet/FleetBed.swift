@@ -144,6 +144,17 @@ final class FleetBed {
     }
   }
 
+  /// The first of this kind that is sent gets no answer.
+  func loseFirst(_ step: FleetStep, _ mishap: FakeEtcd.Mishap) {
+    var isFirst = true
+    let earlier = etcd.mishap
+    etcd.mishap = { transaction in
+      guard FleetStep(transaction) == step, isFirst else { return earlier(transaction) }
+      isFirst = false
+      return mishap
+    }
+  }
+
   /// Whether a transaction is a charge: it makes the record's failures more, and takes `busy`.
   static func isCharge(_ transaction: EtcdTransaction, _ account: Bytes = alice) -> Bool {
     transaction.actions.contains { if case .put(FleetKeys.busy(account), _, _) = $0 { true } else { false } }

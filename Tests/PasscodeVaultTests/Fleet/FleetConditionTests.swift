@@ -64,6 +64,15 @@ struct FleetConditionTests {
       }
     ),
     (
+      Condition(.fence, on: .record),
+      {
+        let bed = $0
+        bed.loseFirst(.charge, .cut)
+        bed.meanwhile(.fence) { _ = try bed.attempt(wrong, at: "ws2") }
+        return try !bed.attempt(TestBed.wrong[1]).isGranted && bed.failures() == 2
+      }
+    ),
+    (
       Condition(.renewal, on: .record),
       {
         let bed = $0

@@ -58,32 +58,6 @@ struct FleetLoginTests {
     #expect(try bed.attempt(TestBed.right).isGranted)
   }
 
-  /// Nothing is hashed without an acknowledged charge: a right passcode is no more granted than a wrong one is wrong.
-  @Test(arguments: [TestBed.right, "1593"])
-  func `a charge that never arrived is unavailable, and nothing is decided`(code: String) throws {
-    let bed = try FleetBed()
-    bed.etcd.mishap = { FleetBed.isCharge($0) ? .cut : nil }
-    #expect(try bed.attempt(code) == noEtcd)
-    #expect(try bed.failures() == 0)
-  }
-
-  @Test(arguments: [TestBed.right, "1593"])
-  func `a charge that arrives late counts, and nothing was decided by it`(code: String) throws {
-    let bed = try FleetBed()
-    bed.etcd.mishap = { FleetBed.isCharge($0) ? .late : nil }
-    #expect(try bed.attempt(code) == noEtcd)
-    #expect(try bed.failures() == 1)
-  }
-
-  @Test func `a charge whose answer was lost is found by its id, and counts once`() throws {
-    let bed = try FleetBed()
-    bed.etcd.mishap = { FleetBed.isCharge($0) ? .lost : nil }
-    #expect(try bed.attempt("1593") == .wrong(.open(attemptsLeft: 2), failures: 1))
-    #expect(try bed.failures() == 1)
-    #expect(try bed.attempt(TestBed.right).isGranted)
-    #expect(try bed.failures() == 0)
-  }
-
   @Test func `an id is drawn for each charge`() throws {
     let bed = try FleetBed()
     var ids: Set<Bytes> = []
@@ -92,15 +66,6 @@ struct FleetLoginTests {
       let id = try #require(try bed.record()).record.attemptID
       #expect(id.count == 16 && ids.insert(id).inserted)
     }
-  }
-
-  /// "Our id is there" is no free guess: what lies there from another attempt is another id.
-  @Test func `another attempt's charge is not taken for one's own`() throws {
-    let bed = try FleetBed()
-    try bed.fail(1)
-    bed.etcd.mishap = { FleetBed.isCharge($0) ? .cut : nil }
-    #expect(try bed.attempt(TestBed.right) == noEtcd)
-    #expect(try bed.failures() == 1)
   }
 
   @Test func `without etcd nothing is decided`() throws {

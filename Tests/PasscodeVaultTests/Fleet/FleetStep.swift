@@ -4,7 +4,7 @@ import PasscodePolicy
 
 /// What a transaction is for, by what it writes; and on what each depends.
 enum FleetStep: Hashable {
-  case charge, renewal, settling, release, invitation, withdrawal, setting, alteration, declaration
+  case charge, fence, renewal, settling, release, invitation, withdrawal, setting, alteration, declaration
 
   /// nil: it depends on nothing.
   init?(_ transaction: EtcdTransaction) {
@@ -19,6 +19,8 @@ enum FleetStep: Hashable {
       self = .renewal
     } else if written.contains(.code) {
       self = .invitation
+    } else if written == [.record], deleted.isEmpty, !transaction.otherwise.isEmpty {
+      self = .fence
     } else if written.contains(.record) {
       self = !deleted.contains(.flight) ? .alteration : deleted.contains(.code) ? .setting : .settling
     } else {
