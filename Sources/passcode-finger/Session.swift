@@ -106,17 +106,12 @@ struct Session: ~Copyable {
     case .terminal(let terminal):
       switch caller.presence(of: nil) {
       case .inSession(let id): return isUnlocked(id, bus, deadline)
-      case .noSession: return isInForeground(terminal)
+      case .noSession:
+        if terminal.isConsole { return FingerRequest.Terminal(named: Console.foreground) == terminal }
+        guard let id = SeenSession.find(at: terminal, of: account.uid) else { return false }
+        return isUnlocked(id, bus, deadline)
       case .absent: return false
       }
-    }
-  }
-
-  private func isInForeground(_ terminal: FingerRequest.Terminal) -> Bool {
-    switch terminal {
-    case .display: true
-    case .console: FingerRequest.Terminal(named: Console.foreground) == terminal
-    case .other: false
     }
   }
 

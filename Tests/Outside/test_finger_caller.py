@@ -151,11 +151,11 @@ def test_started_by_hand_it_says_so():
 NONSENSE = {
     "nothing": lambda sound: b"",
     "a part": lambda sound: sound[:-1],
-    "another version": lambda sound: b"\2" + sound[1:],
-    "no operation": lambda sound: b"\1\0" + sound[2:],
-    "an unknown operation": lambda sound: b"\1\4" + sound[2:],
+    "another version": lambda sound: b"\3" + sound[1:],
+    "the version before": lambda sound: b"\1" + sound[1:],
+    "no operation": lambda sound: sound[:1] + b"\0" + sound[2:],
+    "an unknown operation": lambda sound: sound[:1] + b"\4" + sound[2:],
     "an unknown condition": lambda sound: sound[:2] + b"\2" + sound[3:],
-    "no terminal": lambda sound: sound[:3] + b"\100" + sound[4:],
     "a person's terminal": lambda sound: sound[:2] + b"\1\1" + sound[4:],
     "nobody's uid": lambda sound: sound[:4] + b"\xfe\xff\xff\x7f",
 }

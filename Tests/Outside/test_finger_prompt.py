@@ -424,6 +424,50 @@ LINES = {
 }
 
 
+GREETER = {"CLASS": "greeter", "UID": 0, "DISPLAY": ":0"}
+# PAM_TTY, and what the first seat shows: a login screen on :0, or alice's or bob's own session there.
+DISPLAYS = {
+    "a login screen's": ({"TTY": ":0"}, GREETER, True),
+    "a login screen's, told otherwise": ({"TTY": None, "XDISPLAY": ":0"}, GREETER, True),
+    "one's own": ({"TTY": ":0"}, {"DISPLAY": ":0"}, True),
+    "VNC's": ({"TTY": "vnc:5"}, GREETER, False),
+    "VNC's, by a number": ({"TTY": ":1"}, GREETER, False),
+    "another host's": ({"TTY": "elsewhere:0"}, GREETER, False),
+    "with a screen": ({"TTY": ":0.0"}, GREETER, False),
+    "not a number": ({"TTY": ":x"}, GREETER, False),
+    "no number": ({"TTY": ":"}, GREETER, False),
+    "a number too large": ({"TTY": ":256"}, GREETER, False),
+    "in bob's session": ({"TTY": ":0"}, {"DISPLAY": ":0", "UID": 4711}, False),
+}
+
+
+@pytest.mark.parametrize("case", DISPLAYS)
+def test_a_display_is_offered_the_finger_while_the_first_seat_shows_it(own, case):
+    items, seen, is_offered = DISPLAYS[case]
+    with Logind(**seen):
+        outcome = own.authenticate("alice", RIGHT, items=items)
+    assert (outcome.result, outcome.prompts, outcome.texts) == ("SUCCESS", [FINGER if is_offered else PROMPT], [])
+    assert words(own) == ["no-touch" if is_offered else "no-session"]
+
+
+def test_a_display_without_logind_is_offered_the_passcode_alone(own):
+    outcome = own.authenticate("alice", RIGHT, items={"TTY": ":0"})
+    assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["no-session"])
+
+
+def test_a_display_that_is_seen_no_longer_at_enter_takes_no_match(own):
+    """The match was told already; then somebody else's session came to the foreground."""
+    with Logind(**GREETER) as logind:
+
+        def answer(_):
+            matched(own.reader)
+            logind.write("sessions", "7", GREETER | {"UID": 4711, "CLASS": "user", "ACTIVE": 1, "REMOTE": 0, "SEAT": "seat0"})
+            return ""
+
+        outcome = own.authenticate("alice", answer, items={"TTY": ":0"})
+    assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [FINGER], ["no-session"])
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_a_terminal_that_may_be_elsewhere_is_offered_the_passcode_alone(own, line):
     outcome = own.authenticate("alice", RIGHT, items=LINES[line])
@@ -662,7 +706,7 @@ def lying(data, then="exec sleep 60"):
     present = "".join(f"\\{byte:03o}" for byte in event(7))
     INSTALLED.write_text(
         "#!/bin/sh\nask=$(dd bs=1 count=2 2>/dev/null)\n"
-        f"[ \"$ask\" != $(printf '\\001\\003') ] || {{ printf '{present}' >&0; exit; }}\nprintf '{text}' >&0\n{then}\n"
+        f"[ \"$ask\" != $(printf '\\002\\003') ] || {{ printf '{present}' >&0; exit; }}\nprintf '{text}' >&0\n{then}\n"
     )
 
 

@@ -8,7 +8,9 @@ import sys
 import textwrap
 
 import pytest
-from finger import DISPLAY, OTHER, PROGRAM, SESSION, WATCH, Finger, Match, count_file, decode, request, touches, uid, waits
+from finger import (
+    LOGIN_SCREEN, OTHER, PROGRAM, SESSION, Finger, Match, count_file, decode, display, request, touches, uid, waits,
+)  # fmt: skip
 from logind import Logind, scope
 
 ACTIVE = "/sys/devices/virtual/tty/tty0/active"
@@ -78,12 +80,6 @@ def shown(file, text):
     return file
 
 
-def test_a_display_is_somebody_s_place(reader):
-    for operation, said in ((SESSION, "present"), (WATCH, "watching")):
-        with Finger(operation=operation, terminal=DISPLAY) as finger:
-            assert finger.event() == said
-
-
 @pytest.mark.parametrize("seen, number, said", [
     ("tty1", 1, "present"), ("tty12", 12, "present"), ("tty63", 63, "present"), ("tty2", 1, "no session"),
     ("tty1", 2, "no session"), ("", 1, "no session"), ("tty0", 1, "no session"), ("ttyS1", 1, "no session"),
@@ -102,6 +98,65 @@ def test_no_other_terminal_is_one(reader):
     assert reader.is_free()
 
 
+GREETER = {"CLASS": "greeter", "UID": 0, "TYPE": "x11", "DISPLAY": ":0"}
+OWN = {"TYPE": "x11", "DISPLAY": ":0"}
+# Where the prompt is, and what is seen on the machine's first seat.
+AT_THE_SCREEN = {
+    "a login screen": (display(0), GREETER),
+    "a login screen beside others": (display(1), GREETER | {"DISPLAY": ":1"}),
+    "a login screen on the last display that has a number": (display(190), GREETER | {"DISPLAY": ":190"}),
+    "a login screen that names no display": (LOGIN_SCREEN, GREETER),
+    "a login screen without a display": (LOGIN_SCREEN, GREETER | {"DISPLAY": None, "TYPE": "wayland"}),
+    "the person's own display": (display(0), OWN),
+}
+SOMEWHERE_ELSE = {
+    "VNC's display while a login screen is seen": (display(1), GREETER),
+    "another one of VNC's": (display(99), GREETER),
+    "VNC's display while the person's own is seen": (display(1), OWN),
+    "a display without a number while a login screen is seen": (OTHER, GREETER),
+    "a display without a number while the person's own is seen": (OTHER, OWN),
+    "somebody else's display": (display(0), OWN | {"UID": 4711}),
+    "a display of nobody's": (display(0), OWN | {"UID": None}),
+    "the person's own display, locked": (display(0), OWN | {"lock": "locked"}),
+    "the person's own display, and nobody tells whether it is locked": (display(0), OWN | {"lock": None}),
+    "a login screen that is locked": (display(0), GREETER | {"lock": "locked"}),
+    "a login screen, and nobody tells": (LOGIN_SCREEN, GREETER | {"lock": None}),
+    "a screen that locks": (display(0), GREETER | {"CLASS": "lock-screen"}),
+    "a unit's display": (display(0), OWN | {"CLASS": "background"}),
+    "a display of no class": (display(0), OWN | {"CLASS": None}),
+    "a login screen in the background": (display(0), GREETER | {"ACTIVE": 0, "STATE": "online"}),
+    "a login screen that is remote": (display(0), GREETER | {"REMOTE": 1}),
+    "a login screen on no seat": (display(0), GREETER | {"SEAT": None}),
+    "a login screen whose display nobody tells": (display(0), GREETER | {"DISPLAY": None}),
+    "a login screen on another machine's display": (display(0), GREETER | {"DISPLAY": "vnc:0"}),
+    "a login screen on a display with a screen": (display(0), GREETER | {"DISPLAY": ":0.0"}),
+    "a login screen on a display that isn't one": (display(0), GREETER | {"DISPLAY": "0"}),
+    "a login screen that isn't seen": (display(0), GREETER | {"front": None}),
+    "a login screen that names no display, and isn't seen": (LOGIN_SCREEN, GREETER | {"front": None}),
+    "a login screen that has gone": (display(0), GREETER | {"front": "8"}),
+    "a login screen that names no display, while the person's own is seen": (LOGIN_SCREEN, OWN),
+}
+
+
+@pytest.mark.parametrize("case", AT_THE_SCREEN | SOMEWHERE_ELSE)
+def test_a_display_is_one_while_the_first_seat_shows_it(reader, case):
+    """LightDM's VNC server, to which anyone connects, starts a display and asks for alice's finger."""
+    terminal, seen = (AT_THE_SCREEN | SOMEWHERE_ELSE)[case]
+    is_there = case in AT_THE_SCREEN
+    with Logind(**seen):
+        with Finger(operation=SESSION, terminal=terminal) as finger:
+            assert finger.events() == ["present" if is_there else "no session"]
+        with Finger(terminal=terminal) as finger:
+            assert finger.event() == ("watching" if is_there else "no session")
+    assert is_there or reader.is_free()
+
+
+@pytest.mark.parametrize("terminal", [display(0), LOGIN_SCREEN])
+def test_without_logind_no_display_is_one(reader, terminal):
+    with Finger(operation=SESSION, terminal=terminal) as finger:
+        assert finger.events() == ["no session"]
+
+
 ASKING = textwrap.dedent("""
     import os, socket, subprocess, sys
     ours, theirs = socket.socketpair()
@@ -114,7 +169,7 @@ ASKING = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize("terminal", [OTHER, 2, DISPLAY])
+@pytest.mark.parametrize("terminal", [OTHER, 2, display(0), LOGIN_SCREEN])
 @pytest.mark.parametrize("absence", [None, *list(ABSENT)[:4], "neither active nor not", "neither remote nor not", *list(ABSENT)[-4:]])
 def test_a_session_of_the_caller_s_own_counts_whosever_it_is(reader, absence, terminal):
     """Root's su in a session of ssh: another terminal makes it no better. At the machine it needs none."""
@@ -153,3 +208,19 @@ def test_a_touch_at_another_console_is_none(reader, foreground):
         waits(reader)
         reader.touch("alice-finger")
         assert isinstance(finger.event(), Match)
+
+
+@pytest.mark.parametrize("later", [OWN | {"UID": 4711}, GREETER | {"DISPLAY": ":1"}, GREETER | {"front": None}])
+def test_a_touch_for_another_display_is_none(reader, later):
+    """Somebody else's session was brought to the foreground: the touch is for what is seen there. The login screen waits."""
+    with Logind(**GREETER) as before, Finger(terminal=display(0)) as finger:
+        assert finger.event() == "watching"
+        before.end()
+        with Logind(**later):
+            reader.touch("alice-finger")
+            assert finger.hears_nothing(1)
+            assert reader.is_free()
+        with Logind(**GREETER):
+            waits(reader)
+            reader.touch("alice-finger")
+            assert isinstance(finger.event(), Match)

@@ -25,7 +25,7 @@ ENDS = {
     7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch",
 }  # fmt: skip
 LENGTH = 16
-OTHER, DISPLAY = 0, 255
+OTHER, LOGIN_SCREEN = 0, 255
 SOCKET = pathlib.Path("/run/passcode-finger.socket")
 Match = collections.namedtuple("Match", "serial milliseconds")
 
@@ -35,10 +35,15 @@ def uid(name):
 
 
 def request(name="alice", operation=WATCH, wants_session=False, terminal=None):
-    """For a person's program, or for the machine's: at a display, or at a terminal of that number."""
+    """For a person's program, or for the machine's: at that terminal, or at the virtual console in the foreground."""
     if terminal is None:
-        terminal = 0 if wants_session else DISPLAY
-    return struct.pack("<BBBBI", 1, operation, wants_session, terminal, uid(name))
+        terminal = 0 if wants_session else 1
+    return struct.pack("<BBBBI", 2, operation, wants_session, terminal, uid(name))
+
+
+def display(number):
+    """An X display, as a request names it."""
+    return 64 + number
 
 
 def count_file(name="alice"):

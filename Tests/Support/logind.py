@@ -45,14 +45,16 @@ SERVICE = textwrap.dedent("""
 
 
 class Logind:
-    """One session, of alice's, and what its file says; `lock` is "locked", "unlocked", or None: nobody tells."""
+    """One session, of alice's, and what its file says; `lock` is "locked", "unlocked", or None: nobody tells. `front` is the
+    session whose screen is seen on the machine's first seat; None: none is."""
 
-    def __init__(self, lock="unlocked", display=True, **said):
+    def __init__(self, lock="unlocked", display=True, front=SESSION, **said):
         values = {"UID": uid("alice"), "ACTIVE": 1, "REMOTE": 0, "STATE": "active", "TYPE": "wayland"}
         values |= {"SEAT": "seat0", "CLASS": "user"} | said
         self.write("sessions", SESSION, values)
         if display:
             self.write("users", uid("alice"), {"NAME": "alice", "STATE": "active", "DISPLAY": SESSION})
+        self.write("seats", "seat0", {"IS_SEAT0": 1, "CAN_GRAPHICAL": 1, "ACTIVE": front, "ACTIVE_UID": values["UID"]})
         self.service = None
         if lock:
             command = [sys.executable, "-c", SERVICE, lock]
@@ -78,7 +80,7 @@ class Logind:
             self.service = None
 
     def __exit__(self, *_):
-        for kind in ("sessions", "users"):
+        for kind in ("sessions", "users", "seats"):
             for path in (FILES / kind).glob("*"):
                 path.unlink()
         self.end()

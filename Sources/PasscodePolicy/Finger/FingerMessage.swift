@@ -1,12 +1,12 @@
-/// What the module sends to `passcode-finger`, and what comes back, version 1. Numbers are little-endian.
+/// What the module sends to `passcode-finger`, version 2, and what comes back. Numbers are little-endian.
 ///
 /// A request has 8 bytes. The connection then stays open for as long as the prompt does: its end stops the reader. At
 /// Enter alone one byte more may come, of value 1, once the reader was said to wait: `matched` or `ended` answers it.
 ///
-///     offset 0    version       1 byte    1
+///     offset 0    version       1 byte    2
 ///     offset 1    operation     1 byte    FingerRequest.Operation
 ///     offset 2    for whom      1 byte    1: the caller runs for a person; 0: for the machine
-///     offset 3    terminal      1 byte    for the machine: 1 to 63, a virtual console; 255: a display. Else 0
+///     offset 3    terminal      1 byte    for the machine: FingerRequest.Terminal. Else 0
 ///     offset 4    uid           4 bytes   whose finger it must be
 ///
 /// An event has 16 bytes. `FingerTranscript` says which may follow which:
@@ -42,8 +42,11 @@
 ///  8  Where its caller runs for a person, it uses the reader only while that person's session is of the class user, on a
 ///     seat, active, local and not locked: the caller's own session, or else the person's display session. Where it runs
 ///     for the machine, the same holds for a session that the caller belongs to, whosever it is; if it belongs to none,
-///     the terminal must be a display, or the virtual console in the foreground. Asked before the reader is claimed, and
-///     again before a match is told.                              SessionDialogTests, test_finger_session.py
+///     the terminal must be the virtual console in the foreground, or a display of the session that is seen on seat0.
+///     That session must be a login screen's or the person's own, and active, local and not locked; for a login screen
+///     that names no display, it must be a login screen's. Other displays prove nothing: anybody may connect to a VNC
+///     server. Asked before the reader is claimed, and again before a match is told.
+///                                                                SessionDialogTests, test_finger_session.py
 ///  9  At Enter it waits for a match only where fprintd says that a finger is on the reader, and for 1 s at most; else
 ///     it answers at once.                                            ReaderDialogTests, test_finger.py
 ///
@@ -72,22 +75,34 @@ public struct FingerRequest: Equatable, Sendable {
     case terminal(Terminal)
   }
 
-  public enum Terminal: Equatable, Sendable {
-    /// None that shows where its user is: a serial line, a pseudo-terminal.
-    case other
-    /// A virtual console, 1 to 63.
-    case console(UInt8)
-    case display
+  /// Where the prompt is, in one byte:
+  ///
+  ///     0            a terminal that doesn't show where its user is: a serial line, a pseudo-terminal, a display of
+  ///                  another name
+  ///     1 to 63      a virtual console
+  ///     64 to 254    an X display of this machine, ":0" to ":190"
+  ///     255          a login screen that names neither
+  public struct Terminal: Equatable, Sendable {
+    public let code: UInt8
 
-    /// A virtual console by its name: "tty3", also with /dev/ before it; anything else is another terminal.
-    public init(named name: Bytes) {
-      self = .other
-      let start = name[...].begins(with: "/dev/") ? 5 : 0
-      guard name[start...].begins(with: "tty"), let number = decimal(name[(start + 3)...]),
-        (1...63).contains(number)
-      else { return }
-      self = .console(UInt8(number))
+    public init(code: UInt8) {
+      self.code = code
     }
+
+    public static var other: Terminal { Terminal(code: 0) }
+    public static var loginScreen: Terminal { Terminal(code: 255) }
+
+    /// A virtual console by its name, "tty3", also with /dev/ before it, or a display, ":0".
+    public init(named name: Bytes) {
+      let isDisplay = name.first == UInt8(ascii: ":")
+      let isLong = name[...].begins(with: "/dev/tty")
+      let start = isDisplay ? 1 : isLong ? 8 : name[...].begins(with: "tty") ? 3 : 0
+      // There is no console 0, and without a prefix there is no number.
+      let number = start == 0 ? 0 : decimal(name[start...]) ?? .max
+      code = number > (isDisplay ? 190 : 63) ? 0 : UInt8(number) + (isDisplay ? 64 : 0)
+    }
+
+    public var isConsole: Bool { 1...63 ~= code }
   }
 
   public let operation: Operation
@@ -120,23 +135,19 @@ public struct FingerRequest: Equatable, Sendable {
     let (forPerson, terminal): (UInt8, UInt8) =
       switch place {
       case .session: (1, 0)
-      case .terminal(.other): (0, 0)
-      case .terminal(.console(let number)): (0, number)
-      case .terminal(.display): (0, 255)
+      case .terminal(let terminal): (0, terminal.code)
       }
-    return [1, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
+    return [2, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
   }
 
   /// nil if there is any doubt.
   public init?(_ bytes: Bytes) {
-    guard bytes.count == FingerRequest.length, bytes[0] == 1, let operation = Operation(rawValue: bytes[1])
+    guard bytes.count == FingerRequest.length, bytes[0] == 2, let operation = Operation(rawValue: bytes[1])
     else { return nil }
     let place: Place
     switch (bytes[2], bytes[3]) {
     case (1, 0): place = .session
-    case (0, 0): place = .terminal(.other)
-    case (0, 1...63): place = .terminal(.console(bytes[3]))
-    case (0, 255): place = .terminal(.display)
+    case (0, let code): place = .terminal(Terminal(code: code))
     case (_, _): return nil
     }
     self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), at: place)

@@ -97,12 +97,10 @@ public struct LoginItems: Sendable {
     return broker.isInItsService ? terminal.isEmpty && display.isEmpty : !inputIsTerminal(terminal)
   }
 
-  /// As far as it tells where the person is. A login screen that names no terminal has a display.
+  /// As far as it tells where the person is. What names no terminal, and nobody who asks, is a login screen.
   var place: FingerRequest.Terminal {
-    if terminal.contains(UInt8(ascii: ":")) || terminal.isEmpty && (!display.isEmpty || requester.isEmpty) {
-      return .display
-    }
-    return FingerRequest.Terminal(named: terminal)
+    let name = terminal.isEmpty ? display : terminal
+    return name.isEmpty && requester.isEmpty ? .loginScreen : FingerRequest.Terminal(named: name)
   }
 
   /// A device's path, with or without /dev, or a display.

@@ -14,8 +14,10 @@ internal import PasscodeSystem
 ///     for one login, which a finger wouldn't spend.                          AttemptTests, test_finger_prompt.py
 ///  3  The person's session is checked (of the class user, on a seat, active, local, not locked) where the program runs for
 ///     somebody: the real uid isn't root's, or PAM_RUSER names somebody else than root (sudo's real uid is 0). For other
-///     programs it is the session that the caller itself belongs to; without one the prompt must be on a display, or on the
-///     virtual console in the foreground: no serial line, no pseudo-terminal.
+///     programs it is the session that the caller itself belongs to; without one the prompt must be on the virtual console
+///     in the foreground, or on the display of the session that is seen on seat0, which must be a login screen's or the
+///     person's own (for a login screen that names no display: a login screen's). So it is no serial line, pseudo-terminal
+///     or display of a VNC server, and without logind no display. The passcode is asked all the same.
 ///     GateTests, test_finger_session.py, test_finger_prompt.py
 ///  4  That is checked again before a match is taken.                                   test_finger_session.py
 ///  5  Only root is talked to: the socket's other end is root's by SO_PEERCRED, and the program answers only root.

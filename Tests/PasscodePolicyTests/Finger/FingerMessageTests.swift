@@ -12,15 +12,16 @@ struct FingerMessageTests {
     + (0..<1024).compactMap { Fingers(bits: $0) }.map { .listed($0) }
 
   private static let places: [FingerRequest.Place] =
-    [.session, .terminal(.other), .terminal(.display)] + (1...63).map { .terminal(.console($0)) }
+    [.session] + (0...UInt8.max).map { .terminal(FingerRequest.Terminal(code: $0)) }
 
   @Test func noTwoPlacesAreTheSameBytes() {
     #expect(Set(Self.places.map { FingerRequest(.watch, uid: 0, at: $0).bytes }).count == Self.places.count)
-    for (person, terminal) in [(1, 1), (1, 255), (0, 64), (0, 254), (2, 0)] as [(UInt8, UInt8)] {
-      #expect(FingerRequest([1, 1, person, terminal, 0, 0, 0, 0]) == nil)
+    for (person, terminal) in [(1, 1), (1, 255), (2, 0), (2, 1)] as [(UInt8, UInt8)] {
+      #expect(FingerRequest([2, 1, person, terminal, 0, 0, 0, 0]) == nil)
     }
-    let request = FingerRequest(.watch, uid: 7, at: .terminal(.console(3)))
-    #expect(request.with(.session) == FingerRequest(.session, uid: 7, at: .terminal(.console(3))))
+    let place = FingerRequest.Place.terminal(FingerRequest.Terminal(code: 3))
+    let watch = FingerRequest(.watch, uid: 7, at: place)
+    #expect(watch.with(.session) == FingerRequest(.session, uid: 7, at: place))
   }
 
   @Test(arguments: FingerRequest.Operation.allCases)

@@ -196,15 +196,23 @@ struct GateTests {
   // MARK: The finger
 
   private static let offers: [(real: UInt32, requester: String, FingerRequest.Place)] = [
-    (0, "", .terminal(.console(2))), (0, "root", .terminal(.console(2))), (0, own, .session),
-    (1, "", .session),
+    (0, "", .terminal(second)), (0, "root", .terminal(second)), (0, own, .session), (1, "", .session),
     (1, "root", .session), (1, own, .session),
   ]
 
+  private static let second = FingerRequest.Terminal(code: 2)
+
   private static let places: [(LoginItems, FingerRequest.Terminal)] = [
-    (items("login", terminal: "tty1"), .console(1)), (items("login", terminal: "/dev/tty63"), .console(63)),
-    (items("lightdm", terminal: ":0"), .display), (items("xdm", display: ":0"), .display),
-    (items("sddm"), .display), (items("su", requester: "root", display: ":0"), .display),
+    (items("login", terminal: "tty2"), second), (items("login", terminal: "/dev/tty63"), .init(code: 63)),
+    (items("lightdm", terminal: ":0"), .init(code: 64)), (items("xdm", display: ":9"), .init(code: 73)),
+    (items("su", requester: "root", display: ":190"), .init(code: 254)), (items("sddm"), .loginScreen),
+    // A display that nobody at this machine sees, or that has no number.
+    (items("lightdm", terminal: "vnc:5"), .other), (items("lightdm", terminal: "elsewhere:0"), .other),
+    (items("lightdm", terminal: ":191"), .other), (items("lightdm", terminal: ":255"), .other),
+    (items("lightdm", terminal: ":256"), .other), (items("lightdm", terminal: ":0.0"), .other),
+    (items("lightdm", terminal: ":00"), .other), (items("lightdm", terminal: ":"), .other),
+    (items("lightdm", terminal: ":18446744073709551616"), .other),
+    (items("xdm", display: "elsewhere:0"), .other),
     // Somebody may sit elsewhere.
     (items("login", terminal: "ttyS0"), .other), (items("login", terminal: "/dev/hvc0"), .other),
     (items("su", terminal: "/dev/pts/3"), .other), (items("sudo", terminal: "pts/3"), .other),
@@ -229,7 +237,7 @@ struct GateTests {
     let account = try Self.account(Self.own)
     let identity = ProcessIdentity(
       real: real, effective: effective, saved: effective, isSecure: real != effective)
-    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote, at: .console(2))
+    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote, at: Self.second)
     var options = Options()
     options.door.finger = true
     options.door.remote = .allow
