@@ -150,6 +150,20 @@ def machine(installation, journal):
 
 
 @pytest.fixture
+def stage(machine):
+    """Where two operations at once are watched call by call."""
+    import stage as stages
+    import traced
+
+    passwd = stages.PASSWD.read_text()
+    try:
+        with traced.marked_hashes():
+            yield stages.Stage(machine)
+    finally:
+        stages.PASSWD.write_text(passwd)
+
+
+@pytest.fixture
 def own(machine):
     """Alice and bob have a passcode; root set it."""
     for name in ("alice", "bob"):

@@ -24,7 +24,7 @@ def _associated(uid, name):
 
 
 def _seal(call, data, uid, name, nonce, key):
-    """The library's encrypt or decrypt: (out, outLength, …, data, associated, …, nonce, key)."""
+    """The library's encrypt or decrypt: (out, outLength, …, data, associated, …, nonce, key); None where it refuses."""
     out = ctypes.create_string_buffer(len(data) + _TAG)
     length, associated = ctypes.c_ulonglong(), _associated(uid, name)
     size, extra = ctypes.c_ulonglong(len(data)), ctypes.c_ulonglong(len(associated))
@@ -36,16 +36,20 @@ def _seal(call, data, uid, name, nonce, key):
         status = _sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
             out, ctypes.byref(length), None, data, size, associated, extra, nonce, key
         )
-    assert status == 0, call
-    return out.raw[: length.value]
+    return out.raw[: length.value] if status == 0 else None
+
+
+def opened(sealed, uid, name, key):
+    """A sealed credential, opened; None: not with this key, or not for this account."""
+    return _seal("decrypt", sealed[_NONCE:], uid, name, sealed[:_NONCE], key)
 
 
 def credential(bed, user):
     """The user's credential, opened."""
     [sealed] = set(re.findall(rb"^sealed=(\w+)$", bed.record(user), re.MULTILINE))
-    sealed = bytes.fromhex(sealed.decode())
-    uid = pwd.getpwnam(user).pw_uid
-    return _seal("decrypt", sealed[_NONCE:], uid, user, sealed[:_NONCE], bed.key.read_bytes())
+    plain = opened(bytes.fromhex(sealed.decode()), pwd.getpwnam(user).pw_uid, user, bed.key.read_bytes())
+    assert plain, "the machine key doesn't open it"
+    return plain
 
 
 def reseal(bed, user, plain, key):

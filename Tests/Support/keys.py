@@ -19,11 +19,7 @@ def keys(bed):
 
 
 def opens(sealed, uid, name, key):
-    try:
-        forge._seal("decrypt", sealed[forge._NONCE :], uid, name, sealed[: forge._NONCE], key)
-        return True
-    except AssertionError:
-        return False
+    return forge.opened(sealed, uid, name, key) is not None
 
 
 def copies(record):
