@@ -282,5 +282,7 @@ def test_a_named_test_that_failed_or_did_not_run_is_told(tmp_path, monkeypatch):
     assert unshown(tmp_path) == []
     junit(tmp_path, "measured", ("Tests.Outside.test_clock", "test_b", failed), ("Tests.Outside.test_disk", "test_e", passed))
     assert unshown(tmp_path) == ["test_clock.py failed: attempt 10"]
+    (tmp_path / "outside.xml").write_text("<testsuites>")
+    assert "test_a_lying_helper did not run: helper's caller 3" in unshown(tmp_path)
     (tmp_path / "fuzz.log").unlink()
     assert "FuzzFinger did not run: finger 7" in unshown(tmp_path)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -168,7 +169,7 @@ def whole(tmp_path, unit=UNIT, changed=(), **setting):
     """What Tests/all says, and its exit status; each part is a stand-in for its command."""
     parts = {
         "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
-        "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "",
+        "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "", "Tests/contract": "",
         "Tests/messages": "if [ $1 = --check ]; then echo de.po: 1 fuzzy >&2; exit 1; fi",
         "bin/swift": f"""if [ $1 = test ]; then
 cat <<'EOF'
@@ -234,6 +235,13 @@ def test_unit_tests_that_an_earlier_run_counted_are_not_counted_again(tmp_path):
     assert (lines[-1], status) == ("37 passed, 1 failed, 0 skipped", 1)
 
 
+def test_a_promise_whose_test_did_not_run_is_a_failure(tmp_path):
+    contract = "[ $1 = --ran ] && [ -e $2/unit-swift-testing.xml ] && echo test_a.py did not run: attempt 3 >&2; exit 1"
+    lines, status = whole(tmp_path, changed={"Tests/contract": contract})
+    assert "contract: test_a.py did not run: attempt 3" in lines
+    assert (lines[-1], status) == ("39 passed, 1 failed, 0 skipped", 1)
+
+
 def test_the_whole_run_refuses_another_argument_in_one_sentence(tmp_path):
     done = subprocess.run([TREE / "Tests/all", "--quick"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "usage: Tests/all [--this-machine]\n")
@@ -275,6 +283,94 @@ def test_again_refuses_another_argument_in_one_sentence(tmp_path, arguments):
     lines, errors, status = again(tmp_path, *arguments)
     assert (lines, errors.count("\n"), status) == ([], 1, 2) and errors.startswith("usage: Tests/again N [FILE...]")
     assert not (tmp_path / ".build").exists()
+
+
+# MARK: A release
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A tree that could be released as 1.2.3, with a release that would run no suite."""
+    tree = tmp_path / "tree"
+    for name, text in {
+        "debian/changelog": "pam-passcode (1.2.3-1) unstable; urgency=medium\n", "debian/build": "#!/bin/false\n",
+        "Sources/CSystem/version.c": '#define VERSION "1.2.3"\n', ".gitignore": ".build\n",
+        "Sources/system/man/a.1": '.TH A 1 2026-11-21 "pam_passcode 1.2.3" "User commands"\n',
+        "Tests/messages": "#!/bin/true\n", "Tests/contract": "#!/bin/true\n", "Tests/fresh": "#!/bin/false\n",
+        "bin/swift": "#!/bin/true\n",
+    }.items():  # fmt: skip
+        path = tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    shutil.copy(TREE / "Tests/release", tree / "Tests/release")
+    git(tree, "init", "-q")
+    git(tree, "add", ".")
+    git(tree, "commit", "-q", "-m", "all")
+
+    def run(*arguments):
+        path = f"{tree / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run([tree / "Tests/release", *arguments], capture_output=True, text=True, env={**os.environ, "PATH": path})
+
+    run.tree = tree
+    return run
+
+
+def git(tree, *arguments):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "safe.directory=*")
+    subprocess.run(["git", *identity, "-C", tree, *arguments], check=True)
+
+
+def test_what_can_be_released_passes_the_cheap_checks(release):
+    done = release("--check", "1.2.3")
+    assert (done.returncode, done.stderr) == (0, "") and "FAILED" not in done.stdout
+    assert done.stdout.count("ok ") == 8
+
+
+@pytest.mark.parametrize(
+    "file, text, step",
+    [
+        ("debian/changelog", "pam-passcode (1.2.3-1) UNRELEASED; urgency=medium\n", "changelog"),
+        ("debian/changelog", "pam-passcode (1.2.30-1) unstable; urgency=medium\n", "changelog"),
+        ("Sources/CSystem/version.c", '#define VERSION "1.2.2"\n', "program-version"),
+        ("Sources/system/man/b.8", '.TH B 8 2026-11-21 "pam_passcode 1.2.2" "System"\n', "manual-pages"),
+        ("Tests/messages", "#!/bin/false\n", "catalogues"),
+        ("Tests/contract", "#!/bin/false\n", "contract"),
+        ("bin/swift", "#!/bin/false\n", "layout"),
+        ("new", "not committed", "clean-tree"),
+    ],
+)
+def test_what_cannot_be_released_is_told_and_runs_no_suite(release, file, text, step):
+    (release.tree / file).write_text(text)
+    (release.tree / file).chmod(0o755)
+    if step != "clean-tree":
+        git(release.tree, "add", ".")
+        git(release.tree, "commit", "-q", "-m", "worse")
+    done = release("1.2.3")
+    assert done.returncode == 1
+    assert re.findall(r"^FAILED  (\S+):", done.stdout, re.MULTILINE) == [step]
+    assert done.stdout.endswith("1 failed; nothing else was run\n")
+
+
+def test_a_version_that_is_tagged_is_no_new_one(release):
+    git(release.tree, "tag", "v1.2.3")
+    assert "FAILED  no-tag: the tag v1.2.3 is there already" in release("1.2.3").stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["x"], ["--now"], ["1.2"], ["v1.2.3"], ["1.2.3", "1.2.4"], ["--check"]], ids=str)
+def test_a_release_refuses_another_argument_in_one_sentence(release, arguments):
+    done = release(*arguments)
+    assert (done.stdout, done.stderr.count("\n"), done.returncode) == ("", 1, 2)
+    assert done.stderr.startswith("usage: Tests/release [--check] VERSION")
+    assert not (release.tree / ".build").exists()
+
+
+def test_versions_agree():
+    first = (TREE / "debian/changelog").read_text().partition("\n")[0]
+    version = re.match(r"pam-passcode \(([\d.]+)", first)[1]
+    assert f'#define VERSION "{version}"\n' in (TREE / "Sources/CSystem/version.c").read_text()
+    for page in (TREE / "Sources/system/man").iterdir():
+        assert re.match(rf'\.TH \S+ \d \S+ "pam_passcode {re.escape(version)}" ', page.read_text()), page.name
 
 
 # MARK: What a machine lacks

@@ -4,6 +4,7 @@ import collections
 import functools
 import os
 import re
+from xml.etree import ElementTree
 
 from contract import TREE, shown_by_rows
 from results import results
@@ -36,11 +37,19 @@ def on_request():
     return found
 
 
+def whole(path):
+    """What a runner wrote; of a file that it didn't finish, nothing counts as run."""
+    try:
+        return list(results(path))
+    except ElementTree.ParseError:
+        return []
+
+
 def outcomes(folder):
     """{test: how often it passed, failed or was skipped}, by each name that a row may give it."""
     found = collections.defaultdict(collections.Counter)
     for path in folder.glob("*.xml"):
-        for name, outcome, _ in results(path):
+        for name, outcome, _ in whole(path):
             group, _, function = name.partition("::")
             parts = group.split(".")
             names = {re.split(r"[\[(]", function)[0], *(f"{part}.py" if part.startswith("test_") else part for part in parts)}
