@@ -242,7 +242,7 @@ def sealed_key_that_was_not_loaded(system):
     return undo
 
 
-@broken("key", "error", SEALED, None, "does not open: No TPM2 device found. Passwords keep working.")
+@broken("key", "error", SEALED, None, "the TPM did not unseal it: No TPM2 device found. Passwords still work.")
 def sealed_key_without_its_tpm(system):
     undo = seal(system)
     sealing.boot()
@@ -250,7 +250,7 @@ def sealed_key_without_its_tpm(system):
     return undo
 
 
-@broken("key", "error", SEALED, None, "with the recovery copy: passcode key recover")
+@broken("key", "error", SEALED, None, "use your recovery copy: passcode key recover")
 def sealed_key_of_another_tpm(system):
     undo = seal(system)
     sealing.boot()
@@ -258,7 +258,7 @@ def sealed_key_of_another_tpm(system):
     return undo
 
 
-@broken("key", "warning", SEALED, None, "will not open at the next boot")
+@broken("key", "warning", SEALED, None, "the TPM will not unseal it at the next boot")
 def loaded_key_whose_tpm_was_cleared(system):
     undo = seal(system)
     system.tpm.clear()
@@ -277,7 +277,7 @@ def sealed_key_that_is_another_one(system):
     return undo
 
 
-@broken("key", "warning", KEY, None, "is there beside the sealed key")
+@broken("key", "warning", KEY, None, "a plain key exists as well as the sealed one")
 def sealing_that_was_interrupted(system):
     undo = seal(system)
     shutil.copyfile(sealing.LOADED, KEY)
@@ -306,7 +306,7 @@ def rotation_of_a_sealed_key_that_was_interrupted(system):
     return undo
 
 
-@broken("key", "error", SEALED, None, "does not open")
+@broken("key", "error", SEALED, None, "the TPM did not unseal it")
 def sealed_key_of_rubbish(system):
     undo = seal(system)
     sealing.boot()
@@ -410,17 +410,17 @@ def store_on_volumes_without_encryption(system):
 SWAP = STORE.parent / "swapfile"
 
 
-@broken("key", "warning", SWAP, None, "a hibernated machine leaves the opened key there, unencrypted")
+@broken("key", "warning", SWAP, None, "hibernation would write the unsealed key there, unencrypted")
 def hibernation_to_a_plain_disk(system):
     return swap_file("")(system)
 
 
-@broken("key", "warning", SWAP, None, "memory is swapped out there, unencrypted")
+@broken("key", "warning", SWAP, None, "swap space that is not encrypted")
 def swap_on_a_plain_disk(system):
     return swap_file("LVM-0123", "", states="freeze mem")(system)
 
 
-@broken("key", "warning", SWAP, None, "memory is swapped out there, unencrypted")
+@broken("key", "warning", SWAP, None, "swap space that is not encrypted")
 def swap_on_a_plain_disk_of_a_locked_down_kernel(system):
     return swap_file("", ways="[disabled]")(system)
 
@@ -694,12 +694,12 @@ def account_line(system):
     service("sudo", "account required pam_passcode.so\n@include common-auth\n")
 
 
-@broken("services", "error", ETC / "sudo", 1, "even the right passcode is refused")
+@broken("services", "error", ETC / "sudo", 1, "even the correct passcode is refused")
 def success_that_lands_on_deny(system):
     service("sudo", "auth [success=1 default=ignore] pam_passcode.so\nauth required pam_unix.so\nauth requisite pam_deny.so\n")
 
 
-@broken("services", "error", ETC / "sudo", 2, "even the right passcode is refused")
+@broken("services", "error", ETC / "sudo", 2, "even the correct passcode is refused")
 def success_that_lands_on_authfail(system):
     service("sudo", "auth requisite pam_faillock.so preauth\nauth [success=1 default=ignore] pam_passcode.so\n"
             "auth sufficient pam_unix.so\nauth [default=die] pam_faillock.so authfail\n")  # fmt: skip
@@ -746,7 +746,7 @@ def root_has_no_way(system):
     COMMON.write_text("auth required pam_passcode.so\n")
 
 
-@broken("services", "warning", COMMON, 1, "if root's passcode is locked")
+@broken("services", "warning", COMMON, 1, "so a locked passcode locks root out")
 def root_has_only_a_passcode(system):
     root_has_no_way(system)
     system.enroll("root", RIGHT)
@@ -807,14 +807,14 @@ def with_finger(system):
     return restore
 
 
-@broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for the finger, too")
+@broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for a fingerprint, too")
 def finger_and_fprintd_in_the_profiles(system):
     a_finger_before(system)
     system.configure(finger="yes")
     return with_finger(system)
 
 
-@broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for the finger, too: remove one of them")
+@broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for a fingerprint, too: remove one of them")
 def finger_and_fprintd_in_a_service(system):
     (system.modules / "pam_fprintd.so").write_bytes(b"")
     restore = with_finger(system)

@@ -64,7 +64,7 @@ def test_the_prompt_does_not_wait_for_fprintd_to_start(touchable):
     finally:
         touchable.reader.restore()
     print(f"\nprompt after {later:.1f} ms")
-    assert later < 100 and prompts == ["Passcode or finger: "]
+    assert later < 100 and prompts == ["Passcode or fingerprint: "]
 
 
 def test_a_match_and_enter_let_in_within_50_ms(touchable):

@@ -30,8 +30,8 @@ ONE_FIELD = STACK.replace("default=ignore] " + str(MODULE), f"auth_err=die conv_
 ONE_FIELD = ONE_FIELD.replace("unix.so\n", "unix.so try_first_pass\n", 1)
 SUDOERS = "Defaults timestamp_timeout=0, !lecture\nalice ALL=(ALL) ALL\nroot ALL=(ALL) ALL\n"
 PROMPTS = {
-    "sudo": "^Passcode or finger: ", "su": "^Passcode or finger: ", "login": "Passcode or finger: ",
-    "either": "^Passcode, password or finger: ",
+    "sudo": "^Passcode or fingerprint: ", "su": "^Passcode or fingerprint: ", "login": "Passcode or fingerprint: ",
+    "either": "^Passcode, password or fingerprint: ",
 }  # fmt: skip
 ALONE = "^Passcode: "
 SUDO_PASSWORD = "password for alice: "
@@ -295,7 +295,7 @@ def test_a_reader_that_goes_leaves_passcode_and_password(own, loss):
         LOST[loss](own)
         wait_for(lambda: not running())
         child.send("\r")
-        child.expect("The fingerprint reader has gone. Use your passcode.\r\n")
+        child.expect("The fingerprint reader was disconnected. Use your passcode.\r\n")
         child.expect("Password: ")
         assert child.waitnoecho(timeout=5)
         child.send(PASSWORD + "\r")
@@ -326,13 +326,13 @@ def pkexec(own):
 
 def test_polkit_s_agent_on_a_terminal(own, pkexec):
     child = pkexec()
-    child.expect("Passcode or finger: ")
+    child.expect("Passcode or fingerprint: ")
     assert child.waitnoecho(timeout=5)
     matched(own.reader)
     child.send("\r")
     child.expect("COMPLETE.*0\r\n")
     child = pkexec()
-    child.expect("Passcode or finger: ")
+    child.expect("Passcode or fingerprint: ")
     assert child.waitnoecho(timeout=5)
     child.send(RIGHT + "\r")
     child.expect("COMPLETE.*0\r\n")

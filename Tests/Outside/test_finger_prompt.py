@@ -17,14 +17,14 @@ from process import wait_for
 from reader import BROKEN, NO_READER, VIRTUAL, slow
 from scenario import PROMPT, RIGHT, WRONG
 
-FINGER, EITHER = "Passcode or finger: ", "Passcode, password or finger: "
-GONE = "The fingerprint reader has gone. Use your passcode."
-NO_MATCH = "Finger not recognised."
+FINGER, EITHER = "Passcode or fingerprint: ", "Passcode, password or fingerprint: "
+GONE = "The fingerprint reader was disconnected. Use your passcode."
+NO_MATCH = "Fingerprint not recognised."
 NO_TOUCH = "No touch. Next time, touch the reader before you press Enter."
 TOO_LATE = "That touch no longer counts. Next time, press Enter within 10 seconds of it."
 OFF = "Fingerprint off: use your passcode."
 NO_READER_HERE = "No fingerprint reader. Use your passcode."
-NOT_ENROLLED = "No finger is enrolled: see fprintd-enroll."
+NOT_ENROLLED = "No fingerprint is enrolled: run fprintd-enroll."
 NOT_NOW = "The fingerprint reader can't be used now. Use your passcode."
 
 

@@ -21,7 +21,7 @@ from pam import Handle
 from process import children, state, wait_for
 from scenario import PROMPT, RIGHT
 
-FINGER = "Passcode or finger: "
+FINGER = "Passcode or fingerprint: "
 UNITS = pathlib.Path(__file__).parents[2] / "Sources/system/systemd"
 
 

@@ -121,7 +121,7 @@ def test_a_reader_that_is_in_use_tells_its_fingers_too(system, user):
 
 @pytest.mark.parametrize("user", [None, "bob"])
 def test_no_finger_is_enrolled(system, user):
-    assert told(system, user, "bob") == "no finger enrolled: fprintd-enroll"
+    assert told(system, user, "bob") == "no fingerprint enrolled: fprintd-enroll"
     assert in_json(system, user, "bob") == ("not-enrolled", [], ["sudo"])
 
 
@@ -146,7 +146,7 @@ def test_after_five_touches_it_is_off(system, user):
     count_file().write_bytes(bytes([1, 5, 0, 0, 7, 0, 0, 0]))
     count_file().chmod(0o600)
     shutil.chown(count_file(), machines.ACCOUNT, "root")
-    assert told(system, user) == "off after 5 touches: use your passcode"
+    assert told(system, user) == "off after 5 failed touches: use your passcode"
     assert in_json(system, user) == ("off", [], ["sudo"])
     with Finger() as prompt:
         assert prompt.events() == ["off"]
@@ -251,7 +251,7 @@ def test_a_person_learns_of_their_own_fingers_and_of_nothing_else(system):
 
 CHANGE, OFF, TEST = "change the passcode", "remove the passcode", "test the passcode"
 FORGOTTEN = "I forgot it: set a new one with my password"
-ADD, TRY, REMOVE = "enrol a finger", "test the fingerprint", "remove all enrolled fingers"
+ADD, TRY, REMOVE = "enrol a fingerprint", "test the fingerprint", "remove all enrolled fingerprints"
 
 
 class Menu:
@@ -274,8 +274,8 @@ def test_the_menu_shows_both_settings(system):
     assert Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", *choices).ends("")[0] == DONE
     answer = system.tool(user="alice", check=DONE)
     assert answer.output.endswith("  fprintd-verify alice: test the fingerprint\n"
-                                  "  fprintd-delete alice: remove all enrolled fingers\n")  # fmt: skip
-    Menu("bob", "Passcode: on (4 digits) · Fingerprint: no finger enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
+                                  "  fprintd-delete alice: remove all enrolled fingerprints\n")  # fmt: skip
+    Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
     PROGRAM.unlink()
     offer(ETC / "sudo", "")
     Menu("alice", "Passcode: on (4 digits)", CHANGE, OFF, TEST, FORGOTTEN)
@@ -306,7 +306,7 @@ def test_cancelling_a_test(system):
 
 def test_enrolling_and_removing_a_finger(system):
     offer(ETC / "sudo", "")
-    menu = Menu("bob", "Passcode: on (4 digits) · Fingerprint: no finger enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
+    menu = Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
     menu.child.send("5\r")
     menu.child.expect("Enrolling right-index-finger")
     for _ in range(5):
@@ -319,4 +319,4 @@ def test_enrolling_and_removing_a_finger(system):
     assert told(system, "bob", "bob").startswith(INDEX)
     menu = Menu("bob", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, FORGOTTEN, TRY, REMOVE)
     assert menu.ends(6)[0] == DONE
-    assert told(system, "bob", "bob") == "no finger enrolled: fprintd-enroll"
+    assert told(system, "bob", "bob") == "no fingerprint enrolled: fprintd-enroll"

@@ -76,7 +76,7 @@ def test_no_key_is_made_beside_a_sealed_one(sealed):
 def test_no_rotation_begins_with_two_keys(sealed):
     put_back(LOADED.read_bytes())
     before = SEALED.read_bytes(), KEY.read_bytes(), LOADED.read_bytes()
-    assert "is there beside the sealed key" in key(sealed, "rotate", check=UNUSABLE).errors
+    assert "a plain key exists as well as the sealed one" in key(sealed, "rotate", check=UNUSABLE).errors
     assert (SEALED.read_bytes(), KEY.read_bytes(), LOADED.read_bytes()) == before
     assert not SEALED_NEXT.exists() and not KEY.with_name("key.new").exists()
 

@@ -142,10 +142,10 @@ def test_a_key_that_is_in_memory_only_is_an_error_that_says_what_to_do(sealed):
     assert everybody_logs_in(sealed)
     answer = key(sealed, "status", check=UNUSABLE)
     assert one_line(answer.errors) and answer.output == ""
-    assert f"{SEALED}: is gone, so the key is in memory only, and lost at the next boot" in answer.errors
+    assert f"{SEALED}: is gone, so the key is only in memory, until the next boot" in answer.errors
     assert "run: passcode key seal" in answer.errors and "passcode key unseal" in answer.errors
-    assert "in memory only" in key(sealed, "load", check=UNUSABLE).errors
-    assert "in memory only" in sealed.tool("check", check=None).output
+    assert "only in memory" in key(sealed, "load", check=UNUSABLE).errors
+    assert "only in memory" in sealed.tool("check", check=None).output
 
 
 @pytest.mark.parametrize("way", ["seal", "unseal"])
@@ -162,7 +162,7 @@ def test_the_unit_fails_where_passcodes_need_a_key_and_there_is_none(sealed):
     answer = boot(sealed, check=UNUSABLE)
     assert one_line(answer.errors)
     assert f"{KEY}: no machine key, plain or sealed, but 2 enrolled passcodes need it" in answer.errors
-    assert "with the recovery copy: passcode key recover" in answer.errors
+    assert "use your recovery copy: passcode key recover" in answer.errors
     assert not logs_in(sealed)
     assert "sealed again" in recover(sealed, sealed.copy).output and everybody_logs_in(sealed)
 

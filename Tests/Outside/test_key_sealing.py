@@ -148,7 +148,7 @@ def test_killed_while_sealing_and_unsealing_everybody_logs_in(own, tpm, call):
         while killed(own, call, number, action)[1]:
             assert logs_in(own)
             both = KEY.exists() and SEALED.exists()
-            assert ("is there beside the sealed key" in status(own)) == both
+            assert ("a plain key exists as well as the sealed one" in status(own)) == both
             number += 1
         key(own, action, check=None)
         assert status(own) == "" and KEY.exists() == (action == "unseal") and logs_in(own)
@@ -179,7 +179,7 @@ def lose_the_tpm_while_rotating(bed, tpm, call, number):
     said, was_killed = killed(bed, call, number, "rotate")
     assert was_killed and SEALED_NEXT.exists()
     tpm.stop()
-    assert "does not open" in boot(bed, check=UNUSABLE).errors and not logs_in(bed)
+    assert "the TPM did not unseal it" in boot(bed, check=UNUSABLE).errors and not logs_in(bed)
     return bed.copy, recovery_copy(said)
 
 
@@ -192,7 +192,7 @@ def test_a_tpm_that_is_lost_while_the_key_is_replaced(sealed, tpm):
     """Both keys come back from their copies, in either order, and the rotation is finished with them."""
     copies = between_two_records(sealed, tpm)
     for number, copy in enumerate(random.sample(copies, 2)):
-        assert "To finish introducing the new one" in recover(sealed, copy).output
+        assert "To finish its rotation" in recover(sealed, copy).output
         assert logs_in(sealed) + logs_in(sealed, "bob") == number + 1
     tpm.clear()
     key(sealed, "rotate")
@@ -237,7 +237,7 @@ def test_nothing_is_recovered_while_both_keys_are_loaded(sealed):
     killed(sealed, "fdatasync", 1, "rotate")
     sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
     answer = recover(sealed, sealed.copy, check=UNUSABLE)
-    assert one_line(answer.errors) and "a new machine key is being introduced" in answer.errors
+    assert one_line(answer.errors) and "a key rotation is unfinished" in answer.errors
     boot(sealed)
     assert everybody_logs_in(sealed) and logs_in(sealed, "carol")
     key(sealed, "rotate")
@@ -449,7 +449,7 @@ def test_sealing_keeps_the_key_that_the_passcodes_need(sealed, tpm):
     needed = LOADED.read_bytes()
     put_back(old := os.urandom(32))
     said = key(sealed, "status", check=UNUSABLE).errors
-    assert "2 enrolled passcodes need another key" in said and "to seal the one that opens the passcodes, run: passcode key seal" in said
+    assert "2 enrolled passcodes need another key" in said and "To seal whichever your passcodes use, run: passcode key seal" in said
     tpm.stop()
     before = SEALED.read_bytes()
     assert "nothing was changed" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == before
@@ -489,11 +489,11 @@ def test_a_wrong_key_that_is_loaded_keeps_nothing_from_being_put_right(sealed, t
     right = SEALED.read_bytes()
     wrong = seal_another_key(sealed)
     SEALED.write_bytes(right)
-    assert "does not hold the key in use: seal the one that opens the passcodes" in key(sealed, "status", check=UNUSABLE).errors
+    assert "does not hold the key in use: seal the one that the passcodes use" in key(sealed, "status", check=UNUSABLE).errors
     assert "need another key" in key(sealed, "unseal", check=UNUSABLE).errors
     assert SEALED.read_bytes() == right and not KEY.exists()
     tpm.stop()
-    assert "does not open" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == right
+    assert "the TPM did not unseal it" in key(sealed, "seal", check=UNUSABLE).errors and SEALED.read_bytes() == right
     tpm.start()
     assert key_of(recovery_copy(key(sealed, "seal").output)) == key_of(sealed.copy)
     assert everybody_logs_in(sealed)
@@ -535,7 +535,7 @@ def test_an_old_sealed_key_isn_t_loaded_in_place_of_one_that_is_needed(sealed):
     SEALED.write_bytes(another_sealed_key(os.urandom(32)))
     assert "another key is there, loaded or sealed" in key(sealed, "load", check=UNUSABLE).errors
     assert LOADED.read_bytes() == needed and everybody_logs_in(sealed)
-    assert "does not hold the key in use: seal the one that opens" in status(sealed)
+    assert "does not hold the key in use: seal the one that the passcodes use" in status(sealed)
     assert key_of(recovery_copy(key(sealed, "seal").output)) == needed
     boot(sealed)
     assert everybody_logs_in(sealed) and status(sealed) == ""
@@ -551,7 +551,7 @@ def test_a_rotation_with_one_of_its_keys_twice_keeps_the_other(sealed, tpm):
     recover(sealed, new)
     tpm.start()
     assert "another key" in key(sealed, "rotate", check=UNUSABLE).errors and SEALED.read_bytes() == sealed_old
-    assert "To finish introducing the new one" in recover(sealed, old).output
+    assert "To finish its rotation" in recover(sealed, old).output
     key(sealed, "rotate")
     boot(sealed)
     assert everybody_logs_in(sealed) and status(sealed) == ""
@@ -564,7 +564,7 @@ def test_sealing_again_beside_a_record_that_nothing_opens_says_how(sealed, tpm):
     sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
     KEY.unlink()
     tpm.clear()
-    assert "with the recovery copy: passcode key recover" in key(sealed, "seal", check=UNUSABLE).errors
+    assert "use your recovery copy: passcode key recover" in key(sealed, "seal", check=UNUSABLE).errors
     assert "sealed again" in recover(sealed, sealed.copy).output
     boot(sealed)
     assert everybody_logs_in(sealed) and LOADED.read_bytes() == needed
@@ -575,7 +575,7 @@ def test_what_is_enrolled_after_a_recovery_amid_a_rotation_opens_after_the_boot(
     killed(sealed, "fdatasync", 1, "rotate")
     SEALED.write_bytes(b"damaged")
     boot(sealed, check=UNUSABLE)
-    assert "To finish introducing the new one" in recover(sealed, sealed.copy).output
+    assert "To finish its rotation" in recover(sealed, sealed.copy).output
     sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
     assert everybody_logs_in(sealed) and logs_in(sealed, "carol")
     key(sealed, "rotate")

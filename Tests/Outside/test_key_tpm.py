@@ -77,9 +77,9 @@ def test_what_a_newer_systemd_sealed_is_told_by_its_header(own, tpm):
     boot(own)
     assert everybody_logs_in(own)
     tpm.start(systemd=257)
-    assert "will not open at the next boot: sealed by a newer systemd, or damaged: Unknown encryption format" in status(own)
+    assert "the TPM will not unseal it at the next boot: sealed by a newer systemd, or damaged: Unknown encryption format" in status(own)
     said = boot(own, check=UNUSABLE).errors
-    assert "does not open: sealed by a newer systemd, or damaged" in said and "passcode key recover" in said
+    assert "the TPM did not unseal it: sealed by a newer systemd, or damaged" in said and "passcode key recover" in said
     recover(own, copy)
     boot(own)
     assert everybody_logs_in(own)

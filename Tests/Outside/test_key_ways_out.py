@@ -54,9 +54,9 @@ def test_a_paper_can_be_checked_and_nothing_changes(sealed):
             sealing.boot()
         before = everything()
         answer = key(sealed, "recover", "--check", "--stdin", stdin=rotated)
-        assert "Passcodes that this recovery copy opens: 2 of 2." in answer.output
+        assert "This recovery copy fits 2 of 2 passcodes." in answer.output
         answer = key(sealed, "recover", "--check", "--stdin", stdin=sealed.copy, check=WRONG_STATUS)
-        assert "Passcodes that this recovery copy opens: 0 of 2." in answer.output
+        assert "This recovery copy fits 0 of 2 passcodes." in answer.output
         assert everything() == before and not any("recover" in line.message for line in sealed.log())
 
 
@@ -140,21 +140,21 @@ def test_it_is_asked_on_a_terminal_with_what_is_lost(sealed, tpm):
     boot(sealed, check=UNUSABLE)
     command = " ".join(str(word) for word in [*sealed.tool_words(), "key", "init", "--forget-sealed"])
     run = subprocess.run(["script", "-qec", command, "/dev/null"], input="no\n", capture_output=True, text=True)
-    assert "2 passcodes: their owners must enrol again" in run.stdout and "To go on, type yes: " in run.stdout
+    assert "2 passcodes: their owners must set new ones" in run.stdout and "To go on, type yes: " in run.stdout
     assert SEALED.exists() and not KEY.exists()
 
 
 def test_nothing_is_given_up_while_a_key_opens(sealed, tpm):
     """Loaded, or to be opened; plain beside it; and while the TPM only refuses for now."""
     before = SEALED.read_bytes()
-    assert "can still be opened" in forget(sealed, check=UNUSABLE).errors
+    assert "can still be unsealed" in forget(sealed, check=UNUSABLE).errors
     sealing.boot()
-    assert "can still be opened" in forget(sealed, check=UNUSABLE).errors
+    assert "can still be unsealed" in forget(sealed, check=UNUSABLE).errors
     tpm.start(lockout=True)
     assert "dictionary attack lockout" in forget(sealed, check=UNUSABLE).errors
     tpm.clear()
     put_back(os.urandom(32))
-    assert "can still be opened" in (answer := forget(sealed, check=UNUSABLE)).errors and one_line(answer.errors)
+    assert "can still be unsealed" in (answer := forget(sealed, check=UNUSABLE)).errors and one_line(answer.errors)
     assert SEALED.read_bytes() == before and len(list(STORE.glob("[0-9]*"))) == 2
     KEY.unlink()
 

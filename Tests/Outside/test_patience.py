@@ -26,7 +26,7 @@ def test_from_three_failures_on_a_success_tells(machine, how, failures, told):
     assert outcome.result == "SUCCESS"
     if told:
         [text] = outcome.texts
-        pattern = rf"{failures} wrong passcodes since your last login, the last at \d\d:\d\d, by {SERVICE}\."
+        pattern = rf"{failures} wrong passcodes since your last login, the last at \d\d:\d\d \({SERVICE}\)\."
         assert re.fullmatch(pattern, text) and len(text) < 90
     else:
         assert outcome.texts == []

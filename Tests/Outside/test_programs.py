@@ -251,7 +251,7 @@ def test_the_first_login_after_a_boot(own):
 
 # MARK: Passcodes that are given out
 
-CHANGE = re.escape("Choose your own passcode (passcode change); until then use your password.")
+CHANGE = re.escape("Use your password now, then set your own passcode (passcode change).")
 
 
 def give(bed, *terms):

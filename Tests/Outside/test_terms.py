@@ -22,7 +22,7 @@ from tool import DONE, LOCKED, NOT_PERMITTED, POLICY, USAGE, WRONG_CODE, alone, 
 OWN = "8264"
 DAY = 86_400
 OVER = "Passcode expired. Use your password."
-CHANGE = "Choose your own passcode (passcode change); until then use your password."
+CHANGE = "Use your password now, then set your own passcode (passcode change)."
 HOSTS = pytest.mark.parametrize("how", [{}, ALICE], ids=["root", "helper"])
 EXPIRY, ONCE = ["--expires", "1d"], ["--must-change"]
 

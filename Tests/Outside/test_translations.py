@@ -190,8 +190,8 @@ def test_the_log_is_in_english(alice, installed):
 
 
 def test_a_prompt_of_one_s_own_is_not_translated(alice, installed):
-    alice.configure(prompt="Passcode or finger:")
-    assert alice.authenticate("alice", RIGHT, **speaks(**setting("de"))).prompts == ["Passcode or finger: "]
+    alice.configure(prompt="Passcode or fingerprint:")
+    assert alice.authenticate("alice", RIGHT, **speaks(**setting("de"))).prompts == ["Passcode or fingerprint: "]
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,9 @@ class Menu:
 
 
 MENU = [
-    "  1  set a passcode\r\n", "  2  log in, with the right passcode or a wrong one\r\n", "  3  watch the lock count down\r\n",
+    "  1  set a passcode\r\n", "  2  log in, with the correct passcode or a wrong one\r\n", "  3  watch the lock count down\r\n",
     "  4  unlock the passcode\r\n", "  5  change the passcode\r\n", "  6  remove the passcode\r\n",
-    "  q  quit: the store is deleted\r\n",
+    "  q  quit, and remove the store\r\n",
 ]  # fmt: skip
 NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "Repeat new passcode: $"
 
@@ -279,7 +279,7 @@ def test_ctrl_z_in_the_menu_and_fg():
 def test_ctrl_c_in_the_menu_throws_the_store_away(temporary):
     shell = try_in_a_shell()
     shell.child.send("\x03")
-    shell.child.expect("the temporary store has been deleted")
+    shell.child.expect("the temporary store has been removed")
     shell.has_the_terminal()
     assert list(temporary.iterdir()) == []
     shell.run("echo status=$?")

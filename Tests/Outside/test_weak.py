@@ -24,7 +24,7 @@ def strict(keyed):
 @pytest.mark.parametrize(
     "code, reason",
     [
-        ("1111", "one digit repeated"),
+        ("1111", "digits are the same"),
         ("1234", "follow one another"),
         ("1212", "repeated"),
         ("2580", "keypad"),
@@ -58,7 +58,7 @@ def test_asked_again_up_to_three_times(strict):
     for code in ("1111", "2222", "3333"):
         terminal.type(code + "\n")
     status, said = terminal.ends()
-    assert status == POLICY and "Too easy to guess: this is one digit repeated." in said
+    assert status == POLICY and "Too easy to guess: all its digits are the same." in said
     assert terminal.prompts == 3
 
 

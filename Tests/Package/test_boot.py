@@ -82,7 +82,7 @@ def test_systemd_opens_the_sealed_key_and_recovery_repairs_it(guest, tpm):
     # It tries again.
     assert failed["ActiveState"] in ("failed", "activating") and failed["Result"] == "exit-code"
     assert "passcode key recover" in guest.run("journalctl -b -u passcode-key --no-pager")
-    assert "does not open" in guest.run("passcode check", 1)
+    assert "the TPM did not unseal it" in guest.run("passcode check", 1)
     guest.run(f"echo {RIGHT} | passcode verify alice --stdin", 7)
     alice = guest.log_in("alice", ("Password: ", PASSWORD))
     alice.line.send("exit\r")

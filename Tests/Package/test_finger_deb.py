@@ -64,7 +64,7 @@ def test_it_asks_the_release_s_own_fprintd_by_its_own_libsystemd(machine, finger
     machine.run("sh", "-c", FPRINTD)
     # Else the bus would start another one, without a reader.
     wait_for(lambda: '":1.' in machine.run("sh", "-c", OWNER, status=None))
-    assert "Fingerprint: no finger enrolled: fprintd-enroll\n" in machine.run("passcode", "status", "alice")
+    assert "Fingerprint: no fingerprint enrolled: fprintd-enroll\n" in machine.run("passcode", "status", "alice")
     assert "Fingerprint: " not in machine.run("passcode", "status", "_passcode", status=None)
     # A person without a session of systemd-logind: polkit says no.
     assert "Fingerprint: not known: fprintd answers only in an active session" in machine.run(

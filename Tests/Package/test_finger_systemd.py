@@ -13,7 +13,7 @@ from debian_machine import PASSWORD, RIGHT
 
 pytestmark = pytest.mark.on_request
 
-OFFERED = "Passcode, password or finger: "
+OFFERED = "Passcode, password or fingerprint: "
 ALONE = "Passcode or password: "
 NEXT = "[sudo] password for alice: "  # sudo's, in place of pam_unix's
 START = "systemctl enable --now passcode-finger.socket"

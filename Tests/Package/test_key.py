@@ -161,7 +161,7 @@ def test_bound_to_a_pcr_it_opens_only_while_that_is_the_same(machine, tpm):
 
     boot(machine, tpm, "another firmware")
     said = tpm.boot_unit(status=UNUSABLE)
-    assert f"/{SEALED}: does not open: " in said and "with the recovery copy: passcode key recover" in said
+    assert f"/{SEALED}: the TPM did not unseal it: " in said and "use your recovery copy: passcode key recover" in said
     assert said.count("\n") == 1 and said == tpm.key("status", status=UNUSABLE)
     assert only_the_password_works(machine)
     assert "sealed again" in tpm.key("recover", "--stdin", "--pcrs", "7", input=copy)
@@ -177,7 +177,7 @@ def test_status_tells_before_the_boot_that_it_will_not_open(machine, tpm):
     tpm.stop()
     tpm.start("another firmware")
     said = tpm.key("status")
-    assert "warning" in said and "will not open at the next boot" in said and "run: passcode key seal" in said
+    assert "warning" in said and "the TPM will not unseal it at the next boot" in said and "run: passcode key seal" in said
     tpm.key("seal", "--pcrs", "7")
     assert "warning" not in tpm.key("status")
     boot(machine, tpm, "another firmware")
@@ -221,12 +221,12 @@ def test_a_lockout_of_the_tpm_is_told_and_ends(machine, tpm):
 def test_without_a_tpm_the_recovery_copy_loads_the_key(machine, tpm):
     copy = recovery_copy(tpm.key("seal"))
     boot(machine, tpm, None)
-    assert "does not open: " in tpm.boot_unit(status=UNUSABLE)
+    assert "the TPM did not unseal it: " in tpm.boot_unit(status=UNUSABLE)
     assert only_the_password_works(machine)
     said = tpm.key("recover", "--stdin", input=copy, status=UNUSABLE)
     assert "works until the next boot" in said and "passcode key unseal" in said
     assert works(machine)
-    assert "will not open at the next boot" in tpm.key("status")
+    assert "the TPM will not unseal it at the next boot" in tpm.key("status")
     tpm.key("unseal")
     assert tpm.key("status").startswith(f"/{KEY}: OK.\n") and not (machine.path / SEALED).exists()
     boot(machine, tpm, None)
@@ -238,7 +238,7 @@ def test_a_cleared_tpm_takes_the_recovered_key(machine, tpm):
     tpm.stop()
     tpm.clear()
     boot(machine, tpm, "firmware")
-    assert "does not open: " in tpm.boot_unit(status=UNUSABLE)
+    assert "the TPM did not unseal it: " in tpm.boot_unit(status=UNUSABLE)
     assert only_the_password_works(machine)
     assert "sealed again" in tpm.key("recover", "--stdin", input=copy.upper().replace(" ", ""))
     boot(machine, tpm, "firmware")
@@ -312,7 +312,7 @@ def test_killed_while_sealing_and_unsealing_everybody_logs_in(machine, tpm, call
             assert logs_in(machine, [RIGHT])
             said = tpm.key("status")
             both = (machine.path / KEY).exists() and (machine.path / SEALED).exists()
-            assert ("is there beside the sealed key" in said) == both
+            assert ("a plain key exists as well as the sealed one" in said) == both
             number += 1
         tpm.key(action, status=None)
         assert "warning" not in tpm.key("status")
@@ -362,7 +362,7 @@ def lose_the_tpm_while_rotating(machine, tpm, call, number):
         "passcode", "key", "rotate", status=None)  # fmt: skip
     assert (machine.path / f"{SEALED}.new").exists()
     boot(machine, tpm, None)
-    assert "does not open" in tpm.boot_unit(status=UNUSABLE)
+    assert "the TPM did not unseal it" in tpm.boot_unit(status=UNUSABLE)
     return old, recovery_copy(said)
 
 
@@ -372,7 +372,7 @@ def test_a_tpm_that_is_lost_while_the_key_is_replaced(machine, tpm, release):
     # Of the sealed key, of the loaded one, of both copies of alice's record: bob's is as it was.
     copies = lose_the_tpm_while_rotating(machine, tpm, "pwrite64", 5)
     for number, copy in enumerate(random.sample(copies, 2)):
-        assert "To finish introducing the new one" in tpm.key("recover", "--stdin", input=copy)
+        assert "To finish its rotation" in tpm.key("recover", "--stdin", input=copy)
         assert logs_in(machine, [RIGHT]) + logs_in(machine, [OTHER], user="bob") == number + 1
     if release == "trixie":  # more calls in one command than 252 makes without a resource manager
         tpm.clear()

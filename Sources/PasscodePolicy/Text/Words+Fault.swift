@@ -55,7 +55,7 @@ extension Words {
     case .fleetEpoch: return "the fleet key is older than what is in etcd; see passcode-verifier(8)"
     case .revokedAndHeld:
       return """
-        %1: the passcode is refused from now on, but an attempt that was under way holds the record, and may still be let in
+        %1: the passcode is refused from now on, but an attempt already under way holds the record and may still succeed
         """
     case .endedHolder: return "ended process %d (%2), which held the record"
     // The tool has more words for it: `KeyProblem`.
@@ -103,7 +103,7 @@ extension Words {
       run as root: passcode enroll %2
       """
     case .laterVersion:
-      "%1: a later version of pam_passcode wrote it (format %d): upgrade this one; nothing was changed"
+      "%1: written by a later version of pam_passcode (format %d): upgrade this one; nothing was changed"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
     case .notPlainRecord: "%1: must be a regular file with only one hard link"
@@ -143,7 +143,7 @@ extension Words {
     case .otherName: "the record was made for another account name: not enrolled"
     case .notReset: "granted, but the record could not be written: %3"
     case .noSlots: "hashing without a slot: %1: %3"
-    case .stuckSlots: "all hashing slots are held by processes that make no progress: hashing without a slot"
+    case .stuckSlots: "other processes are stuck holding all hashing slots: hashing without a slot"
 
     case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
       .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,

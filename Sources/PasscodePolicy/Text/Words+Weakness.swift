@@ -4,9 +4,9 @@ extension Weakness {
   /// A whole sentence without a full stop.
   public var sentence: Sentence {
     switch self {
-    case .sameDigit: "this is one digit repeated"
-    case .nearlySameDigit: "this is one digit repeated, except for one"
-    case .repeated: "this is the same digits repeated"
+    case .sameDigit: "all its digits are the same"
+    case .nearlySameDigit: "all its digits are the same, except one"
+    case .repeated: "this is a group of digits, repeated"
     case .mirrored: "this reads the same backwards"
     case .doubled: "this is a series of doubled digits"
     case .run: "these digits follow one another"

@@ -14,8 +14,8 @@ public enum Words {
     switch (door.either, finger) {
     case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
-    case (false, true): "Passcode or finger:"
-    case (true, true): "Passcode, password or finger:"
+    case (false, true): "Passcode or fingerprint:"
+    case (true, true): "Passcode, password or fingerprint:"
     }
   }
 
@@ -41,7 +41,7 @@ public enum Words {
       "Passcode locked out after too many attempts. Use your password."
     case .disabled: "Passcode disabled by the administrator."
     case .expired: "Passcode expired. Use your password."
-    case .mustChange: "Choose your own passcode (passcode change); until then use your password."
+    case .mustChange: "Use your password now, then set your own passcode (passcode change)."
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
@@ -50,19 +50,19 @@ public enum Words {
     }
   }
 
-  /// Why the prompt comes without the finger, or why Enter alone didn't let anybody in.
+  /// Why the prompt takes no fingerprint, or why Enter alone didn't let anybody in.
   private static func notice(_ finger: FingerOutcome) -> Sentence? {
     switch finger {
     case .matched: nil
     // The next prompt may be another module's: it takes no touch.
     case .tooLate: "That touch no longer counts. Next time, press Enter within 10 seconds of it."
-    case .noMatch, .ended(.tries): "Finger not recognised."
+    case .noMatch, .ended(.tries): "Fingerprint not recognised."
     case .noTouch, .ended(.noTouch): "No touch. Next time, touch the reader before you press Enter."
     case .ended(.time): "No touch within 30 seconds."
     case .ended(.off): "Fingerprint off: use your passcode."
     case .ended(.noReader): "No fingerprint reader. Use your passcode."
-    case .ended(.notEnrolled): "No finger is enrolled: see fprintd-enroll."
-    case .ended(.gone): "The fingerprint reader has gone. Use your passcode."
+    case .ended(.notEnrolled): "No fingerprint is enrolled: run fprintd-enroll."
+    case .ended(.gone): "The fingerprint reader was disconnected. Use your passcode."
     case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.inUse), .ended(.denied), .ended(.slow),
       .ended(.failed), .ended(.noSession):
       "The fingerprint reader can't be used now. Use your passcode."
@@ -101,7 +101,7 @@ public enum Words {
   private static func failures(_ count: UInt64, _ when: Bytes, _ service: Bytes) -> Sentence {
     Sentence(
       // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
-      counted: "%d wrong passcodes since your last login, the last at %1, by %2.", count, [when, service])
+      counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service])
   }
 
   private static func locked(_ left: Remaining) -> Sentence {

@@ -108,16 +108,17 @@ extension CheckFinding {
     case .swapSpace(let path):
       told(
         .warning,
-        "%1: memory is swapped out there, unencrypted, and may hold what the sealed key opens: encrypt it",
+        "%1: swap space that is not encrypted, and could receive what the sealed key protects: encrypt it",
         path)
     case .hibernation(let path):
       told(
         .warning,
-        "%1: a hibernated machine leaves the opened key there, unencrypted: encrypt it, or forbid hibernation",
+        "%1: hibernation would write the unsealed key there, unencrypted: encrypt it, or forbid hibernation",
         path)
     case .missingLibrary(let name):
       told(
-        .warning, "%2: can't be loaded; the sealed key opens only with it: install its package", name: name)
+        .warning, "%2: can't be loaded, and the key can't be unsealed without it: install its package",
+        name: name)
 
     case .missingProgram(let path): told(.error, "%1: no such file: reinstall the package", path)
     case .otherVersion(let path):
@@ -164,7 +165,7 @@ extension CheckFinding {
     case .fingerNotListening(let path):
       told(
         .warning,
-        "%1: no such socket, so finger=yes changes nothing; run: systemctl enable --now passcode-finger.socket",
+        "%1: no such socket, so finger=yes has no effect; run: systemctl enable --now passcode-finger.socket",
         path)
 
     case .noFleetProgram:
@@ -231,7 +232,7 @@ extension StoreFinding {
       told(.error, "%1: mounted read-only, so no attempt can be counted: mount it writable", path)
     case .stray(let path): told(.warning, "%1: is not a record: move it elsewhere", path)
     case .damagedCopy(let path):
-      told(.warning, "%1: one copy is damaged: the other is used, and the next attempt repairs it", path)
+      told(.warning, "%1: one copy is damaged; the other is used, and the next attempt repairs it", path)
     case .orphan(let path, let uid):
       told(
         .warning, "%1: is the record of an account that doesn't exist; run: passcode remove %d", path,
@@ -249,12 +250,12 @@ extension StoreFinding {
     case .reused(let path, let was, let now) where !isPlain(was) || !isPlain(now):
       told(
         .warning,
-        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, rename its record, else enrol again",
+        "%1: enrolled for %2, but the uid now belongs to %3: if the account was renamed, rename its record; if not, enrol again",
         path, name: was, other: now)
     case .reused(let path, let was, let now):
       told(
         .warning,
-        "%1: enrolled for %2, but the uid now belongs to %3: if renamed, run passcode rename %2 %3, else passcode enroll %3",
+        "%1: enrolled for %2, but the uid now belongs to %3: if the account was renamed, run passcode rename %2 %3; if not, passcode enroll %3",
         path, name: was, other: now)
     }
   }

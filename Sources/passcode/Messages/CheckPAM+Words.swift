@@ -15,7 +15,7 @@ extension PAMFinding {
     case .noWayToThePassword:
       told(
         .warning,
-        "%1: auth_err=die without either: after a wrong passcode the password isn't asked for: add either",
+        "%1: auth_err=die without either, so the password isn't asked for after a wrong passcode: add either",
         path,
         line)
     }
@@ -39,7 +39,7 @@ extension PAMRule {
     case .wrongType:
       (.error, "%1: the module has only auth and session, so the stack fails: remove the line", [])
     case .neverLetsIn:
-      (.error, "%1: even the right passcode is refused: its success must skip the lines that refuse", [])
+      (.error, "%1: even the correct passcode is refused: its success must skip the lines that refuse", [])
     case .decidesNothing:
       (.warning, "%1: the passcode has no effect here: put the line before the password's", [])
     case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
@@ -50,7 +50,7 @@ extension PAMRule {
     case .rootNeedsPasscode(true):
       (
         .warning,
-        "%1: no service takes the password alone: if root's passcode is locked, root is locked out: keep another way in",
+        "%1: no service takes the password alone, so a locked passcode locks root out: keep another way in",
         []
       )
     case .rootNeedsPasscode(false):
@@ -59,7 +59,10 @@ extension PAMRule {
         "%1: every service needs a passcode, and root has none; run: passcode enroll root", []
       )
     case .rootNeedsPasscode(nil):
-      (.warning, "%1: no service takes the password alone: root may be locked out: keep another way in", [])
+      (
+        .warning, "%1: no service takes the password alone, so root may be locked out: keep another way in",
+        []
+      )
     case .passwordFirst:
       (
         .warning, "%1: an earlier line asks for the password and gets what is typed: put this line before it",
@@ -67,14 +70,15 @@ extension PAMRule {
       )
     case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
     case .fingerAfterEither:
-      (.warning, "%1: after a password pam_fprintd waits for a finger: put its line before this one", [])
+      (.warning, "%1: after a password pam_fprintd waits for a fingerprint: put its line before this one", [])
     case .fingerTwice(true):
       (
         .warning,
-        "%1: finger=yes, and pam_fprintd asks for the finger, too; run: pam-auth-update --disable fprintd", []
+        "%1: finger=yes, and pam_fprintd asks for a fingerprint, too; run: pam-auth-update --disable fprintd",
+        []
       )
     case .fingerTwice(false):
-      (.warning, "%1: finger=yes, and pam_fprintd asks for the finger, too: remove one of them", [])
+      (.warning, "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them", [])
     case .faillockCounts:
       (
         .warning,
@@ -99,13 +103,13 @@ extension PAMRule {
       )
     case .remoteDenied:
       (
-        .error, "%1: these logins are remote, and refused without remote=allow: add it, or remove the line",
+        .error, "%1: these logins are remote and refused without remote=allow: add it, or remove the line",
         []
       )
     case .remoteUseless:
       (
         .warning,
-        "%1: these logins are remote, and get no passcode prompt without remote=allow: add it, or remove the line",
+        "%1: these logins are remote and get no passcode prompt without remote=allow: add it, or remove the line",
         []
       )
     case .noSessionLine:

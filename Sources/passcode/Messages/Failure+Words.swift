@@ -50,7 +50,7 @@ extension Failure {
       "a fleet's servers keep the passcode of \(printable(name)), but could not be used: \(fault.words)"
     case .forbidden: "not permitted"
     case .cancelled: "cancelled; nothing was changed"
-    case .trialEnded: "ended by a signal; the temporary store has been deleted"
+    case .trialEnded: "ended by a signal; the temporary store has been removed"
     case .loginEnded: "the login was ended by a signal"
     case .noModule: "pam_passcode.so is neither beside this program nor installed"
     case .noVerifier:

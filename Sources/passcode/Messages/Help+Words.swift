@@ -16,7 +16,7 @@ enum CommandHelp {
   static var verify: Phrase { "test a passcode (a wrong one counts as a failed attempt)" }
   static var key: Phrase { "root: the machine key, under which passcodes are sealed" }
   static var verifier: Phrase { "root: on a fleet's server; see passcode-verifier(8)" }
-  static var check: Phrase { "say what is wrong with the installation, and what to do" }
+  static var check: Phrase { "show what is wrong with the installation and what to do" }
   static var checkWeak: Phrase { "read codes, one per line; say which are weak and why" }
   static var calibrate: Phrase { "find the hashing cost that suits this machine" }
   static var tryOut: Phrase { "try everything in a temporary store; changes nothing else" }
@@ -85,10 +85,10 @@ extension KeyAction {
   var summary: Phrase {
     switch self {
     case .initialise: "create the key and the store, if there are none"
-    case .status: "say whether the key is there and opens the passcodes"
+    case .status: "show whether the key is there and fits the passcodes"
     case .seal: "seal the key with the TPM, and print a recovery copy once"
-    case .mount: "prepare memory for the opened key (done at each boot)"
-    case .load: "open the sealed key until the next boot (done at each boot)"
+    case .mount: "prepare memory for the unsealed key (done at each boot)"
+    case .load: "unseal the key until the next boot (done at each boot)"
     case .unseal: "go back to a key file that is not sealed"
     case .recover: "type in the recovery copy, when the TPM fails"
     case .rotate: "make a new key; nobody has to enrol again"
@@ -140,7 +140,7 @@ extension Command.Option {
     case .generate: "choose a random passcode and print it once"
     case .force: "root: don't ask for the old passcode"
     case .check: "recover: only say whether the recovery copy fits"
-    case .forgetSealed: "init: give up a sealed key that nothing opens"
+    case .forgetSealed: "init: give up a sealed key that nothing can unseal"
     case .pcrs: "seal, recover: bind the key to these PCRs, such as 7"
     case .expires: "root: until when it is valid: 12h, 7d, 2w, or a date"
     case .mustChange: "root: good for one login; after that it must be changed"

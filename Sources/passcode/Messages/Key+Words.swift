@@ -58,11 +58,11 @@ extension KeyProblem {
     case .keyOfOtherConfiguration:
       "only the key of /etc/security/passcode.conf can be sealed: leave out --conf"
     case .keysBusy: "another process is changing the machine key: let it finish, and try again"
-    case .keyRotating: "a new machine key is being introduced: finish that first, with: passcode key rotate"
+    case .keyRotating: "a key rotation is unfinished; finish it first with: passcode key rotate"
     case .twoKeys, .warnTwoKeys:
       """
-      %1: is there beside the sealed key: to seal the one that opens the passcodes, run: passcode key seal; to keep this \
-      one, plain: passcode key unseal
+      %1: a plain key exists as well as the sealed one. To seal whichever your passcodes use, run: passcode key seal. To \
+      keep the plain one, run: passcode key unseal
       """
     case .keyNotSealed: "%1: no such file: the machine key is not sealed"
     case .keyNotSealable: "%1: %2; nothing was changed (it needs a TPM 2.0, and libtss2-esys, -mu and -rc)"
@@ -73,28 +73,28 @@ extension KeyProblem {
       """
     case .keyNotMounted:
       """
-      %1: a ramfs can't be mounted there: %2; nothing was loaded, because elsewhere the opened key could be swapped to the \
+      %1: a ramfs can't be mounted there: %2; nothing was loaded, because elsewhere the unsealed key could be swapped to the \
       disk; run: mount -t ramfs -o mode=0700 ramfs %1
       """
     case .keyInMemoryOnly:
       """
-      %1: is gone, so the key is in memory only, and lost at the next boot: to seal it again, run: passcode key seal; to \
-      keep it on the disk: passcode key unseal
+      %1: is gone, so the key is only in memory, until the next boot. To seal it again, run: passcode key seal. To keep \
+      it on the disk unsealed, run: passcode key unseal
       """
     case .keyGone:
       Sentence(
         """
-        %1: no machine key, plain or sealed, but %d enrolled passcode needs it: restore it from a backup, or with the \
-        recovery copy: passcode key recover
+        %1: no machine key, plain or sealed, but %d enrolled passcode needs it: restore it from a backup, or use \
+        your recovery copy: passcode key recover
         """,
         plural: """
-          %1: no machine key, plain or sealed, but %d enrolled passcodes need it: restore it from a backup, or with the \
-          recovery copy: passcode key recover
+          %1: no machine key, plain or sealed, but %d enrolled passcodes need it: restore it from a backup, or use \
+          your recovery copy: passcode key recover
           """)
     case .keyClosed:
       """
-      %1: does not open: %2. Passwords keep working. If the TPM works again, run: passcode key load; else, with the \
-      recovery copy: passcode key recover
+      %1: the TPM did not unseal it: %2. Passwords still work. Once the TPM works again, run: passcode key load. If it \
+      won't, use your recovery copy: passcode key recover
       """
     case .keyLocked, .warnKeyLocked:
       """
@@ -108,20 +108,20 @@ extension KeyProblem {
       """
     case .warnPassingPCR:
       """
-      %1: is bound to PCR 16, which some program extends, and may not open at the next boot; run: \
+      %1: is bound to PCR 16, which some program extends, and may fail to unseal at the next boot; run: \
       passcode key seal --pcrs 7
       """
     case .keyNotLost:
-      "%1: can still be opened, so nothing was forgotten; to see what is wrong, run: passcode key status"
+      "%1: can still be unsealed, so nothing was forgotten; to see what is wrong, run: passcode key status"
     case .keyOpensNothing:
       Sentence(
-        "this key does not open the %d enrolled passcode, which needs another one; nothing was changed",
+        "this key does not fit the %d enrolled passcode, which needs another one; nothing was changed",
         plural:
-          "this key opens none of the %d enrolled passcodes, which need another one; nothing was changed")
+          "this key fits none of the %d enrolled passcodes, which need another one; nothing was changed")
     case .keyIsPlain:
       """
-      %1: a plain key is there, so nothing was recovered; if it opens no passcode (passcode key status), move it away, and \
-      try again
+      %1: a plain key is there, so nothing was recovered; if it fits no passcode (see passcode key status), move it away \
+      and try again
       """
     case .otherKeyLoaded:
       "another key is there, loaded or sealed; nothing was changed; to check it, run: passcode key status"
@@ -134,7 +134,7 @@ extension KeyProblem {
       )
     case .warnKeyClosed:
       """
-      %1: will not open at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
+      %1: the TPM will not unseal it at the next boot: %2. The loaded key works until then; to seal it again, run: passcode \
       key seal
       """
     case .warnOldKey:
@@ -144,7 +144,7 @@ extension KeyProblem {
     case .warnSwappable:
       "%1: lies in memory that may be swapped to the disk; run: passcode key load"
     case .warnOtherKey:
-      "%1: does not hold the key in use: seal the one that opens the passcodes; run: passcode key seal"
+      "%1: does not hold the key in use: seal the one that the passcodes use; run: passcode key seal"
     }
   }
 }

@@ -47,9 +47,9 @@ extension MenuChoice.Title {
     case .remove: "remove the passcode"
     case .test: "test the passcode"
     case .forgotten: "I forgot it: set a new one with my password"
-    case .addFinger: "enrol a finger"
+    case .addFinger: "enrol a fingerprint"
     case .testFinger: "test the fingerprint"
-    case .removeFingers: "remove all enrolled fingers"
+    case .removeFingers: "remove all enrolled fingerprints"
     }
   }
 }

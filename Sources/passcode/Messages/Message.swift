@@ -51,24 +51,25 @@ extension Message {
     case .keyUnsealed(let path): "\(printable(path)): plain again. The sealed key has been removed."
     case .keyRecovered: "The machine key works, and is sealed again."
     case .rotationGoesOn:
-      "The machine key is loaded. To finish introducing the new one, run: passcode key rotate"
+      "The machine key is loaded. To finish its rotation, run: passcode key rotate"
     case .keyRotated(let count):
       Phrase(
         count, one: "\(count) passcode is under the new machine key. The old key has been removed.",
         other: "\(count) passcodes are under the new machine key. The old key has been removed.")
     case .recoveryCopy:
       """
-      Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, nothing else opens the \
-      passcodes. It is shown only now.
+      Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, the passcodes can't be \
+      used without it. It is shown only once.
       """
     case .keyID(let ids):
       "Key id: \(ids.reduce([]) { $0 + ($0.isEmpty ? [] : Bytes(text: ", ")) + hexadecimal($1) })."
     case .recoveryFits(let opened, let enrolled):
-      "Passcodes that this recovery copy opens: \(opened) of \(enrolled)."
+      "This recovery copy fits \(opened) of \(enrolled) passcodes."
     case .passcodesLost(let count):
       Phrase(
-        count, one: "The sealed key is given up, and with it \(count) passcode: its owner must enrol again.",
-        other: "The sealed key is given up, and with it \(count) passcodes: their owners must enrol again.")
+        count,
+        one: "The sealed key is given up, and with it \(count) passcode: its owner must set a new one.",
+        other: "The sealed key is given up, and with it \(count) passcodes: their owners must set new ones.")
     case .wrongLine(let number): "This is not line \(number): compare it digit by digit."
     case .sharedFolder(let path):
       Advice(

@@ -31,7 +31,7 @@ extension Status {
     text += line("failures since the last success: \(failures)")
     if let expiresAt { text += line("expires: \(SystemClock.localTime(expiresAt))") }
     if mustChange && state != .mustChange {
-      text += line("must be changed: it opens one login, then works only for \"passcode change\"")
+      text += line("good for one login; after that it must be changed: passcode change")
     }
     // Translators: when the passcode was set.
     if let enrolledAt { text += line("set: \(SystemClock.localTime(enrolledAt))") }
@@ -70,7 +70,7 @@ extension Status {
     case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"
     case .expired: "expired; to set a new one: passcode enroll \(name)"
-    case .mustChange: "must be changed; it opens nothing until then; run as \(name): passcode change"
+    case .mustChange: "must be changed, and can't be used until then; run as \(name): passcode change"
     }
   }
 }

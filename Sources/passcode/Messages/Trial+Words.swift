@@ -51,14 +51,14 @@ extension TryDemo.Title {
     switch self {
     case .noPasscodeYet: "log in: before there is a passcode"
     case .enroll: "passcode enroll: a mistake in the first repetition"
-    case .right: "log in: the right passcode"
+    case .right: "log in: the correct passcode"
     case .letters: "log in: letters are not an attempt"
     case .wrong: "log in: a wrong passcode"
     case .wrongAgain: "log in: another wrong passcode"
     case .thirdWrong: "log in: the third wrong passcode"
     case .stillLocked: "log in: a new process: still locked, and no prompt"
     case .unlock: "passcode unlock: by the administrator"
-    case .rightAgain: "log in: the right passcode again"
+    case .rightAgain: "log in: the correct passcode again"
     case .change: "passcode change: to six digits"
     case .leadingZero: "log in: the new passcode, with its leading zero"
     case .remove: "passcode remove: back to the beginning"
@@ -71,12 +71,12 @@ extension TryMenu.Title {
   var text: Phrase {
     switch self {
     case .enroll: "set a passcode"
-    case .logIn: "log in, with the right passcode or a wrong one"
+    case .logIn: "log in, with the correct passcode or a wrong one"
     case .watch: "watch the lock count down"
     case .unlock: "unlock the passcode"
     case .change: "change the passcode"
     case .remove: "remove the passcode"
-    case .quit: "quit: the store is deleted"
+    case .quit: "quit, and remove the store"
     }
   }
 }

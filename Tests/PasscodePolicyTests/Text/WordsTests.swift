@@ -31,7 +31,7 @@ struct WordsTests {
       (.disabled, "Passcode disabled by the administrator."),
       (.expired, "Passcode expired. Use your password."),
       (
-        .mustChange, "Choose your own passcode (passcode change); until then use your password."
+        .mustChange, "Use your password now, then set your own passcode (passcode change)."
       ),
       (
         .notPermitted(.notAdministrators),
@@ -60,14 +60,14 @@ struct WordsTests {
     (.matched, "match", nil),
     (.unused, "unused", "The fingerprint reader can't be used now. Use your passcode."),
     (.tooLate, "too-late", "That touch no longer counts. Next time, press Enter within 10 seconds of it."),
-    (.noMatch, "no-match", "Finger not recognised."),
+    (.noMatch, "no-match", "Fingerprint not recognised."),
     (.noTouch, "no-touch", "No touch. Next time, touch the reader before you press Enter."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
-    (.ended(.tries), "tries", "Finger not recognised."),
+    (.ended(.tries), "tries", "Fingerprint not recognised."),
     (.ended(.off), "off", "Fingerprint off: use your passcode."),
     (.ended(.time), "time", "No touch within 30 seconds."),
-    (.ended(.gone), "gone", "The fingerprint reader has gone. Use your passcode."),
-    (.ended(.notEnrolled), "not-enrolled", "No finger is enrolled: see fprintd-enroll."),
+    (.ended(.gone), "gone", "The fingerprint reader was disconnected. Use your passcode."),
+    (.ended(.notEnrolled), "not-enrolled", "No fingerprint is enrolled: run fprintd-enroll."),
     (.ended(.noReader), "no-reader", "No fingerprint reader. Use your passcode."),
     (.ended(.inUse), "in-use", "The fingerprint reader can't be used now. Use your passcode."),
   ]
@@ -84,10 +84,10 @@ struct WordsTests {
   @Test func `the prompt says what may be used`() {
     var door = Options.Door()
     #expect(prompt(door, finger: false) == "Passcode:")
-    #expect(prompt(door, finger: true) == "Passcode or finger:")
+    #expect(prompt(door, finger: true) == "Passcode or fingerprint:")
     door.either = true
     #expect(prompt(door, finger: false) == "Passcode or password:")
-    #expect(prompt(door, finger: true) == "Passcode, password or finger:")
+    #expect(prompt(door, finger: true) == "Passcode, password or fingerprint:")
   }
 
   @Test(arguments: [
@@ -101,7 +101,7 @@ struct WordsTests {
   @Test(
     arguments: [
       (0, 1_000, "sudo", nil), (2, 1_000, "sudo", nil),
-      (3, 1_000, "sudo", "3 wrong passcodes since your last login, the last at 03:12, by sudo."),
+      (3, 1_000, "sudo", "3 wrong passcodes since your last login, the last at 03:12 (sudo)."),
       (7, 1_000, "", "7 wrong passcodes since your last login, the last at 03:12."),
       (7, 0, "", "7 wrong passcodes since your last login."),
     ] as [(UInt32, UInt64, String, String?)])
