@@ -134,7 +134,7 @@ def test_only_the_right_recovery_copy_is_taken(sealed, tpm):
         assert not any(word in said for word in sealed.copy.split() if len(word) == 4)
     # Lines that are all 0: the check digit is 16 minus twice the number.
     zeros = "".join(f"{number}  0000 0000 0000 0000  {check}\n" for number, check in zip("1234", "eca8", strict=True))
-    assert "opens none of the 2 enrolled passcodes" in recover(sealed, zeros, check=UNUSABLE).errors
+    assert "fits none of the 2 enrolled passcodes" in recover(sealed, zeros, check=UNUSABLE).errors
     assert SEALED.read_bytes() == before and not LOADED.exists() and not logs_in(sealed)
 
 
@@ -220,7 +220,7 @@ def test_and_that_never_comes_back(sealed, tpm):
 def test_a_recovered_key_that_opens_everything_ends_the_rotation(sealed, tpm):
     """The last copy was written, and not yet synced."""
     old, new = lose_the_tpm_while_rotating(sealed, tpm, "fdatasync", 3)
-    assert "opens none of the 2" in recover(sealed, old, check=UNUSABLE).errors
+    assert "fits none of the 2" in recover(sealed, old, check=UNUSABLE).errors
     assert "works until the next boot" in recover(sealed, new, check=UNUSABLE).errors
     assert everybody_logs_in(sealed)
     tpm.clear()

@@ -387,7 +387,7 @@ def test_a_tpm_that_is_lost_while_the_key_is_replaced(machine, tpm, release):
 def test_a_recovered_key_that_opens_everything_ends_the_rotation(machine, tpm):
     """The last copy was written, and not yet synced."""
     old, new = lose_the_tpm_while_rotating(machine, tpm, "fdatasync", 3)
-    assert "opens none of the 2" in tpm.key("recover", "--stdin", input=old, status=UNUSABLE)
+    assert "fits none of the 2" in tpm.key("recover", "--stdin", input=old, status=UNUSABLE)
     assert "works until the next boot" in tpm.key("recover", "--stdin", input=new, status=UNUSABLE)
     assert works(machine)
     tpm.clear()
