@@ -1,6 +1,7 @@
 """first_login=deny: after a boot, a login by other means comes first."""
 
 import contextlib
+import shutil
 import subprocess
 
 import pytest
@@ -106,6 +107,19 @@ def test_a_refused_login_without_a_session_sets_no_mark(own):
 def test_a_person_cannot_set_it_alone(own):
     log_in(own, **ALICE)
     assert waits(own)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o000], ids=oct)
+def test_a_runtime_directory_whose_maker_was_killed_is_put_right(own, mode):
+    """Between mkdir and chown it is root's, and the helper sees no mark in it; with a strange umask nobody else may."""
+    shutil.rmtree(RUN)
+    RUN.mkdir()
+    RUN.chmod(mode)
+    assert waits(own, **ALICE)
+    log_in(own)
+    assert works(own, **ALICE)
+    status = RUN.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid(machines.ACCOUNT), 0, 0o700)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 
 /// The runtime directory, for what holds within one boot: /run/passcode, made by the first root caller where tmpfiles
-/// didn't; the service account's alone.
+/// didn't; the service account's alone. One whose maker was killed before it had that owner gets it from the next root
+/// caller.                                                                    test_first_login.py
 enum RunFolder {
   @inline(never)
   static var path: Bytes { Bytes(text: "/run/passcode") }
@@ -11,17 +12,21 @@ enum RunFolder {
 
   @inline(never)
   static func open(_ access: Access) throws(Errno) -> Descriptor {
+    let folder = try openOrMake(access)
+    if access == .root, try folder.status().owner == 0, let owner = serviceAccount() {
+      try folder.setMode(0o700)
+      try folder.setOwner(owner.uid, group: 0)
+    }
+    return folder
+  }
+
+  private static func openOrMake(_ access: Access) throws(Errno) -> Descriptor {
     do throws(Errno) {
       return try Descriptor.open(path, .directory)
     } catch {
       guard error == .noEntry, access == .root else { throw error }
     }
     try makeDirectory(path, mode: 0o700)
-    let folder = try Descriptor.open(path, .directory)
-    if let owner = serviceAccount() {
-      try folder.setMode(0o700)
-      try folder.setOwner(owner.uid, group: 0)
-    }
-    return folder
+    return try Descriptor.open(path, .directory)
   }
 }
