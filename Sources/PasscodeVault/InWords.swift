@@ -7,7 +7,7 @@ extension Fault {
   /// One line for the log, in English.
   public var text: Text { Words.fault(self, error: systemWords) }
 
-  /// The same for people, with the command apart.
+  /// The fault in words for people, with the command that helps apart.
   public var advice: Advice {
     Words.advice(
       self, error: reason.namesServiceAccount ? Installed.account : systemError.localText,

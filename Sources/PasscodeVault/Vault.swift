@@ -8,7 +8,7 @@ public final class Vault {
   public let configuration: Configuration
   let sodium: Sodium
   let clock: Clock
-  /// Takes what isn't part of any answer.
+  /// Takes faults for the log that are part of no answer.
   let log: (Fault) -> Void
   /// Set for a batch.
   let background: Background?
@@ -50,7 +50,7 @@ public final class Clock {
     self.sleep = sleep
   }
 
-  /// The kernel's.
+  /// The clock of the kernel, for everything but tests.
   public static var system: Clock {
     let boot = systemBoot()
     return Clock(
@@ -66,7 +66,7 @@ public final class Clock {
       wall: { SystemClock.wallSeconds() })
   }
 
-  /// The same, and calls this before each sleep.
+  /// The clock, with a call of `body` before each sleep.
   public func calling(_ body: @escaping () -> Void) -> Clock {
     let sleep = sleep
     return sleeping {
@@ -75,7 +75,7 @@ public final class Clock {
     }
   }
 
-  /// The same, with another way to sleep.
+  /// The clock, with another way to sleep.
   func sleeping(_ sleep: @escaping (Int) -> Void) -> Clock {
     Clock(now: now, wall: wall, milliseconds: milliseconds, sleep: sleep)
   }
@@ -106,7 +106,7 @@ extension Vault {
     note(.otherName, account)
   }
 
-  /// For faults.
+  /// The path of a user's record, for faults.
   @inline(never)
   func recordPath(_ uid: UInt32) -> Bytes {
     joined(policy.store, decimalDigits(UInt64(uid)))

@@ -14,13 +14,13 @@ public enum Verdict: Equatable, Sendable {
   case exhausted(failures: UInt32)
   /// Disabled by an administrator.
   case disabled
-  /// It was given out with `--expires`, and that time is over.
+  /// The passcode was given out with `--expires`, and that time is over.
   case expired
   /// It was given out with `--must-change`, and has opened its one login: the owner must choose another passcode.
   case mustChange
   case notEnrolled
   case notPermitted(NotPermitted)
-  /// It could not be decided; nothing was verified, or verification could not be completed.
+  /// No decision was possible: nothing was verified, or verification could not be completed.
   case unavailable(Fault)
 }
 
@@ -62,7 +62,7 @@ extension Verdict {
     }
   }
 
-  /// The verdict as the log names it.
+  /// The log's name for the verdict.
   public var event: String {
     switch self {
     case .granted: "passcode granted"
@@ -86,7 +86,7 @@ extension Verdict {
 
 /// Why this caller can't use this passcode here, however well it is typed.
 public enum NotPermitted: Equatable, Sendable {
-  /// It is somebody else's account, and the caller isn't root.
+  /// The account is somebody else's, and the caller isn't root.
   case otherAccount
   /// The login comes from another machine.
   case remote

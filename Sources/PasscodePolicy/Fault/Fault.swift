@@ -42,7 +42,7 @@ public final class Fault: Error, Sendable {
     case notDirectory = 2
     case notRegularFile = 3
     case symbolicLink = 4
-    /// Another owner than it must have. (name: who that is)
+    /// The file has a wrong owner. (name: who must own the file)
     case wrongOwner = 5
     case writableByOthers = 6
     case readableByAll = 7
@@ -176,7 +176,7 @@ extension Fault.Reason {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.noWeakList.rawValue).contains(rawValue)
   }
 
-  /// Whether its place is a line.
+  /// Whether the fault is in a line of a configuration, whose number it has.
   public var isOption: Bool {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.badCode.rawValue).contains(rawValue)
   }

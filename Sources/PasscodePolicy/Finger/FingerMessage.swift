@@ -121,7 +121,7 @@ public struct FingerRequest: Equatable, Sendable {
     return false
   }
 
-  /// The same about another operation.
+  /// The request with another operation.
   public func with(_ operation: Operation) -> FingerRequest {
     FingerRequest(operation, uid: uid, at: place)
   }
@@ -140,7 +140,7 @@ public struct FingerRequest: Equatable, Sendable {
     return [2, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ bytes: Bytes) {
     guard bytes.count == FingerRequest.length, bytes[0] == 2, let operation = Operation(rawValue: bytes[1])
     else { return nil }
@@ -161,7 +161,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noReader = 2
   /// Another program holds the reader.
   case inUse = 3
-  /// fprintd refuses it to us.
+  /// fprintd refuses us the reader.
   case denied = 4
   case notEnrolled = 5
   /// 5 touches in a row didn't match.
@@ -245,7 +245,7 @@ public enum FingerEvent: Equatable, Sendable {
       + littleEndian(time, 8)
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ bytes: Bytes) {
     guard bytes.count == FingerEvent.length else { return nil }
     self.init(bytes, at: 0)

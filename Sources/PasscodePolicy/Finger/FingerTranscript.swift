@@ -7,7 +7,7 @@
 /// Tests: FingerTranscriptTests, FuzzFinger.
 public struct FingerTranscript: Equatable, Sendable {
   public enum State: Equatable, Sendable {
-    /// Nothing was told yet.
+    /// No event has come yet.
     case silent
     case starting
     case watching
@@ -26,7 +26,7 @@ public struct FingerTranscript: Equatable, Sendable {
 
   public init() {}
 
-  /// Everything that has arrived; nil if there is any doubt.
+  /// Everything that has arrived; nil unless it is well-formed and complete.
   public init?(_ bytes: Bytes) {
     guard bytes.count % FingerEvent.length == 0 else { return nil }
     for start in stride(from: 0, to: bytes.count, by: FingerEvent.length) {
@@ -34,7 +34,7 @@ public struct FingerTranscript: Equatable, Sendable {
     }
   }
 
-  /// One of which nothing is believed.
+  /// A transcript that ended before any event, and that no event changes.
   public init(ended: FingerEnd) {
     state = .ended(ended)
   }
@@ -66,7 +66,7 @@ public struct FingerTranscript: Equatable, Sendable {
   /// How long a prompt may have the reader at a time, in milliseconds.
   public static let longest: UInt64 = 30_000
 
-  /// A match from before the prompt, or from after its time, is none. CLOCK_BOOTTIME in milliseconds, so that time in
+  /// Discards a match from before the prompt, or from after its time. CLOCK_BOOTTIME in milliseconds, so that time in
   /// suspend counts.
   ///
   /// - Parameter isForPerson: a program that a person runs. A login screen has the reader for as long as it stands.

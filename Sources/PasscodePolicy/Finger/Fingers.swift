@@ -1,4 +1,4 @@
-/// Fingers, as fprintd names them.
+/// A set of fingers, by fprintd's names.
 public struct Fingers: Equatable, Sendable {
   private static var names: [String] {
     [
@@ -34,7 +34,7 @@ public struct Fingers: Equatable, Sendable {
 
   public var isEmpty: Bool { bits == 0 }
 
-  /// As fprintd names them.
+  /// fprintd's names of the fingers in the set.
   public var names: [Bytes] {
     let all = Fingers.names
     var names: [Bytes] = []

@@ -13,7 +13,7 @@
 ///   was charged, no other match was used, and nothing was reset since.  TouchCountTests, test_finger_touches.py
 /// - fprintd has no limit of its own, and touches that other programs ask for aren't counted here.
 public struct TouchCount: Equatable, Sendable {
-  /// Touches that may be charged before the finger is off.
+  /// How many touches may be charged before the fingerprint reader is turned off.
   public static let limit: UInt8 = 5
   /// Bytes of the file.
   public static let length = 8
@@ -34,7 +34,7 @@ public struct TouchCount: Equatable, Sendable {
   /// No touch is believed until a passcode opens.
   public var isOff: Bool { touches >= TouchCount.limit }
 
-  /// With one more touch; nil: the finger is off.
+  /// The count with one more touch charged; nil where the reader is turned off.
   public func charged() -> TouchCount? {
     isOff ? nil : TouchCount(touches: touches + 1, serial: serial &+ 1)
   }
@@ -51,7 +51,7 @@ public struct TouchCount: Equatable, Sendable {
 
   public var bytes: Bytes { [1, touches, 0, 0] + littleEndian(UInt64(serial), 4) }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ bytes: Bytes) {
     if bytes.isEmpty {
       self.init()

@@ -17,7 +17,7 @@ public func base64(_ bytes: Bytes) -> Bytes {
   return text
 }
 
-/// The inverse of `base64`; nil for anything that it would not write.
+/// Decodes base64; nil for any text that `base64` doesn't write.
 @inline(never)
 public func bytes(base64 text: ArraySlice<UInt8>) -> Bytes? {
   guard text.count % 4 == 0 else { return nil }

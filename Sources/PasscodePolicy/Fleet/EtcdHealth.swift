@@ -2,12 +2,12 @@
 public struct EtcdHealth: Equatable, Sendable {
   /// Bytes of its database.
   public let size: UInt64
-  /// Whether it knows of a leader.
+  /// Whether the member of etcd knows of a leader.
   public let hasLeader: Bool
   /// What it complains of, such as an alarm; at most 512 bytes of each.
   public let complaints: [Bytes]
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ body: Bytes) {
     guard let answer = JSONValue(body), answer.member("header") != nil,
       let size = answer.member("dbSize")?.number
@@ -18,7 +18,7 @@ public struct EtcdHealth: Equatable, Sendable {
     complaints = errors.map { Bytes(($0.text ?? Bytes(text: "?")).prefix(512)) }
   }
 
-  /// The names of the members: `POST /v3/cluster/member/list`; nil if there is any doubt. One that was never started has
+  /// The names of the members: `POST /v3/cluster/member/list`; nil unless it is well-formed and complete. One that was never started has
   /// none yet.
   public static func members(_ body: Bytes) -> [Bytes]? {
     guard let items = JSONValue(body)?.member("members")?.items, !items.isEmpty else { return nil }

@@ -11,7 +11,7 @@ public struct EtcdOutcome: Equatable, Sendable {
   public let results: [Result]
 
   public enum Result: Equatable, Sendable {
-    /// Those that were read or listed; `count` of them are there altogether.
+    /// The entries that were read; `count` is how many there are altogether, also beyond these.
     case entries([EtcdEntry], count: UInt64)
     case done
   }
@@ -23,7 +23,7 @@ public struct EtcdOutcome: Equatable, Sendable {
     self.results = results
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   @inline(never)
   public init?(_ body: Bytes, of transaction: EtcdTransaction) {
     guard let answer = JSONValue(body), let origin = EtcdOrigin(answer),
@@ -53,13 +53,13 @@ public struct EtcdOutcome: Equatable, Sendable {
   }
 }
 
-/// A key, as etcd has it.
+/// A key of etcd with its value, its revision and its lease.
 public struct EtcdEntry: Equatable, Sendable {
   public let key: Bytes
   public let value: Bytes
-  /// The revision in which it was last written: at least 1.
+  /// The revision of the last write to this key: at least 1.
   public let modified: UInt64
-  /// 0: it has none.
+  /// The lease's number; 0 for a key without a lease.
   public let lease: UInt64
 
   public init(key: Bytes, value: Bytes, modified: UInt64, lease: UInt64) {
@@ -74,7 +74,7 @@ public struct EtcdEntry: Equatable, Sendable {
 public struct EtcdOrigin: Equatable, Sendable {
   public let cluster: UInt64
   public let revision: UInt64
-  /// Raft's.
+  /// The term of etcd's Raft: it rises with each change of leader.
   public let term: UInt64
 
   public init(cluster: UInt64, revision: UInt64, term: UInt64) {
@@ -164,7 +164,7 @@ private func flag(_ object: JSONValue, _ name: String) -> Bool? {
   return nil
 }
 
-/// Other answers of the gateway. Each is nil if there is any doubt.
+/// Other answers of the gateway. Each is nil unless it is well-formed and complete.
 public enum EtcdAnswer {
   /// The lease that was granted, and for how many seconds; never for fewer than were asked.
   public static func lease(_ body: Bytes, seconds: UInt64) -> UInt64? {

@@ -11,7 +11,7 @@ public struct EtcdTransaction: Equatable, Sendable {
 
   public enum Action: Equatable, Sendable {
     case read(Bytes)
-    /// How many keys begin with this; it ends with "/".
+    /// Counts the keys that begin with the prefix, which ends with "/".
     case count(prefix: Bytes)
     /// The keys and values from one key on, up to the end of a prefix; so many at most.
     case list(from: Bytes, prefix: Bytes, limit: UInt64)
@@ -31,7 +31,7 @@ public struct EtcdTransaction: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// As it is sent.
+  /// The request's JSON.
   public var body: Bytes {
     let compare = list(conditions) { $0.json }
     return Text(
@@ -82,7 +82,7 @@ extension EtcdTransaction.Action {
   }
 }
 
-/// The first key after all those that begin with this.
+/// The first key after all keys that begin with the prefix.
 ///
 /// - Precondition: its last byte isn't 255.
 private func endOfPrefix(_ prefix: Bytes) -> Bytes {

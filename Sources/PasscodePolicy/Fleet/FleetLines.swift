@@ -1,6 +1,6 @@
 /// Reads lines `name=value`, each ended by a newline, in their order.
 struct FleetLines {
-  /// What comes after the lines that were read.
+  /// The text after the last line that was read.
   private(set) var rest: ArraySlice<UInt8>
 
   init(_ text: Bytes) {
@@ -17,7 +17,7 @@ struct FleetLines {
     return value
   }
 
-  /// The same, where it is a whole number.
+  /// The next line's value as a decimal number; nil for another name or any other value.
   mutating func number(_ name: String) -> UInt64? {
     guard let digits = value(name) else { return nil }
     return decimal(digits)

@@ -74,7 +74,7 @@ public enum FleetReply {
   /// Whether these bytes are a reply after which the stream stays open, for an attempt.
   public static func isOpen(_ bytes: Bytes) -> Bool { decoded(bytes)?.kind == .open }
 
-  /// The reply in all that came; nil if there is any doubt.
+  /// The reply in all that came; nil unless it is well-formed and complete.
   public static func decoded(_ bytes: Bytes) -> HelperReply? {
     guard bytes.last == end else { return nil }
     return HelperReply(Bytes(bytes.drop { $0 == atWork }.dropLast()))

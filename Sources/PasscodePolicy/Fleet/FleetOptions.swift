@@ -95,7 +95,7 @@ public struct FleetOptions: Equatable, Sendable {
 }
 
 extension Schedule {
-  /// Nothing in it lasts until somebody unlocks it.
+  /// Whether the schedule has no step `reset`, which only an unlock would end.
   var endsWithTime: Bool {
     for step in steps where step.delay == .reset { return false }
     return true

@@ -10,7 +10,7 @@
 /// - Time: a delay is a lease (`FleetKeys.wait`). So the ledger's moment is always `never`, and there are no terms.
 ///                                                                                                FleetTests
 public struct FleetRecord: Equatable, Sendable {
-  /// No account has it.
+  /// The uid in a fleet's records, which belong to names: no account has this one.
   public static let uid = UInt32.max
 
   public var record: Record
@@ -21,7 +21,7 @@ public struct FleetRecord: Equatable, Sendable {
     self.epoch = epoch
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ value: Bytes, account: Bytes, _ codec: RecordCodec) {
     var lines = FleetLines(value)
     guard lines.number("passcode_fleet") == 1, let epoch = lines.number("epoch"),
@@ -67,7 +67,7 @@ public struct StationCount: Equatable, Sendable {
     self.window = window
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ value: Bytes) {
     var lines = FleetLines(value)
     guard let failures = lines.number("failures"), (1...StationCount.most).contains(failures),
@@ -84,13 +84,13 @@ public struct StationCount: Equatable, Sendable {
   /// No other attempt may begin there, unless one of those that are under way turns out right.
   public var isFull: Bool { failures >= StationCount.most }
 
-  /// The same for an account's count: no other attempt on that account may begin there.
+  /// Whether the workstation's count for one account is full: no other attempt on that account may begin there.
   public var isFullForAccount: Bool { failures >= StationCount.mostOfAccount }
 
-  /// With one more.
+  /// The count with one more failure.
   public var next: StationCount { StationCount(failures: failures + 1, window: window) }
 
-  /// Without one of them; nil: none is left.
+  /// The count with one failure less; nil where none is left.
   public var previous: StationCount? {
     failures > 1 ? StationCount(failures: failures - 1, window: window) : nil
   }

@@ -1,7 +1,7 @@
 // How a verifier reads what FleetMessage.swift draws. The passcodes follow, which only guarded memory may hold.
 //
 // `next` takes so many bytes of what comes; nil: there are no more. Each part is bounded before it is taken, and each
-// function gives nil if there is any doubt.                                                      FuzzFleet
+// function gives nil unless it is well-formed and complete.                                                      FuzzFleet
 
 extension FleetRequest {
   /// What the relay says first: who asks.
@@ -12,7 +12,7 @@ extension FleetRequest {
     return name
   }
 
-  /// Whose passcode it is about.
+  /// Reads the name of the account that the request is about.
   public static func readAccount(_ next: (Int) -> Bytes?) -> Bytes? {
     guard let start = next(2), start[0] == version, start[1] > 0, let account = next(Int(start[1])),
       Record.canKeep(name: account)

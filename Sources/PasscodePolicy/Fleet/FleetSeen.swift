@@ -19,7 +19,7 @@ public struct FleetSeen: Equatable, Sendable {
     self.origin = origin
   }
 
-  /// nil: it isn't what a server writes.
+  /// Decodes the file; nil for anything but what a server writes.
   public init?(_ bytes: Bytes) {
     guard bytes.count == FleetSeen.length else { return nil }
     origin = EtcdOrigin(
@@ -37,7 +37,7 @@ public struct FleetSeen: Equatable, Sendable {
     answer.cluster == origin.cluster && answer.revision < origin.revision
   }
 
-  /// What to keep after an answer that was behind.
+  /// What a server remembers once etcd was behind: that every answer is to be refused.
   public var refusingAll: FleetSeen {
     FleetSeen(EtcdOrigin(cluster: origin.cluster, revision: FleetSeen.neverReached, term: origin.term))
   }

@@ -12,7 +12,7 @@ public struct HTTPResponse: Equatable, Sendable {
   public static let longestBody = JSONValue.longest
 
   public enum Reading: Equatable, Sendable {
-    /// More has to come.
+    /// The response isn't complete yet.
     case incomplete
     case whole(HTTPResponse)
     case invalid

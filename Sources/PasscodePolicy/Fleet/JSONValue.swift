@@ -9,9 +9,9 @@
 public enum JSONValue: Equatable, Sendable {
   case null
   case flag(Bool)
-  /// As it is spelled.
+  /// A number, as the text spells it.
   case number(Bytes)
-  /// Without its escapes.
+  /// A string, with its escapes resolved.
   case string(Bytes)
   case list([JSONValue])
   case object([Member])
@@ -27,7 +27,7 @@ public enum JSONValue: Equatable, Sendable {
   static let mostItems = 4_096
   static let mostMembers = 64
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   @inline(never)
   public init?(_ document: Bytes) {
     guard document.count <= JSONValue.longest else { return nil }

@@ -36,7 +36,7 @@
 ///  9  A new passcode that may not be chosen is refused before the code is looked at, and leaves it.  FleetCodeTests
 public struct OneTimeCode: Equatable, Sendable {
   public static let length = 8
-  /// From which it is drawn.
+  /// The letters that a code is drawn from.
   public static var letters: Bytes { Bytes(text: "ABCDEFGHJKLMNPQRSTUVWXYZ") }
   /// Seconds for which it is valid if nobody says how long: 7 days; and the longest time.
   public static let usualSeconds: UInt64 = 7 * 86_400
@@ -50,7 +50,7 @@ public struct OneTimeCode: Equatable, Sendable {
     return letters.contains(letter) ? letter : nil
   }
 
-  /// Whether these are the bytes of a code, as they are hashed.
+  /// Whether bytes have the form of a code, as it is hashed: capital letters only.
   public static func isCode(_ bytes: Span<UInt8>) -> Bool {
     guard bytes.count == length else { return false }
     let letters = letters
@@ -66,7 +66,7 @@ public struct OneTimeCode: Equatable, Sendable {
     self.sealed = sealed
   }
 
-  /// What is kept; nil if there is any doubt.
+  /// Decodes what is kept; nil unless it is well-formed and complete.
   public init?(_ value: Bytes) {
     var lines = FleetLines(value)
     guard lines.number("passcode_code") == 1, let epoch = lines.number("epoch"),

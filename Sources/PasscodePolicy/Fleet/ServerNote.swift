@@ -24,7 +24,7 @@ public struct ServerNote: Equatable, Sendable {
     self.mark = mark
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ value: Bytes) {
     var lines = FleetLines(value)
     guard lines.number("passcode_server") == 1, let version = lines.value("version"),

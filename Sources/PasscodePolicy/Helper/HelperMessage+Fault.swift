@@ -58,7 +58,7 @@ private func shown(_ text: Bytes) -> Bytes {
 }
 
 extension Choice.Refusal {
-  /// From 1 on. One is never given another meaning.
+  /// The refusal's number on the wire, from 1 on. A number never gets another meaning.
   var number: UInt64 {
     switch self {
     case .length: 1
@@ -66,7 +66,7 @@ extension Choice.Refusal {
     }
   }
 
-  /// Each of them.
+  /// Every refusal, for the tests.
   static var all: [Choice.Refusal] {
     [.length] + weaknesses.map { .weak($0) }
   }

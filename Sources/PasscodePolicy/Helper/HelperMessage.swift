@@ -92,7 +92,7 @@ public struct HelperRequest: Equatable, Sendable {
     self.serviceLength = serviceLength
   }
 
-  /// As it is sent: `headLength` bytes.
+  /// The request's head as bytes, `headLength` of them.
   public func head() -> Bytes {
     let bits = (conditions.wantsLogin ? 1 : 0) | (conditions.isSecondFactor ? 2 : 0) | serviceLength << 2
     return [1, operation.rawValue] + littleEndian(UInt64(uid), 4) + littleEndian(UInt64(bits), 1)
@@ -100,7 +100,7 @@ public struct HelperRequest: Equatable, Sendable {
       + littleEndian(UInt64(lengths.password), 2)
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(head: Bytes) {
     guard head.count == HelperRequest.headLength, head[0] == 1 else { return nil }
     guard let operation = HelperOperation(rawValue: head[1]) else { return nil }
@@ -171,7 +171,7 @@ public struct HelperReply: Equatable, Sendable {
     // Later verdicts, and a status that can say them.
     case expired = 24
     case mustChange = 25
-    /// As `status`, for a passcode that was given out with terms.
+    /// A status with the terms of a passcode that was given out.
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27
@@ -210,7 +210,7 @@ public struct HelperReply: Equatable, Sendable {
   public static let longestText = 1_024
   public static let longest = Kind.statusWithTerms.textOffset + longestText
 
-  /// As it is sent.
+  /// The reply as bytes.
   public let bytes: Bytes
   @inline(never)
   public var kind: Kind { Kind(rawValue: bytes[1]) ?? .unavailable }
@@ -236,7 +236,7 @@ public struct HelperReply: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// nil if there is any doubt.
+  /// nil unless the input is well-formed and complete.
   public init?(_ bytes: Bytes) {
     guard bytes.count >= 2, bytes[0] == 1, let kind = Kind(rawValue: bytes[1]),
       (kind.textOffset...kind.textOffset + HelperReply.longestText).contains(bytes.count)

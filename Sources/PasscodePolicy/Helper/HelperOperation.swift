@@ -7,7 +7,7 @@
 public enum HelperOperation: UInt8, CaseIterable, Sendable {
   /// Is there anything that refuses a passcode before it is asked for?
   case look = 1
-  /// One attempt.
+  /// One attempt: the passcode is compared and counted.
   case verify = 2
   case status = 3
   case change = 4
@@ -34,7 +34,7 @@ extension HelperOperation {
     case none, passcode, password
     /// A `OneTimeCode`, in the passcode's place.
     case code
-    /// One of them, not both.
+    /// The passcode or the password: one secret, not both.
     case passcodeOrPassword
   }
 
@@ -44,11 +44,11 @@ extension HelperOperation {
     public let proof: Proof
     /// A new passcode comes with the request.
     public let setsPasscode: Bool
-    /// Somebody whose passcode is disabled may ask it, too.
+    /// Whether a person whose passcode is disabled may ask for the operation.
     public let isForDisabled: Bool
   }
 
-  /// Its row.
+  /// The table's row for this operation.
   public var row: Row {
     switch self {
     case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForDisabled: true)

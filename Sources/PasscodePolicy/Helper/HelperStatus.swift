@@ -25,7 +25,7 @@ public struct HelperStatus: Equatable, Sendable {
   public var isEnrolled: Bool
   /// 4 or 6; nil: not known.
   public var length: Int?
-  /// Consecutive ones.
+  /// How many attempts in a row failed.
   public var failures: UInt32
   /// Left, where locked; else 0. At most `Schedule.longestDelay`.
   public var milliseconds: UInt64
@@ -33,7 +33,7 @@ public struct HelperStatus: Equatable, Sendable {
   public var enrolledAt: UInt64
   public var lastSuccess: UInt64
   public var lastFailure: UInt64
-  /// The last failure's.
+  /// The PAM service of the last failure.
   public var failureService: Bytes
   public var mustChange: Bool
   /// Wall clock, seconds since 1970; 0: never.
@@ -58,7 +58,7 @@ public struct HelperStatus: Equatable, Sendable {
     isFingerOff = false
   }
 
-  /// As the helper sends it.
+  /// The helper's reply with this status.
   public var reply: HelperReply {
     let flags =
       state.rawValue | (isEnrolled ? 8 : 0) | UInt64(length ?? 0) << 4 | (mustChange ? 128 : 0)

@@ -24,7 +24,7 @@ public enum KeyProblem: UInt16, Sendable {
   case keyClosed
   /// A key (path) is there that opens: nothing has to be forgotten.
   case keyNotLost
-  /// The same (path), because of the TPM's protection against guessing.
+  /// The key (path) doesn't open now, because of the TPM's protection against guessing.
   case keyLocked
   /// This systemd binds to PCR 16 where none is to count, and that isn't 0.
   case pcrNotZero
@@ -54,6 +54,6 @@ extension Fault {
     self.init(.keyCommand, path: path, name: name, number: number, error: Int32(problem.rawValue))
   }
 
-  /// nil: it is another fault.
+  /// The problem with a key that this fault tells of; nil for any other fault.
   public var keyProblem: KeyProblem? { reason == .keyCommand ? KeyProblem(rawValue: error) : nil }
 }

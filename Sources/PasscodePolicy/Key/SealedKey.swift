@@ -5,7 +5,8 @@
 /// For people; for a rotation, which seals the next key in the same way; and to bind none to a value that passes.
 ///                                                                                                SealedKeyTests
 public enum SealedKey {
-  /// The one for debugging. No firmware extends it: after a boot it is 0. systemd 252 opens nothing that was sealed without
+  /// The PCR for debugging. No firmware extends it: after a boot it is 0. systemd 252 opens nothing that was sealed
+  /// without
   /// any PCR, so there this one stands for none; but only at 0, for programs extend it, such as a Keylime agent.
   public static var debugPCR: Bytes { Bytes(text: "16") }
 

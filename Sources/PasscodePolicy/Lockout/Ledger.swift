@@ -47,7 +47,7 @@ public struct BootID: Equatable, Sendable {
   public let high: UInt64
   public let low: UInt64
 
-  /// No boot has it; it stands where there is no failure.
+  /// The id of no boot, for a ledger without failures.
   public static let none = BootID(high: 0, low: 0)
 
   public init(high: UInt64, low: UInt64) {
@@ -88,7 +88,7 @@ public enum Standing: Equatable, Sendable {
   case open(attemptsLeft: UInt32)
   /// No attempt for so many milliseconds (at least 1).
   case locked(milliseconds: UInt64)
-  /// No attempt until somebody unlocks it.
+  /// Locked out: no attempt until an administrator or the owner unlocks the passcode.
   case exhausted
 }
 

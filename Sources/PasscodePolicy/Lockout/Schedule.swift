@@ -19,7 +19,7 @@ public struct Schedule: Equatable, Sendable {
     case none
     /// 1 second to 30 days.
     case seconds(UInt64)
-    /// No further attempt until somebody unlocks it.
+    /// Locked out: no further attempt until an administrator or the owner unlocks the passcode.
     case reset
   }
 

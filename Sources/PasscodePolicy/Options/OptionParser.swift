@@ -15,7 +15,7 @@ public struct OptionParser {
   /// Bytes of what may be meant for an option's name; the longest name has 14.
   private static let longestName = 20
 
-  /// The defaults, but for what was taken.
+  /// The defaults, with the options that were taken so far.
   public private(set) var options: Options
 
   public init(_ options: Options = Options()) {

@@ -10,9 +10,9 @@ public struct OptionRow: Sendable {
   /// Sets the option; false where the value is not one of its values.
   typealias Setter = @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
 
-  /// Where it may be set.
+  /// Whether the option is policy, or may be set for one service.
   public let kind: Class
-  /// Its name alone means yes.
+  /// Whether the option's name alone means yes.
   let isFlag: Bool
   public let name: String
   /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.

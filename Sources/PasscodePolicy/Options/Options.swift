@@ -1,4 +1,4 @@
-/// Everything that can be configured, with its default. The table in OptionTable.swift names each.
+/// The values of all options, with their defaults. The table in OptionTable.swift names each option.
 public struct Options: Equatable, Sendable {
   public var policy = Policy()
   public var door = Door()
@@ -53,7 +53,7 @@ public struct Options: Equatable, Sendable {
     public var finger = false
     /// Takes what an earlier module asked for, if that is a passcode.
     public var tryFirstPass = false
-    /// The same, and never asks.
+    /// Takes the passcode that an earlier module asked for, and never asks.
     public var useFirstPass = false
     /// Somebody without a passcode is PAM_IGNORE, not PAM_USER_UNKNOWN.
     public var nullok = false
@@ -84,7 +84,7 @@ public struct Options: Equatable, Sendable {
     public let operations: UInt64
     public let memory: UInt64
 
-    /// Passes that can be configured.
+    /// Argon2id's passes: the numbers that `opslimit` accepts.
     public static let operationsRange: ClosedRange<UInt64> = 1...64
     /// From libsodium's least to 1 GiB.
     public static let memoryRange: ClosedRange<UInt64> = 8_192...1 << 30

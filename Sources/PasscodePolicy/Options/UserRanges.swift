@@ -28,7 +28,7 @@ public struct UserRanges: Equatable, Sendable {
 
   static var people: UserRanges { UserRanges(written: Bytes(text: "1000-")) }
 
-  /// Whether a user is one of them.
+  /// Whether the ranges contain a user id.
   public func contain(_ uid: UInt32) -> Bool {
     !text[...].allParts(between: UInt8(ascii: ",")) {
       guard let range = UserRanges.range($0) else { return true }

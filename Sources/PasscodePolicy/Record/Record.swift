@@ -2,7 +2,7 @@
 /// everything at once or nothing.
 public struct Record: Equatable, Sendable {
   public enum State: Equatable, Sendable {
-    /// No passcode (never had one, or it was removed).
+    /// The account has no passcode: it never had one, or its passcode was removed.
     case removed
     /// The credential as PasscodeVault seals it: nonce, ciphertext and tag.
     case enrolled(sealed: Bytes)
@@ -12,7 +12,7 @@ public struct Record: Equatable, Sendable {
   public enum Proof: Int, Equatable, Sendable, CaseIterable {
     /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
     case unknown
-    /// Never unlocked since it was set. (Not for `enrolledBy`.)
+    /// The passcode was never unlocked since it was set. (Not for `enrolledBy`.)
     case nobody
     case root, password, passcode
   }
@@ -42,7 +42,7 @@ public struct Record: Equatable, Sendable {
     get { box.fields.enrolledBy }
     set { change { $0.enrolledBy = newValue } }
   }
-  /// Who unlocked it last since it was set.
+  /// What proved the right to the last unlock since the passcode was set.
   public var unlockedBy: Proof {
     get { box.fields.unlockedBy }
     set { change { $0.unlockedBy = newValue } }
@@ -200,10 +200,10 @@ public struct Record: Equatable, Sendable {
 }
 
 extension Record.Proof {
-  /// As a record spells it.
+  /// The word for this proof in a record.
   public var name: Bytes { word(rawValue, of: Record.Proof.names) }
 
-  /// The inverse; nil for any other word.
+  /// The proof that a record's word stands for; nil for any other word.
   init?(named name: ArraySlice<UInt8>) {
     guard let index = number(of: name, among: Record.Proof.names) else { return nil }
     self.init(rawValue: index)

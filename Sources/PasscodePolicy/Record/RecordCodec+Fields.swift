@@ -99,9 +99,9 @@ struct RecordReader {
     position = copy.startIndex
   }
 
-  /// The lines that were read.
+  /// The part of the copy that was read.
   var before: ArraySlice<UInt8> { copy[..<position] }
-  /// What comes after them.
+  /// The part of the copy that was not read yet.
   var after: ArraySlice<UInt8> { copy[position...] }
 
   /// The value of the next line, if that line has this name.

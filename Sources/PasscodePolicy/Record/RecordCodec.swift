@@ -79,7 +79,7 @@ public struct RecordCodec: Sendable {
     padded(encodeUnpadded(record))
   }
 
-  /// The same without the padding.
+  /// A copy without the NUL bytes at its end.
   func encodeUnpadded(_ record: Record) -> Bytes {
     var text = Bytes(room: RecordCodec.copyLength)
     text.append(record)
@@ -87,7 +87,7 @@ public struct RecordCodec: Sendable {
     return text
   }
 
-  /// The record in a copy without padding, or nil if there is any doubt.
+  /// The record in a copy without padding, or nil unless it is well-formed and complete.
   func decodeUnpadded(_ text: Bytes) -> Record? {
     guard text.count <= RecordCodec.copyLength, text.last == UInt8(ascii: "\n") else { return nil }
     return decode(padded(text)[...])
@@ -102,7 +102,7 @@ public struct RecordCodec: Sendable {
     return copy
   }
 
-  /// The record in one copy, or nil if there is any doubt.
+  /// The record in one copy, or nil unless it is well-formed and complete.
   public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
     decodeCopy(copy)?.record
   }
@@ -135,7 +135,7 @@ public struct RecordCodec: Sendable {
     public let record: Record
     /// The copy that a next write goes to: the damaged or the older one.
     public let nextCopy: Int
-    /// The other copy can't be read: the next write repairs it.
+    /// Whether one copy can't be read; the next write repairs that one.
     public let damaged: Bool
     /// A copy has an older version: the next write replaces both.
     public let isOldVersion: Bool

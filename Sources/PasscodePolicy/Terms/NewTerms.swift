@@ -4,7 +4,7 @@ public struct NewTerms: Equatable, Sendable {
   public var seconds: UInt64 = 0
   /// Until when it is valid, by the wall clock, seconds since 1970; 0: for ever.
   public var until: UInt64 = 0
-  /// It opens only one login.
+  /// Whether the passcode opens only one login.
   public var mustChange = false
 
   public init() {}

@@ -12,9 +12,9 @@ public struct Terms: Equatable, Sendable {
   /// Whether the owner must choose another passcode. What spends the one login: `Purpose`, `DirectLogin.settle`.
   public enum Change: Int, Equatable, Sendable, CaseIterable {
     case notNeeded
-    /// After one login, which it has not opened yet.
+    /// The passcode must be changed after one login, which it has not opened yet.
     case afterLogin
-    /// Now: it has opened that login.
+    /// The passcode must be changed now: it has opened its one login.
     case needed
   }
 
@@ -35,7 +35,7 @@ public struct Terms: Equatable, Sendable {
     self.seenAt = seenAt
   }
 
-  /// The terms of a passcode that is set now.
+  /// Terms that begin now, for a passcode that is being set.
   ///
   /// - Parameter wall: now, by the wall clock; seconds since 1970.
   public init(_ new: NewTerms, now: Instant, wall: UInt64) {
@@ -69,7 +69,7 @@ extension Terms {
     return Review(isExpired: isExpired, correction: isNews ? seen : nil)
   }
 
-  /// The same terms, with `seenTime` moved on to the earliest that it can be now.
+  /// The terms with `seenTime` moved on to the earliest time that it can be now.
   ///
   /// - Parameter wall: seconds since 1970; ignored if it is behind what was seen.
   public func seen(now: Instant, wall: UInt64) -> Terms {
@@ -89,7 +89,7 @@ extension Terms {
   }
 }
 
-/// Never less than either.
+/// The sum of two numbers, or the largest number where that is too large.
 private func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
   let (sum, overflow) = one.addingReportingOverflow(other)
   return overflow ? .max : sum

@@ -6,7 +6,7 @@
 ///                                                                                 AdviceTests, test_check.py
 public struct Advice: Equatable, Sendable {
   public let sentence: Text
-  /// Can be run as it is; empty: there is none.
+  /// A command that can be run as it is; empty where there is none.
   public let command: Text
 
   public init(_ sentence: Text) {
@@ -30,14 +30,14 @@ public struct Advice: Equatable, Sendable {
     command = isSafe ? filled(remedy, whole.number, [exact.0, exact.1, exact.2]).text : ""
   }
 
-  /// What is told, and the command after it; empty: none.
+  /// Splits a pattern into what is told and the command after it, which may be empty.
   @inline(never)
   private static func parts(_ pattern: Bytes) -> (told: Bytes, command: ArraySlice<UInt8>) {
     let place = pattern.indices.first { pattern[$0...].begins(with: mark) } ?? pattern.endIndex
     return (Bytes(pattern[..<place]), pattern[min(place + mark.utf8.span.count, pattern.endIndex)...])
   }
 
-  /// Both in one line, joined in English.
+  /// Sentence and command in one line, joined in English.
   public var text: Text {
     command.bytes.isEmpty ? sentence : sentence + Text(stringLiteral: Advice.mark) + command
   }

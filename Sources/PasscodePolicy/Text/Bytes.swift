@@ -65,7 +65,7 @@ private func hexadecimalDigit(_ nibble: UInt8) -> UInt8 {
   nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
 }
 
-/// The inverse; without branches over what comes at random, so that it is fast.
+/// The value of a hexadecimal digit; without branches that depend on random input, so that it is fast.
 private func nibble(_ digit: UInt8) -> UInt8? {
   let value = (digit &+ (digit >> 6) &* 9) & 15
   return hexadecimalDigit(value) == digit ? value : nil
@@ -99,7 +99,7 @@ extension Bytes {
     reserveCapacity(room)
   }
 
-  /// One after the other.
+  /// Joins two byte strings.
   @inline(never)
   public static func + (one: Bytes, two: Bytes) -> Bytes {
     var both = one
@@ -166,7 +166,7 @@ func word(_ number: Int, of words: String) -> Bytes {
   return word
 }
 
-/// Which of the words it is; nil: none.
+/// The index of a word in a list of words; nil if the list lacks that word.
 @inline(never)
 public func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
   let utf8 = words.utf8.span
@@ -255,7 +255,7 @@ extension ArraySlice<UInt8> {
     return self[start..<end]
   }
 
-  /// The slice without its last byte.
+  /// Drops the last byte of a slice.
   ///
   /// - Precondition: it has one.
   @inline(never)

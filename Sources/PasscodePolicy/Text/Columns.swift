@@ -13,7 +13,7 @@ public func columns(_ text: ArraySlice<UInt8>) -> Int {
   return columns
 }
 
-/// Its number and its bytes; what isn't UTF-8 is one byte.
+/// The first character of a text in UTF-8, and its length in bytes; a byte that isn't UTF-8 counts as one.
 func firstScalar(_ text: ArraySlice<UInt8>) -> (scalar: UInt32, length: Int) {
   guard let first = text.first else { return (0, 0) }
   let length = first >= 0xf8 || first < 0xc0 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2

@@ -19,7 +19,7 @@ public func jsonEscaped(_ bytes: Bytes) -> Bytes {
   return text
 }
 
-/// As almost all do.
+/// Whether a byte stands for itself in a JSON string, as almost all ASCII characters do.
 private func standsForItself(_ byte: UInt8) -> Bool {
   (0x20..<0x7f).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }

@@ -57,7 +57,7 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
     self.parameters = parameters
   }
 
-  /// The same with another number and other parameters.
+  /// The pattern of this sentence with another number and other parameters.
   public func with(_ number: UInt64, _ parameters: [Bytes]) -> Sentence {
     Sentence(pattern, plural: plural, number, parameters)
   }
@@ -74,7 +74,7 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
     return translated.named == english.named ? translated.text : english.text
   }
 
-  /// The translation that there is none.
+  /// The translation into English: none is looked for.
   public static func inEnglish(_ pattern: Bytes, _ plural: Bytes, _ number: UInt64) -> Bytes? { nil }
 }
 

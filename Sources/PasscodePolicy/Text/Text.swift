@@ -56,7 +56,7 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
     }
   }
 
-  /// Its memory stays, for what comes next.
+  /// Empties the text, and keeps its memory for the next one.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }

@@ -10,12 +10,12 @@ extension Words {
     advice(fault, error: error, in: Sentence.inEnglish).text
   }
 
-  /// The same, with the command apart.
+  /// A fault in words, with the command that helps apart.
   public static func advice(_ fault: Fault, error: Bytes, in translation: Translation) -> Advice {
     fill(sentence(fault.reason), fault, error, translation)
   }
 
-  /// The same as `fault` for what a login can meet: all that the module needs.
+  /// A fault in words, as `fault` has it, but only those that a login can meet: the module needs no others.
   public static func loginFault(_ fault: Fault, error: Bytes) -> Text {
     fill(Sentence(loginPattern(fault.reason)), fault, error, Sentence.inEnglish).text
   }

@@ -7,7 +7,7 @@
 /// Programs read notices, too: hyprlock shows one only if it contains "left to unlock". It therefore shows no translated
 /// one, as it shows none of pam_faillock's.
 public enum Words {
-  /// The prompt of a service that has none of its own.
+  /// The usual prompt, for a service without `prompt=`.
   ///
   /// - Parameter finger: the reader can be used now.
   public static func prompt(_ door: Options.Door, finger: Bool) -> Sentence {
@@ -129,7 +129,7 @@ public struct Remaining: Equatable, Sendable {
   }
 
   public let unit: Unit
-  /// At least 1.
+  /// How many failures there were, at least 1.
   public let count: UInt64
 
   public init(milliseconds: UInt64) {

@@ -5,7 +5,7 @@ public enum Choice: Equatable, Sendable {
   case easy(Weakness)
   case refused(Refusal)
 
-  /// Why it may not be chosen.
+  /// Why a passcode may not be chosen.
   public enum Refusal: Equatable, Sendable {
     case length
     case weak(Weakness)

@@ -15,7 +15,7 @@ public struct PersonalData: Equatable, Sendable {
 
   private var traces: [Trace] = []
 
-  /// Knows nobody.
+  /// Personal data of nobody, in which no code is found.
   public init() {}
 
   /// - Parameters: as in the account's passwd entry; any bytes. GECOS is `name,room,work phone,home phone,anything`.
@@ -29,7 +29,7 @@ public struct PersonalData: Equatable, Sendable {
     addYears(home)
   }
 
-  /// Where a code is found; nil if it isn't.
+  /// The kind of personal data that contains a code; nil if none does.
   ///
   /// - Parameter code: 4 or 6 ASCII digits, of which nothing is copied.
   func kind(of code: Span<UInt8>) -> Kind? {

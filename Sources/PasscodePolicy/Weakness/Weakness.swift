@@ -1,4 +1,4 @@
-/// Why a passcode is refused when somebody chooses it.
+/// The reasons for which a new passcode is refused as weak.
 ///
 /// A lockout gives ten guesses; what they are worth is decided here. Unrestricted, the best ten open 14 to
 /// 23 % of accounts; lists of the size that phones have help little, and about a tenth of the 4-digit space
@@ -37,7 +37,7 @@ public enum Weakness: Equatable, Sendable {
   case personal(PersonalData.Kind)
   /// Found in the administrator's list.
   case siteList
-  /// Too near to the passcode that it replaces.
+  /// The passcode is too similar to the one that it replaces.
   case variation(Variation)
 
   public enum Variation: Equatable, Sendable {

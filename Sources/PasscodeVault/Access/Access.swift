@@ -9,7 +9,7 @@ public enum Access: Equatable, Sendable {
   case person(UInt32)
   /// Anybody else: only the helper, which runs as `_passcode`, reaches the store.
   case helper
-  /// The helper itself, once it is `_passcode` and nothing else.
+  /// The helper, once it is `_passcode` in every id.
   case service
 
   /// - Parameter ownConfiguration: another file than the default one was named.
@@ -22,7 +22,7 @@ public enum Access: Equatable, Sendable {
     return .person(process.real)
   }
 
-  /// Who may own what we trust.
+  /// Whether files of this owner are trusted.
   func trusts(owner: UInt32) -> Bool {
     switch self {
     case .root, .helper, .service: owner == 0

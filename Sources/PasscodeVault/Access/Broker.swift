@@ -21,9 +21,9 @@ internal import PasscodeSystem
 struct Broker {
   let asker: ProcessIdentity.Asker
   let isInItsService: Bool
-  /// It may name its terminal only when it opens the session.
+  /// Whether the program may name its terminal only later, when it opens the session.
   let namesTerminalLater: Bool
-  /// It asks for accounts from this uid on.
+  /// The lowest uid of the accounts that the program asks for.
   let firstUID: UInt32
 
   private static var programs: String {

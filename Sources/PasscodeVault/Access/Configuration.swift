@@ -5,7 +5,7 @@ public import PasscodeSystem
 public final class Configuration: Sendable {
   public let options: Options
   public let access: Access
-  /// It came from the default file, not from one that was named.
+  /// Whether the options come from the default file, and not from one that was named.
   public let isUsual: Bool
   /// For this module line the passcode is a second factor: one that only an administrator had a hand in.
   public let isSecondFactor: Bool

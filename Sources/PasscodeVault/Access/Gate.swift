@@ -11,7 +11,7 @@ public import PasscodeSystem
 //     which says for whom; graphical login screens never ask for root.
 //     test_only_for_ones_own_account_or_by_real_root, test_polkit_s_helper_asks_for_whoever_connected, GateTests, test_gdm.py
 
-/// That an account's passcode may be tried. No attempt can be made without one, and only `Gate` makes one.
+/// The permission to try an account's passcode. No attempt can be made without a permit, and only `Gate` gives one.
 public struct Permit: Sendable {
   public let account: Account
 
@@ -97,7 +97,8 @@ public struct LoginItems: Sendable {
     return broker.isInItsService ? terminal.isEmpty && display.isEmpty : !inputIsTerminal(terminal)
   }
 
-  /// As far as it tells where the person is. What names no terminal, and nobody who asks, is a login screen.
+  /// The place of the person, as far as the program tells. What names no terminal, and nobody who asks, is a login
+  /// screen.
   var place: FingerRequest.Terminal {
     let name = terminal.isEmpty ? display : terminal
     return name.isEmpty && requester.isEmpty ? .loginScreen : FingerRequest.Terminal(named: name)
@@ -158,7 +159,7 @@ public enum Gate {
     }
   }
 
-  /// The same for an account that was looked up.
+  /// Admits or refuses a login to an account that was looked up before.
   public static func admit(
     _ account: Account, _ origin: LoginOrigin, _ rules: LoginRules, _ access: Access
   ) -> Admission {
@@ -187,7 +188,7 @@ public enum Gate {
       .watch, uid: permit.account.uid, at: isForPerson ? .session : .terminal(origin.terminal))
   }
 
-  /// MUST 1.
+  /// Whether an attempt is for the caller's own account, or by real root (MUST 1).
   private static func isOwn(_ account: Account, _ origin: LoginOrigin) -> Bool {
     guard origin.process.real == 0 || origin.process.real == account.uid, account.uid >= origin.firstUID
     else { return false }

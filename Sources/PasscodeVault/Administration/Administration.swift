@@ -141,7 +141,7 @@ extension Vault {
     }
   }
 
-  /// It is the account that is disabled, not the one that gets its uid later.
+  /// Whether the account is disabled. A later account with the same uid isn't.
   private func isDisabled(_ record: borrowing LockedRecord, _ account: Account) throws(Fault) -> Bool {
     guard record.current.disabled else { return false }
     return try isSameAccount(record.current, account)
@@ -173,7 +173,7 @@ extension Vault {
     try carryOut(.unlocking(by: authority), account, then: done)
   }
 
-  /// Disables the passcode, or enables it again. Needs no key. For root, or a person's own store.
+  /// Disables an account's passcode, or enables it again. Needs no key. For root, or a person's own store.
   ///
   /// - Returns: whether that changed anything; nil if there is no record.
   public func disable(
@@ -188,7 +188,7 @@ extension Vault {
 extension Vault {
   private enum Act {
     case removal(by: Authority)
-    /// The removal of an account that is gone.
+    /// The removal of the record of a deleted account.
     case deletion
     case unlocking(by: Authority)
     /// Or, with false, enabling.
@@ -216,9 +216,9 @@ extension Vault {
   /// What an act makes of a record.
   private enum Decision {
     case write
-    /// There is nothing to do.
+    /// The record is already as wanted.
     case leave
-    /// There is nothing to do it to.
+    /// There is no record that could be changed.
     case notEnrolled
   }
 

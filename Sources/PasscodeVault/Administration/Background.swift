@@ -6,7 +6,7 @@ public import PasscodeSystem
 public class Background {
   fileprivate init() {}
 
-  /// Before the first try.
+  /// Called before a hashing slot is asked for the first time.
   func begin(_ vault: Vault, _ store: Store) {}
 
   /// The right to hash; nil: it has to wait, and must release the record's lock first, because a login may need it.
@@ -38,7 +38,7 @@ public final class BatchTurns: Background {
   private let workers: Workers
   /// The hashing slots that stuck processes hold; empty: none. A worker tells the process that started it.
   public var stuckSlots = Bytes()
-  /// This worker's.
+  /// This worker's wait for a hashing slot, while it has none.
   private var wait: Wait?
   private var hasWaitedLong = false
 
@@ -81,7 +81,7 @@ public final class BatchTurns: Background {
       store, count, stuck: { isFree in isStuck(isFree) || hasWaitedLong }, returned: { workers.ring() })
   }
 
-  /// The same slots are still held.
+  /// Whether the slots that were held at the last look are all held still.
   private func isStuck(_ isFree: (Int) -> Bool) -> Bool {
     for slot in stuckSlots where isFree(Int(slot)) {
       stuckSlots = []

@@ -56,7 +56,7 @@ extension Vault {
     return [room.current.unsealed.key.id] + (isRotating ? [room.next.unsealed.key.id] : [])
   }
 
-  /// What is in use.
+  /// The machine key that is in use: a plain one, or a sealed one.
   public enum KeyForm {
     case plain(Bytes)
     /// Bound to these PCRs (empty: to none; nil: not known).
@@ -79,7 +79,7 @@ extension Vault {
     return try reviewKey(room) { log($0) }
   }
 
-  /// The same of a key that was read and can be used.
+  /// Tells what should be different about a key that was read and can be used.
   ///
   /// - Parameters:
   ///   - room: holds it as the current one.

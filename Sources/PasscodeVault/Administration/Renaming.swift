@@ -6,7 +6,7 @@ public enum Renaming: Sendable {
   case renamed
   /// The record already had the new name.
   case already
-  /// There is nothing to rename, or it is under another name.
+  /// The account has no passcode, or its record has a third name.
   case notEnrolled
 }
 

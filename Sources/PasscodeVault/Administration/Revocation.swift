@@ -32,7 +32,7 @@ extension Vault {
     }
   }
 
-  /// Returns when it is on the device.
+  /// Sets marks on a record's file, and returns when they are on the device.
   private func mark(_ store: Store, _ account: Account, _ marks: UInt32) throws(Fault) {
     guard let file = try store.open(account.uid) else { return }
     let mode = try store.check(file, account.uid).mode

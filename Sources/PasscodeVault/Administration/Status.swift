@@ -7,9 +7,9 @@ public struct Status: Equatable, Sendable {
     case ok
     case locked(milliseconds: UInt64)
     case exhausted, disabled, corrupt
-    /// It opens nothing any more, and can't be changed.
+    /// The passcode has expired: it opens nothing any more, and can't be changed.
     case expired
-    /// Its one login is over: it opens nothing until it is changed.
+    /// The passcode's one login is over: it opens nothing until its owner changes it.
     case mustChange
   }
 
@@ -27,7 +27,7 @@ public struct Status: Equatable, Sendable {
   public let lastFailure: UInt64?
   /// The PAM service of the last failure; empty: not known.
   public let failureService: Bytes
-  /// Whether it must be changed, now or after its one login.
+  /// Whether the passcode must be changed, now or after its one login.
   public let mustChange: Bool
   /// When it expires or expired: wall clock, seconds since 1970; nil: never.
   public let expiresAt: UInt64?
@@ -86,7 +86,7 @@ extension Vault {
     try StatusList.open(self)
   }
 
-  /// Of somebody enrolled.
+  /// The status of an account with a passcode.
   fileprivate func status(
     _ account: Account, _ record: Record, _ lengths: inout LengthReader
   ) throws(Fault) -> Status {
@@ -130,7 +130,7 @@ extension Vault {
     return clock.wall() + wholeSeconds(milliseconds)
   }
 
-  /// A record as it is now, without its lock; nil if there is none.
+  /// A record that was read without taking its lock; nil if there is none.
   struct Reading {
     /// nil: damaged.
     let record: Record?
@@ -153,7 +153,7 @@ extension Vault {
   }
 }
 
-/// The statuses of many, in the order of their uids.
+/// The statuses of many accounts, in the order of their uids.
 ///
 /// The accounts of the uids are looked up in portions: those of all users could take too much memory. A portion is a
 /// sequence of parts; a copy of this process can tell every other one (`passcode list`).
@@ -207,7 +207,7 @@ public struct StatusList: ~Copyable {
     }
   }
 
-  /// Leaves it out.
+  /// Leaves out the next part of the list, which the other process tells.
   public mutating func skipPart() {
     place = min(place + StatusList.part, first + accounts.count)
   }

@@ -116,7 +116,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  /// Takes the match, so that it can't be taken twice. In doubt it isn't one.
+  /// Uses up a finger's match, so that it lets nobody in twice. In doubt there was no match.
   private func isUsable(_ transcript: FingerTranscript) -> Bool {
     guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
       return false

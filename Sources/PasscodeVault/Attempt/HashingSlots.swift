@@ -31,7 +31,7 @@ enum HashingSlots {
 
   private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
 
-  /// A held slot, given back when it goes.
+  /// A hashing slot that this process holds; it is given back when the value goes.
   struct Held: ~Copyable {
     private let range: RangeLock?
     /// For so long that the record's marks may have changed.
@@ -102,7 +102,8 @@ enum HashingSlots {
     }
   }
 
-  /// That something moves. Where that can't be told for ever, nothing is lost but patience; where something ran short, those
+  /// Shows those who wait that something moves. Where that can't be shown, only patience is lost; where something ran
+  /// short, those
   /// who wait would take it for a standstill, and hash without a slot.
   private static func tell(_ file: borrowing Descriptor) throws(Errno) {
     do throws(Errno) { try file.touch() } catch { if error.isShortage { throw error } }
@@ -158,7 +159,7 @@ enum HashingSlots {
     return nil
   }
 
-  /// Those that no other open file has locked.
+  /// The slots of a list that no other process has locked.
   private static func free(_ file: borrowing Descriptor, _ slots: [Int]) -> [Int] {
     var free: [Int] = []
     for slot in slots where RangeLock.isFree(file, at: slot, count: 1) { free.append(slot) }
@@ -184,7 +185,7 @@ extension Vault {
     }
   }
 
-  /// So that a hash which can't have its memory isn't charged. libsodium takes a little more than it is told.
+  /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
   func reserveMemory(for cost: Options.Cost) throws(Fault) {
     do throws(Errno) {
       try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)

@@ -5,7 +5,7 @@ public import PasscodeSystem
 public enum Purpose: Equatable, Sendable {
   /// To open something, or as proof for anything but a change. Spends the one login.
   case login
-  /// To set another one in its place. It opens nothing and spends nothing, and also works when the passcode must be
+  /// Proves the old passcode of a change. That opens nothing and spends nothing, and also works when the passcode must be
   /// changed.
   case change
 }
@@ -18,7 +18,7 @@ public protocol Login: ~Copyable {
   /// - Parameter unsealed: where a login that opens the store itself has key and credential, until this returns.
   mutating func look(_ unsealed: inout Unsealed) -> Verdict?
 
-  /// One attempt.
+  /// Compares and counts one passcode.
   ///
   /// - Parameters:
   ///   - passcode: an `Answer.passcode`.

@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// Waits for something that others hold, for as long as anything moves.            WaitTests
 struct Wait {
   enum Outcome {
-    /// Try again.
+    /// The caller looks again, whether it has what it waits for.
     case again
     /// Nothing has moved for long: the process that holds it is stopped or frozen.
     case stuck
@@ -19,7 +19,8 @@ struct Wait {
     /// Whether it looks more often the longer it has waited.
     var quickens = false
 
-    /// A holder that lets a record go may take it again at once. Among 32 threads that did so, looking every 40 ms, some waited for
+    /// The limits for a record, whose holder may take it again at once. Among 32 threads that did so, looking every 40
+    /// ms, some waited for
     /// 2 minutes; so those that wait longest look most often.                                    test_parallel.py
     static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000, quickens: true) }
     /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.
@@ -46,7 +47,7 @@ struct Wait {
     pauseMilliseconds = firstPause
   }
 
-  /// From now on it waits as long again.
+  /// Begins a new wait, of full length.
   mutating func begin() {
     started = nil
     clock.sleep(pauseMilliseconds)

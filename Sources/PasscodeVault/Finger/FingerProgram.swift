@@ -10,13 +10,13 @@ public enum FingerProgram {
   public enum Answer: Equatable, Sendable {
     /// The package isn't installed.
     case notInstalled
-    /// It isn't as the package installs it, or it gave no answer.
+    /// The program isn't as the package installs it, or gave no answer.
     case unusable
     case listed(Fingers)
     case ended(FingerEnd)
   }
 
-  /// How it is installed.
+  /// Whether the program is installed, and as it should be.
   public enum Installation: Equatable, Sendable {
     case missing
     /// Not a file of root's that only root can write to.
@@ -51,7 +51,7 @@ public enum FingerProgram {
     }
   }
 
-  /// Whether it may be started.
+  /// Whether the installed program may be started: root's, and writable by nobody else.
   ///
   /// - Throws: ENOENT where the package isn't installed.
   private static func isSound() throws(Errno) -> Bool {

@@ -49,7 +49,7 @@ public struct FingerPrompt: ~Copyable {
   private static let freeWithin: UInt64 = 1_000
   /// One byte more than a valid transcript has.
   private static let most = FingerTranscript.mostEvents * FingerEvent.length + 1
-  /// passcode-finger.socket has it, too.
+  /// The path of root's socket, which passcode-finger.socket names, too.
   private static var socket: StaticString { "/run/passcode-finger.socket" }
 
   private let service: RootService
@@ -109,7 +109,7 @@ public struct FingerPrompt: ~Copyable {
     service.finish()
   }
 
-  /// Checks a match again, before it is taken.
+  /// Checks the time of a match, and the person's session, again before the match lets somebody in.
   public mutating func confirm() {
     transcript.limit(toPromptFrom: begin, isForPerson: request.isForPerson)
     guard case .matched = transcript.state else { return }

@@ -19,13 +19,13 @@ public struct TouchCounter {
     self.init(uid: account.uid, access)
   }
 
-  /// The same for an account that was looked up before.
+  /// The counter of an account that was looked up before.
   public init(uid: UInt32, _ access: Access) {
     self.uid = uid
     self.access = access
   }
 
-  /// The count as it is now. Nothing is made where there is no file yet.
+  /// Reads the touch count, and makes no file where there is none yet.
   public func current() throws(Errno) -> TouchCount {
     do throws(Errno) {
       return try read(try lock(try open()))

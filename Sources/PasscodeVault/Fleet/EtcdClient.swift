@@ -12,7 +12,7 @@ internal import PasscodeSystem
 /// - A token that got no answer is not used again, by the process that waited for it.            test_verifier.py
 public final class EtcdClient: EtcdStore {
   private static let milliseconds: UInt64 = 2_000
-  /// The one that is kept, and others if etcd has forgotten it.
+  /// How many tokens one request tries: the one that is kept, and others if etcd has forgotten it.
   private static let mostTokens = 3
 
   private let port: UInt16

@@ -103,7 +103,7 @@ extension FleetVault {
     }
   }
 
-  /// Disables the passcode, or enables it again.
+  /// Disables an account's passcode in the whole fleet, or enables it again.
   ///
   /// - Returns: whether that changed anything; nil if there is no record.
   public func disable(_ account: Bytes, _ disabled: Bool) throws(Fault) -> Bool? {

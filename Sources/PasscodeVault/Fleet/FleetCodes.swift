@@ -8,7 +8,7 @@ public import PasscodeSystem
 /// What came of withdrawing a one-time code.
 public enum Withdrawal: Equatable, Sendable {
   case done
-  /// There was none, or it has expired in the meantime, or somebody else has withdrawn it.
+  /// There was no one-time code, or the code expired in the meantime, or somebody else withdrew it.
   case noCode
   /// In the meantime a passcode was set, with the code or by an administrator, and that ended the code.
   case used
@@ -82,7 +82,7 @@ extension FleetVault {
     return .noCode
   }
 
-  /// The account's code, if it is of this epoch.
+  /// The account's one-time code, if it was made in this epoch of the fleet key.
   func code(_ entry: EtcdEntry?) throws(Fault) -> (code: OneTimeCode, entry: EtcdEntry)? {
     guard let entry else { return nil }
     guard let code = OneTimeCode(entry.value) else { throw Fault(.damagedRecord, path: entry.key) }
@@ -166,7 +166,7 @@ extension FleetLogin where Etcd: EtcdStore {
     return credential
   }
 
-  /// After a charge that was acknowledged, and nowhere else.
+  /// Hashes the code and sets the new passcode; called only after etcd acknowledged the charge.
   private func replace(
     _ code: borrowing Passcode, _ new: borrowing NewPasscode, _ credential: Credential, _ proof: FleetCode,
     _ unsealed: inout Unsealed

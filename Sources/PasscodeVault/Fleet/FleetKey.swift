@@ -19,7 +19,7 @@ public struct FleetKey {
 
   public static var usualPath: Bytes { Bytes(text: "/etc/passcode/fleet.key") }
 
-  /// Opens it, for its epoch.
+  /// Opens the key's file, and reads which epoch the key is of.
   ///
   /// - Throws: `missing`; or another fault if it is not to be trusted.
   public init(_ path: Bytes, _ configuration: Configuration) throws(Fault) {
@@ -35,7 +35,7 @@ public struct FleetKey {
     guard epoch > 0, epoch < 1 << 62 else { throw Fault(.keyLength, path: path) }
   }
 
-  /// For what is of a later epoch.
+  /// The fault of an epoch in etcd that is later than this key's.
   var later: Fault { Fault(.fleetEpoch, path: path, error: Errno.stale.code) }
 
   private static func open(_ path: Bytes, _ configuration: Configuration) throws(Fault) -> Descriptor {

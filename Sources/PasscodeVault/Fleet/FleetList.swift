@@ -20,7 +20,7 @@ public struct FleetList<Etcd: EtcdStore>: ~Copyable {
     try fleet.checkEpoch()
   }
 
-  /// nil: that was all.
+  /// The report of the next account; nil at the end of the list.
   public mutating func next() throws(Fault) -> FleetReport? {
     while let entry = try take() {
       guard let account = FleetKeys.account(entry.key) else { continue }

@@ -10,16 +10,16 @@ enum Charging {
   case fenced
 }
 
-/// A failure that was recorded, until it turns out to be none.
+/// An attempt that was counted as a failure, until it turns out to be right.
 struct FleetCharge {
   let id: Bytes
-  /// As it was charged, and in which revision.
+  /// The record with the charge, and the revision in which etcd has it.
   let record: FleetRecord
   let revision: UInt64
-  /// As it was before.
+  /// The record before the charge.
   let before: Record
   let station: StationCharge
-  /// The delay that it starts, if it does.
+  /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
 
   var earlier: FailedAttempts {
@@ -29,9 +29,9 @@ struct FleetCharge {
 
 /// A delay that a charge starts.
 struct FleetDelay {
-  /// As the schedule has it.
+  /// The delay's length by the schedule.
   let seconds: UInt64
-  /// Of `wait`.
+  /// The lease of the key `wait`, which lasts as long as the delay.
   let lease: UInt64
 }
 

@@ -9,9 +9,9 @@ extension FleetLogin where Etcd: EtcdStore {
   private enum Found {
     /// No failure is left: by that very settling, or by another one since.
     case settled
-    /// As it was charged.
+    /// The record is as this attempt charged it.
     case charged
-    /// Somebody has charged it since: that failure must stay.
+    /// Another attempt has charged the record since: that failure must stay.
     case chargedSince
     case refused(Verdict)
   }
@@ -104,17 +104,17 @@ extension FleetLogin where Etcd: EtcdStore {
 struct StationMark {
   let count: StationCount
   let revision: UInt64
-  /// nil: it has none.
+  /// The count for this account at this workstation; nil if there is none.
   let own: StationCount?
 
-  /// As they were charged.
+  /// The workstation's counts as this attempt charged them.
   init(_ charge: FleetCharge) {
     count = charge.station.count
     revision = charge.revision
     own = charge.station.own
   }
 
-  /// nil: it has none now.
+  /// The workstation's counts as they are now; nil if there are none.
   init?(_ state: FleetState) {
     guard let count = state.station, let entry = state.stationEntry else { return nil }
     self.count = count

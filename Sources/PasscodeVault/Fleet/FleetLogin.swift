@@ -169,7 +169,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  /// Charges what is still as it was read. Others of the workstation change its count all the time: that alone is no reason
+  /// Charges the record, if it is still as it was read. Other people of the workstation change its count all the time:
+  /// that is no reason
   /// to give the slot back, and to wait for another one.
   ///
   /// - Returns: nil if anything else has changed: then it starts again.
@@ -188,13 +189,13 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     return nil
   }
 
-  /// The same as for this server's own logins.
+  /// Takes one of the hashing slots that this server's own logins share.
   func takeSlot() throws(Fault) -> HashingSlots.Held {
     let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
     return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
   }
 
-  /// After a charge that was acknowledged, and nowhere else.
+  /// Hashes and compares the passcode; called only after etcd acknowledged the charge.
   private mutating func verify(
     _ passcode: borrowing Passcode, _ credential: Credential, _ charge: FleetCharge,
     _ unsealed: inout Unsealed

@@ -33,7 +33,7 @@ extension FleetVault {
     return status
   }
 
-  /// What there is of an account.
+  /// Reads what etcd has of one account, for administrators.
   public func report(_ account: Bytes) throws(Fault) -> FleetReport {
     let state = try read(account, nowhere)
     return try report(account, state.record, state.wait, state.code)
@@ -56,7 +56,7 @@ extension HelperStatus {
   }
 }
 
-/// What there is of an account.
+/// What administrators are told of one account of a fleet.
 public struct FleetReport: Sendable {
   public let account: Bytes
   public let status: HelperStatus

@@ -10,7 +10,7 @@ public struct StationReport: Equatable, Sendable {
 }
 
 extension FleetVault {
-  /// nil: it has none in this window.
+  /// The wrong passcodes of a workstation; nil if it had none in this hour.
   public func station(_ workstation: Bytes) throws(Fault) -> StationReport? {
     guard let entry = try stationEntry(workstation) else { return nil }
     guard let count = StationCount(entry.value) else { throw Fault(.damagedRecord, path: entry.key) }

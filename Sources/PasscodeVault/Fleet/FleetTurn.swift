@@ -33,7 +33,7 @@ public struct FleetTurn: ~Copyable {
   public static let mostWaiting = 64
   /// Verifiers of this server that serve one workstation.
   public static let mostServing = 128
-  /// Of these, those with an attempt on one account.
+  /// How many verifiers that serve one workstation may have an attempt on one account.
   public static let mostOfAccount = 96
   private static let firstAccount = 1 << 16
   private static let firstServing = 1 << 20
@@ -107,7 +107,7 @@ public struct FleetTurn: ~Copyable {
     return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
   }
 
-  /// Lets the next one have it.
+  /// Gives the turn back, so that another verifier can have it.
   public mutating func end() {
     lock = nil
     isTaken = false

@@ -3,9 +3,9 @@ internal import PasscodeSystem
 
 // What the servers of a fleet know of each other: notes in etcd, by which `check` compares them. Nothing else looks at them.
 
-/// A server of a fleet, as it noted itself.
+/// A server of the fleet, by the note that it left in etcd.
 public struct FleetPeer: Sendable {
-  /// Its host name.
+  /// The server's host name.
   public let name: Bytes
   public let note: ServerNote
 }
@@ -50,7 +50,7 @@ extension FleetVault {
 }
 
 extension FleetPeer {
-  /// This machine's host name.
+  /// The host name of the machine that this process runs on.
   public static var ownName: Bytes? {
     guard let text = try? readKernelFile(Bytes(text: "/proc/sys/kernel/hostname")) else { return nil }
     let name = Bytes(text.prefix { $0 != UInt8(ascii: "\n") })

@@ -170,18 +170,18 @@ public struct FleetState {
   let last: EtcdEntry?
   let station: StationCount?
   let stationEntry: EtcdEntry?
-  /// The account's part of it, in the same window.
+  /// The workstation's count for this account, in the same hour.
   let ownCount: StationCount?
   let ownEntry: EtcdEntry?
-  /// Attempts that are under way from the workstation.
+  /// How many attempts of the workstation are being checked.
   let flights: UInt64
-  /// A one-time code, valid or not.
+  /// The account's one-time code as etcd has it, valid or not.
   let code: EtcdEntry?
   /// The fleet's; and the revision of its key, 0: there is none.
   let epoch: UInt64
   let epochRevision: UInt64
 
-  /// What has to be read to make one.
+  /// What is asked of etcd to make such a state.
   static func questions(_ account: Bytes, _ workstation: Bytes) -> [EtcdTransaction.Action] {
     [
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),

@@ -11,7 +11,7 @@ internal import PasscodeSystem
 ///   snapshot. Only `seen` and `restored`, which root runs, make the file.                   FleetSnapshotTests
 /// - A wait for another process ends after 2 s.                                             test_verifier_seen.py
 public final class SeenFile {
-  /// What is done where nothing has been seen yet.
+  /// What a server does that has seen nothing of etcd yet.
   public enum Start: Sendable {
     /// Every answer is refused.
     case refused
@@ -28,7 +28,7 @@ public final class SeenFile {
 
   public static var usualPath: Bytes { Bytes(text: "/var/lib/passcode-verifier/seen") }
 
-  /// Opens it. Root gives it to the service account.
+  /// Opens the file, which root gives to the service account.
   ///
   /// - Throws: `missing` if it isn't there, unless `start` is `allowed`; a fault if it isn't a plain file with one name, or
   ///   is somebody else's. For root it is the service account's, or, if it is still empty, root's own, which root gives to

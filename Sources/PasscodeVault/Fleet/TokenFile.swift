@@ -19,7 +19,7 @@ struct TokenFile {
   let path: Bytes
   let access: Access
 
-  /// nil: there is none.
+  /// The token that was kept; nil if there is none.
   func read() -> Bytes? {
     guard let file = try? Descriptor.open(path, .readWrite) else { return nil }
     return read(file)
@@ -67,7 +67,7 @@ struct TokenFile {
     return true
   }
 
-  /// nil: it can't be opened or made, or is somebody else's.
+  /// Opens or makes the token's file; nil if that fails, or if the file is somebody else's.
   private func open() -> Descriptor? {
     do throws(Errno) {
       let file = try openOrCreate()

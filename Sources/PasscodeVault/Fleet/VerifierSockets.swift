@@ -15,7 +15,7 @@ struct VerifierSockets {
   private static var name: Bytes { Bytes(text: "second") }
 
   private let usual: Bytes
-  /// nil: there is none.
+  /// The path of the second socket; nil if there is none.
   private let other: Bytes?
   private let beginsWithOther: Bool
 
@@ -31,7 +31,7 @@ struct VerifierSockets {
   var first: Bytes { (beginsWithOther ? other : nil) ?? usual }
   var second: Bytes? { beginsWithOther ? usual : other }
 
-  /// This one gave no answer, or a slow one: for a minute, the other one is asked first.
+  /// Remembers that a socket gave no answer, or a slow one: for a minute, the other one is asked first.
   func avoid(_ socket: Bytes) {
     guard other != nil, let now = SystemClock.bootMilliseconds(), let folder = try? RunFolder.open(.service)
     else { return }

@@ -32,9 +32,9 @@ public struct CallerSlot: ~Copyable {
     case waiting
     /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
     case connecting
-    /// The same, started by root.
+    /// The slots to connect for processes that root's programs started.
     case connectingForRoot
-    /// The same two, for one account.
+    /// The slots to connect for one account; by helpers, and by root's programs.
     case connectingForAccount
     case connectingForAccountAndRoot
 

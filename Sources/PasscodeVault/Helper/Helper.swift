@@ -99,13 +99,13 @@ public enum Helper {
     do throws(Errno) { return try HelperProcess(path) } catch { throw program.fault(.failed, error) }
   }
 
-  /// The account that it is to become.
+  /// The service account, which the helper becomes.
   public static func account() throws(Fault) -> Account {
     guard let account = serviceAccount() else { throw fault(.noServiceAccount) }
     return account
   }
 
-  /// For what keeps it from answering.
+  /// A fault of the helper, which keeps it from answering.
   @inline(never)
   public static func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
     HelperProgram.helper.fault(reason, error)

@@ -6,7 +6,7 @@ public struct ReceivedRequest: ~Copyable {
   public let head: HelperRequest
   /// The PAM service that asks; empty: it didn't say.
   public let service: Bytes
-  /// Those that the head names.
+  /// The secrets that the request's head announces.
   public var secrets: Secrets
 
   /// Reads it to its end; after a look there may be another one. nil: there is any doubt about it.

@@ -18,7 +18,7 @@ public enum StoreFinding: Sendable {
   case orphan(Bytes, uid: UInt32)
   /// The uid belongs to an account of another name than the record was made for.
   case reused(Bytes, was: Bytes, now: Bytes)
-  /// The same, and the account that it was made for has another uid by now. Nobody can use it.
+  /// The uid belongs to another account, and the one that the record was made for has another uid by now. Nobody can use it.
   case leftover(Bytes, uid: UInt32, was: Bytes)
   /// The key is sealed, but someone with the disk can put old records back: the store's disk isn't encrypted, and a passcode
   /// may be the first login of a boot.
@@ -47,7 +47,7 @@ extension Vault {
   /// Whether the TPM has sealed a key, or the next one.
   public var hasSealedKey: Bool { isSealed(.current) || isSealed(.next) }
 
-  /// Looks at the store and at every file in it. Writes, creates and locks nothing. For root, or a person's own store.
+  /// Inspects the store and every file in it. Writes, creates and locks nothing. For root, or a person's own store.
   public func inspectStore(_ tell: (StoreFinding) -> Void) {
     do throws(Fault) {
       let store = try Store.open(configuration)

@@ -1,7 +1,7 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
 
-/// What is known of a passcode, and how it is sealed.
+/// The hash of a passcode with its salt and cost, and the form in which it is sealed.
 ///
 /// The plain form, an `OpenedCredential` of 61 bytes, numbers little-endian:
 ///

@@ -81,7 +81,7 @@ struct KeyFile {
   /// The file that keeps what was here.
   var old: KeyFile { KeyFile(path + Bytes(text: ".old"), access) }
 
-  /// Gives it this name, too; nothing, if there is none.
+  /// Keeps this file under the name `old`, too; does nothing where there is none.
   @inline(never)
   func keepAsOld() throws(Fault) {
     do throws(Errno) {
@@ -95,7 +95,7 @@ struct KeyFile {
     }
   }
 
-  /// Nothing, if there is none.
+  /// Removes the file; does nothing where there is none.
   @inline(never)
   func remove() throws(Fault) {
     do throws(Errno) {

@@ -213,7 +213,7 @@ extension Vault {
     do throws(Errno) { try body() } catch { throw unwritten(owner(uid), error) }
   }
 
-  /// For messages; where there is no such account, by its number.
+  /// The owner of a record, for messages; a uid without an account stands for itself.
   private func owner(_ uid: UInt32) -> Account {
     guard case .found(let account) = Account.numbered(uid) else {
       return Account(uid: uid, gid: uid, name: decimalDigits(UInt64(uid)))

@@ -269,7 +269,7 @@ extension Vault {
     }
   }
 
-  /// There is no key, but one that is sealed.
+  /// Whether a key is missing only because the sealed one wasn't loaded.
   func isUnloaded(_ fault: Fault, _ generation: MachineKey.Generation) -> Bool {
     fault.reason == .noKey && isSealed(generation)
   }
@@ -319,7 +319,7 @@ extension Vault {
     return sealed
   }
 
-  /// Those to which the key is bound; none where none is sealed, or that can't be told.
+  /// The PCRs to which the sealed key is bound; empty where none is sealed, or that can't be told.
   @inline(never)
   func pcrsInUse() -> Bytes {
     let pcrs = (try? sealedContent(.current)).flatMap { SealedKey.pcrs($0) } ?? []

@@ -49,7 +49,7 @@ struct MachineKey {
     throw Fault(.noKey, path: path)
   }
 
-  /// The one that is loaded, whatever else is there.
+  /// Reads the key that was loaded from a sealed one, even if there is a plain key.
   ///
   /// - Returns: false if there is none.
   @inline(never)
@@ -59,7 +59,7 @@ struct MachineKey {
     return true
   }
 
-  /// nil: there is none.
+  /// Opens the key's file; nil if there is none.
   private func find(_ generation: Generation) throws(Fault) -> Descriptor? {
     let suffix = KeyPlaces.suffix(generation)
     if let file = try find(at: path, suffix) { return file }
@@ -89,7 +89,7 @@ struct MachineKey {
     }
   }
 
-  /// Makes it, whole, under its name; an error if there is one already.
+  /// Makes a new key's file, which appears whole under its name; an error if there is one already.
   func create(_ sodium: Sodium) throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
     secrets.unsealed.key.makeUp(sodium)

@@ -4,7 +4,7 @@ internal import PasscodeSystem
 /// A process that holds a record.
 public struct Holder: Sendable {
   public let process: UInt64
-  /// Its program; empty: not known.
+  /// The name of the holder's program; empty if it isn't known.
   public let program: Bytes
 }
 

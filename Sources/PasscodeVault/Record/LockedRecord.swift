@@ -27,7 +27,7 @@ struct LockedRecord: ~Copyable {
   private let lock: FileLock
   /// What the file says; an empty record where no copy can be read.
   private(set) var current: Record
-  /// Neither copy can be read, or the record isn't this user's.
+  /// Whether neither copy can be read, or the record is another user's.
   private(set) var isCorrupt: Bool
   /// One copy can't be read; the other serves, and the next write repairs it.
   private(set) var isDamaged: Bool
@@ -37,7 +37,7 @@ struct LockedRecord: ~Copyable {
   /// Root is taking the passcode back, or began to: see `RevocationMark`.
   let isRevoked: Bool
 
-  /// How long to wait for its holder.
+  /// How long to wait for a process that holds the record.
   enum Patience {
     case none
     /// Until nothing has moved for 10 s; 120 s at most (MUST 12).
@@ -47,7 +47,7 @@ struct LockedRecord: ~Copyable {
   enum Outcome: ~Copyable {
     case locked(LockedRecord)
     case missing
-    /// An attempt is under way, or its process is stuck.
+    /// Another process holds the record: an attempt is under way, or stuck.
     case busy
   }
 
@@ -107,7 +107,7 @@ struct LockedRecord: ~Copyable {
     try store.check(lock.file, current.uid).mode & RevocationMark.all != 0
   }
 
-  /// Takes marks away; returns when that is on the device.
+  /// Takes marks off the record's file, and returns when that is on the device.
   func unmark(_ marks: UInt32) throws(Errno) {
     guard isRevoked else { return }
     try lock.file.setMode(try lock.file.status().mode & ~marks)

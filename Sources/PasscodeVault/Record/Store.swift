@@ -82,7 +82,7 @@ final class Store {
     }
   }
 
-  /// The file appears whole, under its name, or not at all.
+  /// Creates a record's file, which appears whole under its name, or not at all.
   private func createFile(_ name: Bytes, content: Bytes, owner: UInt32) throws(Errno) {
     let file = try directory.createNameless(mode: 0o600)
     try file.setMode(0o600)
