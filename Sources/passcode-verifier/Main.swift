@@ -102,11 +102,13 @@ struct Main {
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
     let reply = service.answer(request)
     let waits = reply.kind == .openWithoutWaiting && turn.isTaken
-    HelperService.reply(FleetReply.encoded(waits ? HelperReply(.open) : reply))
+    HelperService.reply(
+      FleetReply.encoded(waits ? HelperReply(.open) : reply, isUncharged: service.isUncharged))
     guard waits else { return }
     HelperService.limitTime(seconds: 30)
     guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }
     turn.end()
-    HelperService.reply(FleetReply.encoded(service.answer(attempt)))
+    let last = service.answer(attempt)
+    HelperService.reply(FleetReply.encoded(last, isUncharged: service.isUncharged))
   }
 }

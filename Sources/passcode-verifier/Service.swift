@@ -15,6 +15,8 @@ struct Service: ~Copyable {
   private var etcd: EtcdClient?
   private let signs = Signs()
   private var known: FleetState?
+  /// Whether the last request had a code, and that isn't charged and won't be.
+  private(set) var isUncharged = false
 
   /// - Parameters:
   ///   - workstation: the distinguished name that the relay passed on.
@@ -42,6 +44,7 @@ struct Service: ~Copyable {
 
   /// - Precondition: there was no `refusal`.
   mutating func answer(_ request: consuming Request) -> HelperReply {
+    isUncharged = request.head.operation.isCharged
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
@@ -161,6 +164,7 @@ struct Service: ~Copyable {
       isSecondFactor: request.head.conditions.isSecondFactor)
     // What the look has read is this account's: `Request.read` lets an attempt follow only on the same one.
     login.known = known.take()
+    defer { if login.mayBeCharged { isUncharged = false } }
     switch request.head.operation {
     case .look:
       let refusal = login.look(&request.secrets.unsealed)

@@ -8,7 +8,8 @@ public func fuzzFleet(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   fuzzRequest(input)
   if let reply = FleetReply.decoded(input) {
-    precondition(FleetReply.encoded(reply) == Bytes(input.drop { $0 == FleetReply.atWork }))
+    let written = FleetReply.encoded(reply, isUncharged: FleetReply.isUncharged(input))
+    precondition(written == Bytes(input.drop { $0 == FleetReply.atWork }))
     precondition(FleetReply.decoded(input.dropLast()) == nil, "whole, and cut")
     if let verdict = reply.verdict { precondition(HelperReply(verdict: verdict).verdict == verdict) }
   }

@@ -1,5 +1,6 @@
 """A workstation of a fleet with somebody else where its verifier should be; and people who ask passcode-fleet themselves."""
 
+import pathlib
 import shutil
 import signal
 import socket
@@ -11,9 +12,11 @@ import fleet as fleets
 import pytest
 from bed import SERVICE, uid
 from fleet import VERIFY
+from helper import fault
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
+from test_fleet_hangs import NOTE as NOTED
 from ward import PLACE, PROGRAM, SOCKET, UNAVAILABLE, install_fleet, leave, make_folder
 
 
@@ -84,6 +87,46 @@ def test_a_connection_that_was_lost_meanwhile_is_opened_again(machine, folder, t
         assert time.monotonic() - started < 5
         assert sum(RIGHT.encode() in part for part in liar.heard) == 1
         assert liar.heard[-1].startswith(HEAD) or liar.heard[-2].startswith(HEAD)
+
+
+NO_ETCD = reply(11, text=fault("noEtcd", "etcd"))
+UNCHARGED = NO_ETCD[:-1] + b"\5"
+
+
+def test_what_isn_t_charged_is_sent_to_one_other_server_once(machine, folder):
+    for second, result in ((reply(1), "SUCCESS"), (UNCHARGED, UNAVAILABLE), (b"", UNAVAILABLE)):
+        first = Liar(folder / "verifier.sock", reply(16), then=(b"\0", UNCHARGED))
+        with first, Liar(folder / "verifier.sock.2", second) as other:
+            assert machine.authenticate("alice", RIGHT).result == result
+            assert [RIGHT.encode() in part for part in first.heard] == [False, False, True]
+            assert len(other.heard) == 1 and other.heard[0].startswith(HEAD) and other.heard[0].endswith(RIGHT.encode())
+        for name in ("verifier.sock", "verifier.sock.2"):
+            (folder / name).unlink()
+        pathlib.Path(NOTED).unlink()
+
+
+NOT_UNCHARGED = {
+    "unavailable": NO_ETCD,
+    "cut before its end": UNCHARGED[:-1],
+    "cut in its text": UNCHARGED[:30] + b"\5",
+    "nothing": b"",
+    "only the end": b"\5",
+    "the end of a sign": b"\0\5",
+    "granted": reply(1)[:-1] + b"\5",
+    "wrong": reply(2, 1, 2)[:-1] + b"\5",
+    "locked": reply(5, 60_000, 3)[:-1] + b"\5",
+    "more than one": UNCHARGED + UNCHARGED,
+    "one after another": NO_ETCD + UNCHARGED,
+}
+
+
+@pytest.mark.parametrize("lie", NOT_UNCHARGED.values(), ids=NOT_UNCHARGED)
+def test_only_a_whole_reply_says_that_nothing_is_charged(machine, folder, lie):
+    first = Liar(folder / "verifier.sock", reply(16), then=(b"\0", lie))
+    with first, Liar(folder / "verifier.sock.2", reply(1)) as other:
+        assert machine.authenticate("alice", RIGHT).result == UNAVAILABLE
+        assert sum(RIGHT.encode() in part for part in first.heard) == 1
+        assert other.heard == []
 
 
 def test_what_to_do_is_told_even_if_the_second_server_hangs(machine, folder):

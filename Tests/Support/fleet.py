@@ -107,7 +107,7 @@ def request(operation, account, *, passcode="", new="", service="sudo", uid=NOBO
 def decode(answer):
     """The reply, or None where it isn't a whole one."""
     answer = answer.lstrip(b"\0")
-    if not answer.endswith(b"\4"):
+    if not answer.endswith((b"\4", b"\5")):
         return None
     answer = answer[:-1]
     count = {17: 6, 26: 7}.get(answer[1], 5)

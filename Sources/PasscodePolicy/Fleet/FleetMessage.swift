@@ -23,6 +23,8 @@
 //     zeros       one each second or so: the verifier is at work. Until it has begun, the relay sends them, for 20 s
 //     then        a HelperReply
 //     then        1 byte    4: the end. A reply that was cut has none, since no text has a control character
+//                           5: the end of an `unavailable`, to a request with a code that the verifier hasn't charged: no
+//                           charge of it was sent, or none that was can arrive any more. Only the verifier says this
 //
 // After an `open` reply the verifier waits 30 s for the attempt on the same account: a whole request again. Once it has the
 // name, it answers with a zero. Before that a workstation sends nothing more; without it, it connects again, and no part of
@@ -66,17 +68,28 @@ public enum FleetRequest {
 public enum FleetReply {
   public static let atWork: UInt8 = 0
   public static let end: UInt8 = 4
+  public static let endUncharged: UInt8 = 5
   /// Bytes of a whole reply, with the signs of work of 130 s and room to spare.
   public static let longest = HelperReply.longest + 1 + 1_024
 
-  public static func encoded(_ reply: HelperReply) -> Bytes { reply.bytes + [end] }
+  /// - Parameter isUncharged: whether a code came with the request, and isn't charged and won't be.
+  public static func encoded(_ reply: HelperReply, isUncharged: Bool = false) -> Bytes {
+    reply.bytes + [isUncharged && reply.kind == .unavailable ? endUncharged : end]
+  }
 
   /// Whether these bytes are a reply after which the stream stays open, for an attempt.
   public static func isOpen(_ bytes: Bytes) -> Bool { decoded(bytes)?.kind == .open }
 
   /// The reply in all that came; nil unless it is well-formed and complete.
   public static func decoded(_ bytes: Bytes) -> HelperReply? {
-    guard bytes.last == end else { return nil }
-    return HelperReply(Bytes(bytes.drop { $0 == atWork }.dropLast()))
+    guard let last = bytes.last, let reply = HelperReply(Bytes(bytes.drop { $0 == atWork }.dropLast())),
+      last == end || last == endUncharged && reply.kind == .unavailable
+    else { return nil }
+    return reply
+  }
+
+  /// Whether these bytes are a reply that says so.
+  public static func isUncharged(_ bytes: Bytes) -> Bool {
+    bytes.last == endUncharged && decoded(bytes) != nil
   }
 }

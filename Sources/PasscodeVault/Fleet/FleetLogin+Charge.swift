@@ -85,6 +85,7 @@ extension FleetLogin where Etcd: EtcdStore {
       delay = FleetDelay(seconds: seconds, lease: wait)
     }
     let revision: UInt64
+    charges.mayBeThere = true
     let answer = try fleet.commit(transaction)
     if let outcome = answer {
       if outcome.succeeded {
@@ -92,7 +93,10 @@ extension FleetLogin where Etcd: EtcdStore {
       } else {
         // It was sent once. If it arrived twice all the same, the first one counts.
         let now = try fleet.state(outcome, account)
-        guard now.record?.record.attemptID == id else { return .refused(now) }
+        guard now.record?.record.attemptID == id else {
+          charges.mayBeThere = false
+          return .refused(now)
+        }
         revision = now.revision
       }
     } else {

@@ -33,9 +33,10 @@ extension FleetLogin where Etcd: EtcdStore {
         let now = try fleet.state(outcome, account)
         if now.record?.record.attemptID == id { return now.revision }
       }
-      if lostCharges.areOver { throw Fault.noEtcd }
+      charges.mayBeThere = false
+      if charges.isTimeOver { throw Fault.noEtcd }
       return nil
-    } while lostCharges.pause()
+    } while charges.pause()
     throw Fault.noEtcd
   }
 
@@ -47,31 +48,33 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 }
 
-/// The time that an attempt has to go on once the answer to one of its charges was lost.
-final class LostCharges {
+/// What is known of an attempt's charges, and the time to go on once the answer to one of them was lost.
+final class Charges {
   /// Milliseconds.
   private static let longest: UInt64 = 30_000
 
   private let clock: Clock
   private var started: UInt64?
+  /// Whether one may have been carried out, or may still be.
+  var mayBeThere = false
 
   init(_ clock: Clock) {
     self.clock = clock
   }
 
   /// Whether none is left, counted from the first call.
-  var areOver: Bool {
+  var isTimeOver: Bool {
     guard let now = clock.milliseconds() else { return true }
     let start = started ?? now
     started = start
-    return now - start >= LostCharges.longest
+    return now - start >= Charges.longest
   }
 
   /// Sleeps a little.
   ///
   /// - Returns: false if no time is left.
   func pause() -> Bool {
-    if areOver { return false }
+    if isTimeOver { return false }
     clock.sleep(100)
     return true
   }

@@ -30,7 +30,9 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let workstation: Bytes
   let service: Bytes
   private let isSecondFactor: Bool
-  let lostCharges: LostCharges
+  let charges: Charges
+  /// False only if no charge of this login was carried out, and none can be.
+  public var mayBeCharged: Bool { charges.mayBeThere }
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
@@ -50,7 +52,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     self.workstation = workstation
     self.service = Record.serviceName(service)
     self.isSecondFactor = isSecondFactor
-    lostCharges = LostCharges(fleet.vault.clock)
+    charges = Charges(fleet.vault.clock)
   }
 
   /// Seconds after which an attempt whose process died no longer keeps others waiting.

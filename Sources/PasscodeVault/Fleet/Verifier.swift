@@ -7,11 +7,13 @@ public import PasscodeSystem
 /// 14  Requests come from nobody else: on a workstation, each folder above the socket is root's, and the socket's own is
 ///     closed to all but root and `_passcode`; if it isn't, nothing is asked. On a server, only root and stunnel's account
 ///     get an answer (SO_PEERCRED).                              test_workstation_attacks.py, test_workstation.py
-/// 16  A request is sent once. The connection of a look serves the attempt only if the verifier shows, before any of the
-///     code is sent, that it is still waiting; else a new one is opened. Only a request without a code (a look, or a
-///     question about a passcode's state) is also sent to another server, if the first one gives no sign for 1.5 s, no
-///     reply for 3.5 s, or can't decide: it has no etcd, no memory for a hash, or not this workstation on its list.
-///     test_fleet_hangs.py, test_the_connection_of_a_look_serves_the_attempt,
+/// 16  A request with a code is sent once, and once more to one other server, only if the verifier itself has said that it
+///     isn't charged: no charge of it was sent, or each was refused or fenced. Silence, a cut reply and a connection that
+///     fails say nothing. The connection of a look serves the attempt only if the verifier shows, before any of the
+///     code is sent, that it is still waiting; else a new one is opened. A request without a code (a look, or a question
+///     about a passcode's state) is also sent to another server if the first one gives no sign for 1.5 s, no reply for
+///     3.5 s, or can't decide: it has no etcd, no memory for a hash, or not this workstation on its list.
+///     test_fleet_hangs.py, test_fleet_uncharged.py, test_the_connection_of_a_look_serves_the_attempt,
 ///     test_a_connection_that_was_lost_meanwhile_is_opened_again
 ///
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
@@ -27,6 +29,8 @@ public struct Verifier: ~Copyable {
   private static let rest: UInt64 = 3_000
   /// If the first sign takes as many milliseconds as this, the next process asks at the other socket first.
   private static let slow: UInt64 = 1_000
+  /// Milliseconds within which a server must have said that it hasn't charged an attempt, for another one to be asked.
+  private static let early: UInt64 = 40_000
   /// Milliseconds for the sign that the verifier of a look still waits.
   private static let stillThere: UInt64 = 1_000
 
@@ -36,6 +40,10 @@ public struct Verifier: ~Copyable {
   private var path: Bytes { configuration.options.policy.verifier }
   /// Between a look and the attempt.
   private var waiting: VerifierConnection?
+  /// The socket of the connection that was used last.
+  private var asked = Bytes()
+  /// What its reply said of the attempt.
+  private var isUncharged = false
   /// From the first connection of a request to the first sign of a verifier, at either socket.
   private var turn: CallerSlot.Connecting?
   private var hasTurn = false
@@ -74,7 +82,13 @@ public struct Verifier: ~Copyable {
         throw error
       }
     }
-    return try ask(sockets.first, Verifier.silence, Verifier.lastAnswer, head, request)
+    let started = SystemClock.bootMilliseconds() ?? 0
+    let reply = try ask(sockets.first, Verifier.silence, Verifier.lastAnswer, head, request)
+    guard isUncharged, since(started) < Verifier.early, let other = sockets.other(than: asked) else {
+      return reply
+    }
+    sockets.avoid(asked)
+    return try ask(other, Verifier.silence, Verifier.lastAnswer - Verifier.early, head, request)
   }
 
   /// - Parameters:
@@ -98,6 +112,7 @@ public struct Verifier: ~Copyable {
     } catch {
       throw unreachable(error)
     }
+    isUncharged = FleetReply.isUncharged(answer)
     guard let reply = FleetReply.decoded(answer) else {
       throw unreachable(answer.isEmpty ? .reset : .badMessage)
     }
@@ -122,6 +137,7 @@ public struct Verifier: ~Copyable {
     takeTurn()
     let started = SystemClock.bootMilliseconds() ?? 0
     let connection = try connect(socket)
+    asked = socket
     connection.send(name)
     sendRest(connection)
     let hasSign = connection.hasInput(within: limit - min(since(started), limit))

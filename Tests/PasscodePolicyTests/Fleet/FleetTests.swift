@@ -251,6 +251,19 @@ struct FleetMessageTests {
     }
   }
 
+  @Test func `only an unavailable says that nothing is charged`() {
+    let fault = HelperReply(fault: Fault(.noEtcd, path: Bytes(text: "etcd")))
+    let uncharged = FleetReply.encoded(fault, isUncharged: true)
+    #expect(uncharged.last == 5 && FleetReply.decoded(uncharged) == fault)
+    for signs in [0, 7] { #expect(FleetReply.isUncharged(Bytes(repeating: 0, count: signs) + uncharged)) }
+    #expect(!FleetReply.isUncharged(FleetReply.encoded(fault)))
+    for length in uncharged.indices { #expect(!FleetReply.isUncharged(Bytes(uncharged[..<length]))) }
+    for other in [HelperReply(.granted), HelperReply(.wrong, [1, 2]), HelperReply(.open)] {
+      #expect(FleetReply.encoded(other, isUncharged: true) == FleetReply.encoded(other))
+      #expect(FleetReply.decoded(other.bytes + [5]) == nil && !FleetReply.isUncharged(other.bytes + [5]))
+    }
+  }
+
   @Test func `a name from a certificate is taken whole or not at all`() {
     let name = Bytes(text: "/CN=ws1")
     #expect(FleetRequest.relayHead(name) == [3, 7, 0] + name)

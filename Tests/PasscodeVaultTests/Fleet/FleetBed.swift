@@ -14,6 +14,8 @@ final class FleetBed {
   private let sodium: Sodium
   /// How often Argon2 ran is not told by it; how often a charge was made is.
   var isSecondFactor = false
+  /// What the last attempt said of its charges.
+  private(set) var mayBeCharged = false
 
   init(enrolled: Bool = true) throws {
     let bed = try TestBed(enrolled: false)
@@ -59,7 +61,9 @@ final class FleetBed {
       var login = FleetLogin(
         try fleet(vault: vault), account: account, workstation: Bytes(text: workstation),
         service: Bytes(text: "sudo"), isSecondFactor: isSecondFactor)
-      return secrets.attempt(&login)
+      let verdict = secrets.attempt(&login)
+      mayBeCharged = login.mayBeCharged
+      return verdict
     } catch let fault as Fault {
       return .unavailable(fault)
     }
@@ -80,7 +84,9 @@ final class FleetBed {
       try fleet(), account: FleetBed.alice, workstation: Bytes(text: "ws1"), service: Bytes(text: "sudo"))
     guard login.look(&secrets.unsealed) == nil else { throw POSIXError(.EACCES) }
     try meanwhile()
-    return secrets.attempt(&login)
+    let verdict = secrets.attempt(&login)
+    mayBeCharged = login.mayBeCharged
+    return verdict
   }
 
   @discardableResult

@@ -159,6 +159,52 @@ struct FleetFenceTests {
     #expect(bed.etcd.value(FleetKeys.busy(FleetBed.alice)) == nil, "the next attempt needn't wait")
   }
 
+  /// Then the code may go to another server.
+  @Test func `it isn't charged only if no charge was sent, or each was refused or fenced`() throws {
+    let uncharged: [(FleetBed) throws -> Verdict] = [
+      { bed in try bed.attempt(TestBed.right) { bed.etcd.isDown = true } },
+      { bed in try bed.attempt(TestBed.right) { _ = try bed.fleet().disable(FleetBed.alice, true) } },
+      { bed in
+        bed.meanwhile(.charge) { _ = try bed.fail(3, at: "ws2") }
+        return try bed.attempt(TestBed.right)
+      },
+      { bed in
+        bed.etcd.mishap = {
+          guard FleetBed.isCharge($0) else { return nil }
+          bed.bed.now += 2_000
+          return .cut
+        }
+        return try bed.attempt(TestBed.right)
+      },
+    ]
+    for (index, attempt) in uncharged.enumerated() {
+      let bed = try FleetBed()
+      #expect(try !attempt(bed).isGranted && !bed.mayBeCharged, "\(index)")
+    }
+    let charged: [(FleetBed) throws -> Verdict] = [
+      { bed in try bed.attempt(Self.wrong) },
+      { bed in try bed.attempt(TestBed.right) },
+      { bed in
+        bed.loseFirst(.charge, .lost)
+        bed.meanwhile(.fence) { bed.bed.now += 12_000 }
+        return try bed.attempt(TestBed.right)
+      },
+      { bed in
+        bed.etcd.mishap = { FleetBed.isCharge($0) || FleetStep($0) == .fence ? .cut : nil }
+        return try bed.attempt(TestBed.right)
+      },
+      { bed in
+        bed.meanwhile(.settling) { _ = try bed.fleet().disable(FleetBed.alice, true) }
+        return try bed.attempt(TestBed.right)
+      },
+    ]
+    for (index, attempt) in charged.enumerated() {
+      let bed = try FleetBed()
+      _ = try attempt(bed)
+      #expect(bed.mayBeCharged, "\(index)")
+    }
+  }
+
   @Test(arguments: [FakeEtcd.Mishap.cut, .lost, .late])
   func `a one-time code survives a charge without an answer`(mishap: FakeEtcd.Mishap) throws {
     let bed = try FleetBed()
