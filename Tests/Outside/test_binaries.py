@@ -55,7 +55,7 @@ def test_the_module_exports_pam_entries_and_nothing_else():
 def test_each_program_says_of_which_version_it_is(name):
     """As debian/changelog: `passcode check` compares them."""
     changelog = (pathlib.Path(__file__).parents[2] / "debian/changelog").read_text()
-    [version] = re.findall(r"\A[\w-]+ \((.*?)\)", changelog)
+    [version] = re.findall(r"\A[\w-]+ \((.*?)-\d+\)", changelog)
     dump = subprocess.run(
         ["readelf", "--string-dump=.note.passcode", TOOL.parent / name], check=True, capture_output=True, text=True
     )

@@ -50,6 +50,26 @@ def test_two_builds_are_the_same(built, built_again):
         assert (built / name).read_bytes() == (built_again / name).read_bytes(), name
 
 
+def test_the_source_package(tmp_path):
+    """The upstream tarball is the same for everybody, and with debian/ it is the tree."""
+    made = []
+    for place, environment, umask in (("here", {}, 0o022), ("there", {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, 0o077)):
+        source = tmp_path / place / "source"
+        sh("git", "-c", "safe.directory=*", "clone", "--quiet", "--no-hardlinks", TREE, source)
+        sh("debian/make-orig", cwd=source, env={**os.environ, **environment}, umask=umask, capture_output=True)
+        made.append(next(source.parent.glob("*.orig.tar.xz")))
+    assert made[0].name == made[1].name and made[0].read_bytes() == made[1].read_bytes()
+    sh("dpkg-source", "--build", "source", cwd=tmp_path / "here", capture_output=True)
+    sh("dpkg-source", "--extract", *(tmp_path / "here").glob("*.dsc"), "again", cwd=tmp_path / "here", capture_output=True)
+    sh("diff", "--recursive", "--exclude=.git", "--no-dereference", "source", "again", cwd=tmp_path / "here")
+
+
+@pytest.mark.parametrize("argument", [["nonsense"], ["HEAD", "HEAD"]])
+def test_make_orig_refuses_what_is_no_commit(argument):
+    done = subprocess.run(["debian/make-orig", *argument], cwd=TREE, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "usage: debian/make-orig [COMMIT]\n")
+
+
 def test_hardening(content):
     """The programs of the packages pass what those of the build do; and debhelper's own check."""
     folder = MACHINES / "programs"

@@ -273,17 +273,6 @@ def test_pam_unix_takes_what_the_profile_asked_for(machine):
     assert asking(machine) == [NEW, f"{UNIX} try_first_pass"]
 
 
-@pytest.mark.parametrize("version, is_told", [("0.1.0", True), ("0.1.9", True), ("0.2.0~rc1", False)])
-def test_a_downgrade_tells_what_the_older_package_makes_of_the_records(fresh, deb, other_version, version, is_told):
-    fresh.install(deb)
-    fresh.enroll()
-    fresh.enable()
-    said = fresh.install(other_version(version))
-    assert ("do not enrol them again" in said) == is_told
-    fresh.install(deb)
-    passcode_works(fresh)
-
-
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_changed_profile_comes_with_the_upgrade(fresh, deb, other_version, enabled):
     """Where it is enabled, and only there."""
@@ -303,7 +292,7 @@ def test_a_changed_profile_comes_with_the_upgrade(fresh, deb, other_version, ena
     (("[success=2 default=ignore]\tpam_passcode", "sufficient\tpam_passcode"), None, True),
 ], ids=["an option", "the rest"])  # fmt: skip
 def test_an_upgrade_where_the_line_was_edited_by_hand(fresh, deb, other_version, edit, after, is_told):
-    """pam-auth-update drops an option that was added, as NEWS says; any other edit keeps the line, and that is told."""
+    """pam-auth-update drops an option that was added; any other edit keeps the line, and that is told."""
     fresh.install(other_version("0.0.1", old_profile))
     fresh.enroll()
     fresh.enable()
@@ -316,44 +305,10 @@ def test_an_upgrade_where_the_line_was_edited_by_hand(fresh, deb, other_version,
     passcode_works(fresh) if after else su(fresh, "Passcode: ", RIGHT)
 
 
-def make_older(machine):
-    """The modes of a build that let the group root write the store; root's own record was never so."""
-    machine.run("dpkg-statoverride", "--remove", f"/{STORE}")
-    machine.run("dpkg-statoverride", "--update", "--add", "_passcode", "root", "2770", f"/{STORE}")
-    for folder in (f"/{STORE}", "/run/passcode"):
-        machine.run("find", folder, "-user", "_passcode", "-type", "f", "-exec", "chmod", "660", "{}", "+")
-        machine.run("chmod", "2770", folder)
-    assert owner(machine, STORE) == ("_passcode", "root", 0o2770)
-
-
-def test_an_upgrade_takes_the_store_from_the_group_root(fresh, deb):
-    fresh.install(deb)
-    for user in ("root", "alice", "bob"):
-        fresh.enroll(user)
-        fresh.run("passcode", "verify", user, "--stdin", input="918273\n", status=1)
-    make_older(fresh)
-    assert fresh.run("passcode", "key", "status").count("the group root can write there") == 2
-    fresh.enable()
-    passcode_works(fresh)
-    assert "warning" not in fresh.install(deb)
-    for folder in (fresh.path / STORE, fresh.inside / "run/passcode"):
-        assert owner(fresh, folder) == ("_passcode", "root", 0o700)
-        for path in folder.iterdir():
-            assert owner(fresh, path)[2] == 0o600, path
-    assert {path.name: owner(fresh, path)[0] for path in (fresh.path / STORE).iterdir()} == {
-        "0": "root", "1000": "_passcode", "1001": "_passcode", "places": "_passcode",
-    }  # fmt: skip
-    assert "_passcode root 700 /var/lib/passcode\n" in fresh.run("dpkg-statoverride", "--list")
-    assert "warning" not in fresh.run("passcode", "key", "status")
-    passcode_works(fresh)
-
-
 def test_an_administrator_s_override_of_the_store_stays(fresh, deb):
     """What is then open to the group, "key status" tells."""
     fresh.install(deb)
     fresh.enroll()
-    fresh.run("passcode", "verify", "alice", "--stdin", input="918273\n", status=1)
-    make_older(fresh)
     fresh.run("dpkg-statoverride", "--remove", f"/{STORE}")
     fresh.run("dpkg-statoverride", "--update", "--add", "_passcode", "root", "0770", f"/{STORE}")
     assert "warning: /var/lib/passcode: the group root can write there" in fresh.install(deb)
