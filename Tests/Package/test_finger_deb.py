@@ -20,7 +20,7 @@ def test_what_is_in_the_package_of_the_finger(finger_deb):
     """Nothing with a special bit, and nothing of another's than root."""
     listed = [line.split() for line in output("dpkg-deb", "-c", finger_deb).splitlines()]
     files = {name.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, name in listed if mode[0] != "d"}
-    documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.gz", "copyright")}
+    documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.Debian.gz", "copyright")}
     page = "usr/share/man/man8/passcode-finger.8.gz"
     profile = "etc/apparmor.d/usr.libexec.passcode-finger"
     units = {f"usr/lib/systemd/system/passcode-finger{name}" for name in (".socket", "@.service")}
