@@ -58,11 +58,14 @@ def test_a_damaged_record_keeps_the_sealed_key_beside_a_plain_one(sealed):
     assert "another key" in answer.errors and SEALED.read_bytes() == before and KEY.exists()
 
 
-def test_and_from_a_paper_of_another_key(sealed):
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "not loaded"])
+def test_and_from_a_paper_of_another_key(sealed, is_loaded):
     old = sealed.copy
     key(sealed, "rotate")
     before = SEALED.read_bytes()
     nobody_readable(sealed)
+    if not is_loaded:
+        LOADED.unlink()
     assert "another key is there" in recover(sealed, old, check=UNUSABLE).errors and SEALED.read_bytes() == before
 
 
@@ -110,6 +113,22 @@ def test_a_next_key_that_is_only_loaded_is_used_and_not_forgotten(sealed):
     assert key_of(recovery_copy(key(sealed, "rotate").output)) == new
     boot(sealed)
     assert everybody_logs_in(sealed) and LOADED.read_bytes() == new and status(sealed) == ""
+
+
+def test_a_rotation_that_was_killed_at_its_end_says_how_it_is_finished(sealed):
+    """Everything is under the next key then. What is sealed as the next one goes last: until then status finds both."""
+    advised = {}
+    for number in range(1, 9):
+        if not killed(sealed, "renameat", number, "rotate")[1]:
+            break
+        advised[number] = []
+        while said := key(sealed, "status", check=None).errors:
+            advised[number].append(re.search(r"run: passcode key (\w+)\n$", said)[1])
+            key(sealed, advised[number][-1])
+        assert everybody_logs_in(sealed)
+        boot(sealed)
+        assert everybody_logs_in(sealed) and not SEALED_NEXT.exists() and not LOADED_NEXT.exists()
+    assert advised == {1: [], 2: ["rotate"], 3: ["load", "rotate"]}
 
 
 @pytest.mark.parametrize("action", ["seal", "rotate"])
