@@ -169,6 +169,9 @@ public struct Descriptor: ~Copyable {
   }
 
   /// The same names, one at a time: all of them at once could take too much memory.
+  ///
+  /// - Throws: also where it can't be read to its end. Whoever took that for the end would put an old machine key away though
+  ///   records need it.                                                                 test_key_rotation.py
   public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
     let copy = try Descriptor.openat(raw, literal("."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }
@@ -183,6 +186,8 @@ public struct Descriptor: ~Copyable {
       let name = unsafe bytes(entry)
       if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { body(name) }
     }
+    let error = Errno.last
+    if error.code != 0 { throw error }
   }
 
   /// The corresponding C function is `fchown`.

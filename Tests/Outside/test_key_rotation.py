@@ -11,6 +11,7 @@ import time
 import pytest
 
 import forge
+import strace
 from bed import become, uid
 from keys import argon2id, copies, keys, openers
 from machine import ALICE
@@ -126,6 +127,21 @@ def test_killed_at_each_step_everybody_has_one_key_and_the_next_run_finishes(ali
     assert number > 1, "nothing was killed"
     rotate(alice)
     assert all(copies == [{"old"}, {"old"}] for copies in assert_all_open(alice, 3).values())
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_a_store_that_cannot_be_listed_keeps_its_key(alice, number):
+    """Each reading of the folder, cut short by an error of the disk: that is no empty store."""
+    for user, code in PEOPLE.items():
+        alice.enroll(user, code)
+    fail = strace.record("/dev/null", "-e", "trace=getdents64", "-e", f"inject=getdents64:error=EIO:when={number}")
+    answer = alice.tool("key", "rotate", before=fail)
+    assert answer.status == UNUSABLE and "Input/output error" in answer.errors
+    assert_all_open(alice, 3)
+    rotate(alice)
+    assert len(keys(alice)) == 1
+    for user, code in PEOPLE.items():
+        alice.tool("verify", "--stdin", user, stdin=f"{code}\n", check=DONE)
 
 
 def test_killed_at_random_points_nobody_is_lost(alice):

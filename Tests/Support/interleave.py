@@ -195,7 +195,12 @@ class Exploration:
             segment = done and done.segment(step)
 
     def fail(self, schedule, run, step):
+        before = run.steps[step - 1] if step else None
+        # Others can't tell whether it was ended or stopped before it looked, or after.
+        has_looked = before and before.actor == run.steps[step].actor and not any(changes for *_, changes in before.call.touches)
         for kind in self.kinds:
+            if kind in (STOP, KILL) and has_looked:
+                continue
             if kind == STOP and not run.can_switch(step):
                 continue
             if kind in ERRORS and run.steps[step].call.name == "getsid":

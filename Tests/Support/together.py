@@ -44,14 +44,19 @@ class Breach(AssertionError):
 class Ghost:
     """What the monitor knows of one of the two."""
 
-    hashing: bool = False
-    holds: bool = False  # the record's lock
+    hashing: int = 0  # the process that does
+    holder: int = 0  # the process that has the record's lock
     charged: bool = False  # since it locked the record
     matched: bool = False  # since then it hashed a passcode that was right, charged
     matched_at: int = -1  # the last such step
     uncharged_hashes: int = 0
     refusable: bool = False  # a right passcode may be refused: it was no longer one, locked, disabled
     gone: bool = False  # there was a moment without a passcode
+
+
+def runs(process):
+    """It may have been ended by the other one."""
+    return process != 0 and os.path.exists(f"/proc/{process}") and traced.stat(process)[0] not in "XZ"
 
 
 class Monitor:
@@ -82,10 +87,10 @@ class Monitor:
 
     def before(self, current, call, fault):
         ghost, operation = self.ghosts[current], self.operations[current]
-        ghost.hashing = call.name == "getsid" and fault != KILL
+        ghost.hashing = call.pid if call.name == "getsid" and fault != KILL else 0
         if not ghost.hashing:
             return
-        if sum(one.hashing for one in self.ghosts) > (2 if self.stopped else 1):
+        if sum(runs(one.hashing) for one in self.ghosts) > (2 if self.stopped else 1):
             self.breach(MOST_HASHES, operation.name)
         if operation.kind in ("login", "change"):
             self.hash_begins(ghost, operation)
@@ -98,7 +103,7 @@ class Monitor:
             if operation.kind == "login" or ghost.uncharged_hashes > 1:
                 self.breach(CHARGED, operation.name)
             return
-        if self.unsynced:
+        if self.scene.path(operation.user) in self.unsynced:
             self.breach(DURABLE, operation.name)
         if self.known.get(saved.plain) == operation.code:
             ghost.matched, ghost.matched_at = True, self.steps
@@ -113,14 +118,14 @@ class Monitor:
         name, path = step.call.name, step.call.path
         is_done = step.result is not None and step.result >= 0 and not step.fault
         if name == "flock" and is_done and path in self.scene.paths:
-            ghost.holds = step.call.arguments[1] & fcntl.LOCK_UN == 0
+            ghost.holder = 0 if step.call.arguments[1] & fcntl.LOCK_UN else step.call.pid
             ghost.charged = ghost.matched = False
         if name == "pwrite64" and is_done and path in self.scene.paths:
             self.unsynced.add(path)
         if name in ("fdatasync", "fsync") and is_done and self.lied is None:
             self.unsynced.discard(path)
         if step.result is None:
-            ghost.hashing = ghost.holds = False
+            ghost.hashing = ghost.holder = 0
         if name in traced.CHANGES or step.result is None:
             self.changed(ghost, operation)
         self.look()
@@ -131,7 +136,7 @@ class Monitor:
         if operation.kind in ("disable", "remove") and status == 0:
             self.revoked_at.setdefault(operation.user, self.steps)
             self.taken_back.add(operation.user)
-            if self.ghosts[1 - current].holds:
+            if runs(self.ghosts[1 - current].holder):
                 self.breach(REVOKED, operation.name, "said to be done while another one holds the record")
 
     def look(self):

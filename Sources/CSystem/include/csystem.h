@@ -46,8 +46,10 @@ static inline int cs_is_zero(const uint8_t *bytes, size_t size) {
   return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 static inline int cs_duplicate(int file) { return fcntl(file, F_DUPFD_CLOEXEC, 3); }
-/* The next entry's name, NULL at the end; d_name is an array, which Swift sees as a tuple. */
+/* The next entry's name; NULL at the end, and then errno is 0, or why there may be more. d_name is an array, which Swift sees
+   as a tuple. */
 static inline const char *cs_next_name(DIR *stream) {
+  errno = 0;
   struct dirent *entry = readdir(stream);
   return entry ? entry->d_name : NULL;
 }
