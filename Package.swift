@@ -108,6 +108,12 @@ let package = Package(
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
       swiftSettings: swiftSettings),
+    // A fleet: what is decided, and the formats; and its vault, whose records are in etcd. For passcode-fleet and
+    // passcode-verifier alone.
+    .target(name: "PasscodeFleetPolicy", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
+    .target(
+      name: "PasscodeFleet", dependencies: ["PasscodeFleetPolicy", "PasscodeVault"],
+      swiftSettings: swiftSettings),
     // What is said to fprintd and believed of it, for passcode-finger alone.
     .target(name: "PasscodeReader", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     // sd-bus, for passcode-finger alone: neither the module nor the helper links libsystemd.
@@ -139,16 +145,17 @@ let package = Package(
 
     // Only what PasscodeSystem has for other programs needs libpam, as above.
     .executableTarget(
-      name: "passcode-fleet", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      name: "passcode-fleet", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
     .executableTarget(
-      name: "passcode-verifier", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
+      name: "passcode-verifier", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
-    .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodePolicy"]),
+    .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodeFleetPolicy", "PasscodePolicy"]),
     .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
     .testTarget(name: "PasscodeReaderTests", dependencies: ["PasscodeReader"]),
     .testTarget(
-      name: "PasscodeVaultTests", dependencies: ["PasscodeVault"], linkerSettings: [.linkedLibrary("pam")]),
+      name: "PasscodeVaultTests", dependencies: ["PasscodeFleet", "PasscodeVault"],
+      linkerSettings: [.linkedLibrary("pam")]),
   ]
 )

@@ -6,10 +6,10 @@ public import PasscodeSystem
 /// A Vault holds no files open and no state; each call opens, checks and releases what it needs.
 public final class Vault {
   public let configuration: Configuration
-  let sodium: Sodium
-  let clock: Clock
+  package let sodium: Sodium
+  package let clock: Clock
   /// Takes faults for the log that are part of no answer.
-  let log: (Fault) -> Void
+  package let log: (Fault) -> Void
   /// Set for a batch.
   let background: Background?
 
@@ -25,7 +25,7 @@ public final class Vault {
     self.background = background
   }
 
-  var policy: Options.Policy { configuration.options.policy }
+  package var policy: Options.Policy { configuration.options.policy }
 }
 
 /// Where the Vault's time comes from; tests bring their own. Shared, not copied: its closures are eight words.
@@ -33,11 +33,11 @@ public final class Clock {
   /// The moment that decides (MUST 10).
   let now: () throws(Fault) -> Instant
   /// Seconds since 1970, for people.
-  let wall: () -> UInt64
+  package let wall: () -> UInt64
   /// How long something has been waited for; nil: no such clock.
-  let milliseconds: () -> UInt64?
+  package let milliseconds: () -> UInt64?
   /// Milliseconds to sleep, less than 1,000.
-  let sleep: (Int) -> Void
+  package let sleep: (Int) -> Void
 
   public init(
     now: @escaping () throws(Fault) -> Instant, wall: @escaping () -> UInt64,

@@ -1,3 +1,5 @@
+internal import PasscodeFleet
+internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault

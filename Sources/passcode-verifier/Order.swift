@@ -1,3 +1,5 @@
+internal import PasscodeFleet
+internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 
@@ -100,7 +102,7 @@ struct Order {
   /// A workstation's distinguished name, in place of a user; empty: none.
   private(set) var workstation = Bytes()
   /// Seconds that a one-time code is valid.
-  private(set) var seconds = OneTimeCode.usualSeconds
+  private(set) var seconds = KeptCode.usualSeconds
 
   func has(_ option: Option) -> Bool { options.contains(option) }
 
@@ -132,7 +134,7 @@ struct Order {
     case .output: output = value
     case .workstation: workstation = value
     case .expires:
-      guard let seconds = NewTerms.seconds(value), seconds <= OneTimeCode.longestSeconds else {
+      guard let seconds = NewTerms.seconds(value), seconds <= KeptCode.longestSeconds else {
         throw .expiresValue
       }
       self.seconds = seconds

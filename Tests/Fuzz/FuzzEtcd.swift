@@ -1,6 +1,7 @@
 // Any bytes at all, as an answer of etcd's gateway, and as its HTTP: each is read whole or refused, nothing
 // that was cut is whole, what is read can be written again, and nothing traps.
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,6 +1,7 @@
 // Any bytes as what a verifier and a workstation send each other: what is read is written again as the same bytes, a reply
 // that was cut is none, and nothing is asked that no verifier may answer.
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,6 +1,7 @@
 // Any bytes as what a fleet keeps: a server's options, an account's record, a workstation's count, how far etcd was seen to
 // have come, a key's name. What is read is written again as the same bytes; any values are read as they were written.
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 private let codec = RecordCodec(

@@ -12,6 +12,8 @@ IMPORTS = {
     "PasscodeReader": {"PasscodePolicy"},
     "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
+    "PasscodeFleetPolicy": {"PasscodePolicy"},
+    "PasscodeFleet": {"PasscodeFleetPolicy", "PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
 }
 
 

@@ -1,4 +1,4 @@
-"""passcode-verifier with Debian's etcd: one budget on three servers, whatever fails. See Sources/PasscodeVault/Fleet."""
+"""passcode-verifier with Debian's etcd: one budget on three servers, whatever fails. See Sources/PasscodeFleet."""
 
 import pathlib
 import random

@@ -1,5 +1,5 @@
 """One-time codes: an administrator hands one out on a server, and its account's person sets a passcode on a workstation.
-The rules are in OneTimeCode.swift."""
+The rules are in KeptCode.swift."""
 
 import fcntl
 import hashlib

@@ -249,6 +249,6 @@ public struct HelperReply: Equatable, Sendable {
   }
 }
 
-func isControl(_ byte: UInt8) -> Bool {
+package func isControl(_ byte: UInt8) -> Bool {
   byte < 0x20 || byte == 0x7f
 }

@@ -80,7 +80,7 @@ public struct RecordCodec: Sendable {
   }
 
   /// A copy without the NUL bytes at its end.
-  func encodeUnpadded(_ record: Record) -> Bytes {
+  package func encodeUnpadded(_ record: Record) -> Bytes {
     var text = Bytes(room: RecordCodec.copyLength)
     text.append(record)
     text.append(line: .checksum, hexadecimal(checksum(text[...])))
@@ -88,7 +88,7 @@ public struct RecordCodec: Sendable {
   }
 
   /// The record in a copy without padding, or nil unless it is well-formed and complete.
-  func decodeUnpadded(_ text: Bytes) -> Record? {
+  package func decodeUnpadded(_ text: Bytes) -> Record? {
     guard text.count <= RecordCodec.copyLength, text.last == UInt8(ascii: "\n") else { return nil }
     return decode(padded(text)[...])
   }

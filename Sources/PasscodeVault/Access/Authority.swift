@@ -9,7 +9,7 @@ public enum Authority: Equatable, Sendable {
   /// The old passcode was proven: `DirectLogin.provenMark`. If the credential is another one by now, nothing is done.
   case passcode(Bytes)
 
-  var provenMark: Bytes? {
+  package var provenMark: Bytes? {
     if case .passcode(let mark) = self { return mark }
     return nil
   }
@@ -17,7 +17,7 @@ public enum Authority: Equatable, Sendable {
 
 extension Vault {
   /// What the record keeps of it; nil: what it says already.
-  func proof(_ authority: Authority) -> Record.Proof? {
+  package func proof(_ authority: Authority) -> Record.Proof? {
     switch authority {
     case .direct: configuration.access == .root ? .root : .unknown
     case .password: .password

@@ -73,7 +73,7 @@ public final class Configuration: Sendable {
   }
 
   /// Opens files for this caller; what was found trustworthy for the configuration isn't checked again.
-  func trust(_ subject: Trust.Subject) -> Trust {
+  package func trust(_ subject: Trust.Subject) -> Trust {
     Trust(access: access, subject: subject, known: folder)
   }
 

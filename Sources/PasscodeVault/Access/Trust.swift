@@ -1,5 +1,5 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodePolicy
+package import PasscodeSystem
 
 /// Opens what nobody but the administrator can have put there.
 ///
@@ -8,8 +8,8 @@ internal import PasscodeSystem
 ///   that each check holds for the next: who can't change a directory can't change what its entries name.
 /// - The file itself MUST be opened without following a link, and what is checked is the open file.
 /// - Test: test_trust.py.
-struct Trust {
-  enum Subject: Equatable {
+package struct Trust {
+  package enum Subject: Equatable {
     case configuration, key, store
   }
 
@@ -19,13 +19,13 @@ struct Trust {
   var known = Bytes()
 
   /// What came of opening.
-  enum Opened: ~Copyable {
+  package enum Opened: ~Copyable {
     case found(Descriptor, FileStatus)
     case missing
   }
 
   @inline(never)
-  func open(_ path: Bytes) throws(Fault) -> Opened {
+  package func open(_ path: Bytes) throws(Fault) -> Opened {
     guard try checkParents(of: path) else { return .missing }
     switch try openUnchecked(path) {
     case .missing: return .missing
@@ -49,7 +49,7 @@ struct Trust {
   }
 
   /// - Returns: false if one of them doesn't exist.
-  func checkParents(of path: Bytes) throws(Fault) -> Bool {
+  package func checkParents(of path: Bytes) throws(Fault) -> Bool {
     var end = path.startIndex
     while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
       let parent = Bytes(path[..<max(slash, 1)])

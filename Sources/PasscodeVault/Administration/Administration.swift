@@ -95,7 +95,7 @@ extension Vault {
   }
 
   /// Tells one credential from the next.
-  func mark(_ record: Record) -> Bytes {
+  package func mark(_ record: Record) -> Bytes {
     guard case .enrolled(let sealed) = record.state else { return [] }
     return blake2b(sealed[...])
   }

@@ -7,7 +7,7 @@ extension Status {
   /// What `list` tells of an account, without the braces. An account of a fleet has no uid.
   public var jsonFields: Text {
     """
-    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid == FleetRecord.uid ? "null" : "\(account.uid)" as Text),\
+    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid == .max ? "null" : "\(account.uid)" as Text),\
     "enrolled":\(isEnrolled ? "true" : "false" as Text),\
     "length":\(length.map { "\($0)" as Text } ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\

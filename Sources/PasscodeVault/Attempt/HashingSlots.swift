@@ -1,5 +1,5 @@
 public import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodeSystem
 
 /// The right to run one Argon2 now, for logins, enrolments and changes alike: 500 logins at once don't take
 /// 500 × memlimit.
@@ -22,7 +22,7 @@ internal import PasscodeSystem
 ///     before the slot. Where no slot was taken for 9 s, all holders are stuck: hashing goes on without a slot, and that is
 ///     logged. After 120 s of movement the attempt is `unavailable`, uncharged.
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
-enum HashingSlots {
+package enum HashingSlots {
   /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
   static let overflowAfter: UInt64 = 2_000
   private static let firstOverflow = Options.Policy.mostParallel
@@ -32,7 +32,7 @@ enum HashingSlots {
   private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
 
   /// A hashing slot that this process holds; it is given back when the value goes.
-  struct Held: ~Copyable {
+  package struct Held: ~Copyable {
     private let range: RangeLock?
     /// For so long that the record's marks may have changed.
     let hasWaited: Bool
@@ -179,14 +179,14 @@ extension Vault {
   /// Waits for the right to hash, which ends with the value that this returns.
   ///
   /// - Precondition: the account's record is locked.
-  func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
+  package func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
     try HashingSlots.take(store, policy.hashingSlots, clock) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }
 
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
-  func reserveMemory(for cost: Options.Cost) throws(Fault) {
+  package func reserveMemory(for cost: Options.Cost) throws(Fault) {
     do throws(Errno) {
       try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)
     } catch {

@@ -1,17 +1,17 @@
 internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodeSystem
 
 /// The runtime directory, for what holds within one boot: /run/passcode, made by the first root caller where tmpfiles
 /// didn't; the service account's alone. One whose maker was killed before it had that owner gets it from the next root
 /// caller.                                                                    test_first_login.py
-enum RunFolder {
+package enum RunFolder {
   @inline(never)
   static var path: Bytes { Bytes(text: "/run/passcode") }
 
   static func path(of file: Bytes) -> Bytes { joined(path, file) }
 
   @inline(never)
-  static func open(_ access: Access) throws(Errno) -> Descriptor {
+  package static func open(_ access: Access) throws(Errno) -> Descriptor {
     let folder = try openOrMake(access)
     if access == .root, try folder.status().owner == 0, let owner = serviceAccount() {
       try folder.setMode(0o700)

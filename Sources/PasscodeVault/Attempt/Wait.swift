@@ -1,9 +1,9 @@
-internal import PasscodePolicy
+package import PasscodePolicy
 internal import PasscodeSystem
 
 /// Waits for something that others hold, for as long as anything moves.            WaitTests
-struct Wait {
-  enum Outcome {
+package struct Wait {
+  package enum Outcome {
     /// The caller looks again, whether it has what it waits for.
     case again
     /// Nothing has moved for long: the process that holds it is stopped or frozen.
@@ -13,11 +13,17 @@ struct Wait {
   }
 
   /// In milliseconds.
-  struct Limits {
+  package struct Limits {
     let withoutMovement: UInt64
     let longest: UInt64
     /// Whether it looks more often the longer it has waited.
-    var quickens = false
+    let quickens: Bool
+
+    package init(withoutMovement: UInt64, longest: UInt64, quickens: Bool = false) {
+      self.withoutMovement = withoutMovement
+      self.longest = longest
+      self.quickens = quickens
+    }
 
     /// The limits for a record, whose holder may take it again at once. Among 32 threads that did so, looking every 40
     /// ms, some waited for
@@ -41,7 +47,7 @@ struct Wait {
   private var pauseMilliseconds: Int
 
   @inline(never)
-  init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
+  package init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
     self.limits = limits
     self.clock = clock
     pauseMilliseconds = firstPause
@@ -57,7 +63,7 @@ struct Wait {
   ///
   /// - Parameter movement: what changes when something moves.
   @inline(never)
-  mutating func pause(_ movement: () -> Bytes) -> Outcome {
+  package mutating func pause(_ movement: () -> Bytes) -> Outcome {
     guard let now = clock.milliseconds() else { return .stuck }
     let start = started ?? now
     if started == nil || SystemClock.elapsed(from: lastLook, to: now) >= Wait.lookEvery {

@@ -1,5 +1,5 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodePolicy
+package import PasscodeSystem
 
 /// The hash of a passcode with its salt and cost, and the form in which it is sealed.
 ///
@@ -19,18 +19,18 @@ internal import PasscodeSystem
 ///     name        the rest        the record's
 ///
 /// Salt and hash stay in the `OpenedCredential`.
-struct Credential {
-  let cost: Options.Cost
+package struct Credential {
+  package let cost: Options.Cost
   /// How many digits the passcode has.
   let digits: Int
 
   /// What it is known of: which is which, the associated data say.
-  enum Subject: Equatable {
+  package enum Subject: Equatable {
     case passcode, oneTimeCode
   }
 
   /// Reads the opened form; nil if a number in it is out of range.
-  init?(_ opened: borrowing OpenedCredential, of subject: Subject = .passcode) {
+  package init?(_ opened: borrowing OpenedCredential, of subject: Subject = .passcode) {
     let (operations, memory, digits) = opened.read { bytes in
       (Credential.number(bytes, 16, 4), Credential.number(bytes, 20, 8), Int(bytes[28]))
     }
@@ -44,7 +44,7 @@ struct Credential {
   /// Hashes the passcode into a new credential.
   ///
   /// - Returns: false when hashing could not be completed; there is no credential then.
-  static func make(
+  package static func make(
     _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ cost: Options.Cost, _ sodium: Sodium,
     of subject: Subject = .passcode
   ) -> Bool {
@@ -64,7 +64,7 @@ struct Credential {
   ///
   /// - Parameter unsealed: has the credential that this was read from.
   /// - Returns: whether it is the enrolled one; nil when hashing could not be completed.
-  func matches(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool? {
+  package func matches(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool? {
     guard
       unsealed.digest.hash(passcode, unsealed.credential, operations: cost.operations, memory: cost.memory)
     else { return nil }

@@ -1,4 +1,4 @@
-internal import PasscodePolicy
+package import PasscodePolicy
 internal import PasscodeSystem
 
 /// A record file, held exclusively: the only place that reads one in order to write it.
@@ -144,4 +144,4 @@ struct LockedRecord: ~Copyable {
   }
 }
 
-var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: isZero) }
+package var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: isZero) }

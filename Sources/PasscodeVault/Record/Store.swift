@@ -1,5 +1,5 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodePolicy
+package import PasscodeSystem
 
 /// The directory of the records: `<store>/<uid>`.
 ///
@@ -11,7 +11,7 @@ internal import PasscodeSystem
 ///
 /// Directory and records MUST be their owner's alone (0700, 0600): root reaches them by CAP_DAC_OVERRIDE, and a
 /// group could set the count of failures back. test_tool.py, test_access.py
-final class Store {
+package final class Store {
   private let directory: Descriptor
   private let status: FileStatus
   private let access: Access
@@ -25,7 +25,7 @@ final class Store {
   }
 
   /// - Throws: a fault if the store is missing or not to be trusted.
-  static func open(_ configuration: Configuration) throws(Fault) -> Store {
+  package static func open(_ configuration: Configuration) throws(Fault) -> Store {
     let path = configuration.options.policy.store
     switch try configuration.trust(.store).open(path) {
     case .found(let directory, let status):
@@ -57,7 +57,7 @@ final class Store {
   }
 
   /// The file of a uid, opened and not yet locked; nil if there is none.
-  func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
+  package func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
     do throws(Errno) {
       return try directory.open(name(uid), access)
     } catch {
@@ -121,7 +121,7 @@ final class Store {
     return try directory.open(name, .readWrite)
   }
 
-  func open(_ name: Bytes) throws(Errno) -> Descriptor {
+  package func open(_ name: Bytes) throws(Errno) -> Descriptor {
     try directory.open(name, .readWrite)
   }
 

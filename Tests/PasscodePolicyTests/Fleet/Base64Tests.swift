@@ -2,6 +2,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleetPolicy
+
 struct Base64Tests {
   @Test func `every length is written as Foundation writes it, and read again`() {
     var generator = SystemRandomNumberGenerator()

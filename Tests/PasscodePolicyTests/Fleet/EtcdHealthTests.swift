@@ -1,6 +1,8 @@
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleetPolicy
+
 struct EtcdHealthTests {
   private static let status =
     #""header":{"cluster_id":"9","member_id":"7","revision":"12","raft_term":"3"},"version":"3.4.23","dbSize":"20480""#

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 struct EtcdTransactionTests {

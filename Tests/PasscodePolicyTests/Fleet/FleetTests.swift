@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 private let codec = RecordCodec(

@@ -1,6 +1,8 @@
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleetPolicy
+
 struct HTTPResponseTests {
   private func read(_ text: String) -> HTTPResponse.Reading { HTTPResponse.read(Bytes(text: text)) }
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PasscodeFleetPolicy
 @testable import PasscodePolicy
 
 struct OneTimeCodeTests {
@@ -25,14 +26,14 @@ struct OneTimeCodeTests {
   }
 
   @Test func `what is kept is read as it was written, and in no other spelling`() {
-    let code = OneTimeCode(epoch: 3, sealed: [1, 0xab])
-    #expect(OneTimeCode(code.encoded) == code)
+    let code = KeptCode(epoch: 3, sealed: [1, 0xab])
+    #expect(KeptCode(code.encoded) == code)
     for text in [
       "", "passcode_code=2\nepoch=3\nsealed=01ab\n", "passcode_code=1\nepoch=03\nsealed=01ab\n",
       "passcode_code=1\nepoch=3\nsealed=01AB\n", "passcode_code=1\nepoch=3\nsealed=01ab\n\n",
       "passcode_code=1\nepoch=3\nsealed=01ab", "epoch=3\npasscode_code=1\nsealed=01ab\n",
     ] {
-      #expect(OneTimeCode(Bytes(text: text)) == nil)
+      #expect(KeptCode(Bytes(text: text)) == nil)
     }
   }
 

@@ -1,6 +1,8 @@
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleetPolicy
+
 struct ServerNoteTests {
   private let note = ServerNote(
     version: Bytes(text: "0.3"), time: 1_795_390_776,

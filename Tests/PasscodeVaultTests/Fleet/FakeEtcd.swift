@@ -1,6 +1,8 @@
 import Foundation
 import PasscodePolicy
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// An etcd in memory: revisions, conditions and leases as etcd has them. Answers can be lost, and requests, and a request

@@ -2,6 +2,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeFleet
 @testable import PasscodeVault
 
 /// One-time codes.

@@ -3,6 +3,8 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// A fleet with one account, alice, whose passcode is `TestBed.right`, an etcd in memory, and clocks that the test moves.

@@ -3,9 +3,11 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
-/// One-time codes: the MUST list is in OneTimeCode.swift.
+/// One-time codes: the MUST list is in KeptCode.swift.
 struct FleetCodeTests {
   private let code = FleetBed.code
   private let wrong = ["KTMXRWPC", "AAAAAAAA", "BTMXRWPK", "KTMXRWPD"]
@@ -98,7 +100,7 @@ struct FleetCodeTests {
   @Test func `a code isn't a passcode's credential, nor the other way round`() throws {
     let bed = try FleetBed()
     guard case .enrolled(let sealed)? = try bed.record()?.record.state else { return }
-    bed.etcd.set(FleetKeys.code(FleetBed.alice), OneTimeCode(epoch: 1, sealed: sealed).encoded)
+    bed.etcd.set(FleetKeys.code(FleetBed.alice), KeptCode(epoch: 1, sealed: sealed).encoded)
     #expect(reason { try bed.enroll(byCode: code) } == .sealedOtherwise)
   }
 

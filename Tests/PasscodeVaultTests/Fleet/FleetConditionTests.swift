@@ -2,6 +2,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// Each condition of each transaction: with it nothing that others do at that moment is lost, and without it something is.

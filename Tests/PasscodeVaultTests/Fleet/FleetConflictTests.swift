@@ -2,6 +2,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// What others do between the steps of an attempt.

@@ -2,6 +2,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// A delay is never shorter than the schedule says, wherever the verifier is stopped.

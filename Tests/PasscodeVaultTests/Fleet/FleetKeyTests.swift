@@ -3,6 +3,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeFleet
 @testable import PasscodeVault
 
 struct FleetKeyTests {

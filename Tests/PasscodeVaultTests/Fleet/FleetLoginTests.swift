@@ -3,6 +3,8 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 struct FleetLoginTests {

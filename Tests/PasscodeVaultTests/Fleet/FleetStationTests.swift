@@ -2,6 +2,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 struct FleetStationTests {

@@ -1,5 +1,7 @@
 import PasscodePolicy
 
+@testable import PasscodeFleet
+@testable import PasscodeFleetPolicy
 @testable import PasscodeVault
 
 /// What a transaction is for, by what it writes; and on what each depends.

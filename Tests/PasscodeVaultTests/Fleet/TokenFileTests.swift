@@ -2,6 +2,7 @@ import Foundation
 import PasscodePolicy
 import Testing
 
+@testable import PasscodeFleet
 @testable import PasscodeVault
 
 struct TokenFileTests {

@@ -1,0 +1,145 @@
+public import PasscodeFleetPolicy
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// This server's etcd, by its JSON gateway on 127.0.0.1.
+///
+/// MUST (fleet):
+/// 13  etcd's port is believed only if a process of root or of the account `etcd` has accepted the connection: anybody can
+///     bind it while etcd is down. A workstation is answered only if its full distinguished name is on the list.
+///     ConnectionRowTests, LoopbackTests, test_verifier_attacks.py
+////// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
+/// - A request is repeated only if etcd says that its token is none: then it has not been carried out.
+/// - A token that got no answer is not used again, by the process that waited for it.            test_verifier.py
+public final class EtcdClient: EtcdStore {
+  private static let milliseconds: UInt64 = 2_000
+  /// How many tokens one request tries: the one that is kept, and others if etcd has forgotten it.
+  private static let mostTokens = 3
+
+  private let port: UInt16
+  private let user: Bytes
+  private let password: () throws(Fault) -> Bytes
+  private let file: TokenFile
+  private let atWork: () -> Void
+  private var connection: LoopbackConnection?
+  /// Whether the last request went out: not where nobody who is believed has the port.
+  private var wasSent = false
+  /// The token that was last accepted, and the one that got no answer.
+  private var current: Bytes?
+  private var unanswered: Bytes?
+
+  /// - Parameters:
+  ///   - user: one of etcd's own accounts; empty: etcd asks for none.
+  ///   - file: where its token is kept, for all processes of this server.
+  ///   - atWork: called before each request.
+  init(
+    port: UInt16, user: Bytes, password: @escaping () throws(Fault) -> Bytes, token file: TokenFile,
+    atWork: @escaping () -> Void
+  ) {
+    self.port = port
+    self.user = user
+    self.password = password
+    self.file = file
+    self.atWork = atWork
+  }
+
+  public func commit(_ transaction: EtcdTransaction) -> EtcdOutcome? {
+    post("/v3/kv/txn", transaction.body).flatMap { EtcdOutcome($0, of: transaction) }
+  }
+
+  public func grantLease(seconds: UInt64) -> UInt64? {
+    post("/v3/lease/grant", EtcdRequest.grant(seconds: seconds)).flatMap {
+      EtcdAnswer.lease($0, seconds: seconds)
+    }
+  }
+
+  public func timeLeft(_ lease: UInt64) -> UInt64? {
+    post("/v3/lease/timetolive", EtcdRequest.timeLeft(lease)).flatMap { EtcdAnswer.timeLeft($0) }
+  }
+
+  /// How this server's member is; nil: it doesn't answer.
+  func health() -> EtcdHealth? {
+    post("/v3/maintenance/status", EtcdRequest.nothing).flatMap { EtcdHealth($0) }
+  }
+
+  /// The names of the members; nil: no answer.
+  func members() -> [Bytes]? {
+    post("/v3/cluster/member/list", EtcdRequest.nothing).flatMap { EtcdHealth.members($0) }
+  }
+
+  /// Whether it answers programs that name no account; nil: it gives no valid answer at all.
+  func answersAnyone() -> Bool? {
+    let question = EtcdTransaction([.count(prefix: FleetKeys.epoch)])
+    return send("/v3/kv/txn", question.body, token: []).map { $0.status == 200 }
+  }
+
+  /// The body of an answer; nil: there is none, or it is an error.
+  private func post(_ path: String, _ body: Bytes) -> Bytes? {
+    guard !user.isEmpty else { return success(send(path, body, token: [])) }
+    var stale = unanswered
+    for _ in 0..<EtcdClient.mostTokens {
+      guard let token = token(after: stale) else { return nil }
+      guard let response = send(path, body, token: token) else {
+        // A token names the revision in which it was made. An etcd that was restored is behind that, and waits.
+        if wasSent { unanswered = token }
+        return nil
+      }
+      if !EtcdAnswer.wantsToken(response) {
+        current = token
+        return success(response)
+      }
+      stale = token
+    }
+    return nil
+  }
+
+  private func token(after stale: Bytes?) -> Bytes? {
+    if let current, current != stale { return current }
+    return file.next(after: stale, whileWaiting: atWork) { authenticate() }
+  }
+
+  private func success(_ response: HTTPResponse?) -> Bytes? {
+    response?.status == 200 ? response?.body : nil
+  }
+
+  private func authenticate() -> Bytes? {
+    guard let password = try? password() else { return nil }
+    let body = EtcdRequest.authenticate(name: user, password: password)
+    guard let answer = success(send("/v3/auth/authenticate", body, token: [])),
+      let token = EtcdAnswer.token(answer)
+    else { return nil }
+    return token
+  }
+
+  private func send(_ path: String, _ body: Bytes, token: Bytes) -> HTTPResponse? {
+    atWork()
+    wasSent = false
+    guard let open = connection ?? connect() else { return nil }
+    wasSent = true
+    // What is left of an exchange that failed would be taken for the next one's answer.
+    connection = nil
+    var whole: HTTPResponse?
+    let request = httpRequest(path, token: token, body: body)
+    let limit = HTTPResponse.longestHead + 2 * HTTPResponse.longestBody
+    let answer = try? open.ask(request, within: EtcdClient.milliseconds, limit: limit) { bytes in
+      switch HTTPResponse.read(bytes) {
+      case .incomplete: return false
+      case .invalid: return nil
+      case .whole(let response):
+        whole = response
+        return true
+      }
+    }
+    guard answer != nil else { return nil }
+    connection = open
+    return whole
+  }
+
+  private func connect() -> LoopbackConnection? {
+    guard let open = try? LoopbackConnection(port: port) else { return nil }
+    var users: [UInt32] = [0]
+    if case .found(let account) = Account.named(Bytes(text: "etcd")) { users.append(account.uid) }
+    return open.isOwned(by: users) ? open : nil
+  }
+}

@@ -1,0 +1,17 @@
+public import PasscodeFleetPolicy
+internal import PasscodePolicy
+internal import PasscodeVault
+
+/// An etcd, as a fleet needs it: the one of this server, or one in memory for tests.
+///
+/// It sends nothing twice. An answer that is nil says nothing: what was asked may have been carried out, or may still be.
+public protocol EtcdStore: AnyObject {
+  /// Linearizable; acknowledged only once it is on the disks of a majority.
+  func commit(_ transaction: EtcdTransaction) -> EtcdOutcome?
+
+  /// A lease of at least so many seconds; not 0.
+  func grantLease(seconds: UInt64) -> UInt64?
+
+  /// Seconds; 0: it is over.
+  func timeLeft(_ lease: UInt64) -> UInt64?
+}

@@ -1,0 +1,145 @@
+internal import PasscodeFleetPolicy
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+/// What came of a charge.
+enum Charging {
+  case charged(FleetCharge)
+  /// What was read has changed, so nothing was recorded. This is the new state.
+  case refused(FleetState)
+  /// It got no answer, and can't arrive any more.
+  case fenced
+}
+
+/// An attempt that was counted as a failure, until it turns out to be right.
+struct FleetCharge {
+  let id: Bytes
+  /// The record with the charge, and the revision in which etcd has it.
+  let record: FleetRecord
+  let revision: UInt64
+  /// The record before the charge.
+  let before: Record
+  let station: StationCharge
+  /// The delay that this charge starts, if the schedule has one.
+  var delay: FleetDelay?
+
+  var earlier: FailedAttempts {
+    FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
+  }
+}
+
+/// A delay that a charge starts.
+struct FleetDelay {
+  /// The delay's length by the schedule.
+  let seconds: UInt64
+  /// The lease of the key `wait`, which lasts as long as the delay.
+  let lease: UInt64
+}
+
+/// The counts of a workstation, and of one account there, after a charge.
+///
+/// Both are written in the same transactions, and each transaction depends on the revision of the workstation's count.
+struct StationCharge {
+  let count: StationCount
+  let lease: UInt64
+  let own: StationCount
+  /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
+  let windowLease: UInt64
+}
+
+extension FleetLogin where Etcd: EtcdStore {
+  /// Records this attempt as a failure, until it turns out to be none, with everything that follows from that.
+  ///
+  /// - Throws: a fault if it isn't known whether it was recorded.
+  func charge(
+    _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
+  ) throws(Fault) -> Charging {
+    let id = randomBytes(Record.attemptIDLength, vault.sodium)
+    var charged = record
+    let failures = record.record.ledger.charged(at: .never).failures
+    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
+    charged.record.times.failure = vault.clock.wall()
+    charged.record.failureService = service
+    charged.record.attemptID = id
+    let station = try count(state)
+    let busy = try fleet.lease(seconds: Self.busySeconds)
+    var transaction = EtcdTransaction(
+      if: [
+        .unchanged(FleetKeys.record(account), revision: state.revision),
+        .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
+        .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
+        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
+      ] + more,
+      [
+        .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
+        .put(FleetKeys.busy(account), value: id, lease: busy),
+        .put(FleetKeys.flight(workstation, id), value: [], lease: busy),
+        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
+        .put(
+          FleetKeys.station(workstation, account: account), value: station.own.encoded,
+          lease: station.windowLease),
+      ], otherwise: FleetState.questions(account, workstation))
+    var delay: FleetDelay?
+    if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
+      let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
+      transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
+      delay = FleetDelay(seconds: seconds, lease: wait)
+    }
+    let revision: UInt64
+    charges.mayBeThere = true
+    let answer = try fleet.commit(transaction)
+    if let outcome = answer {
+      if outcome.succeeded {
+        revision = outcome.origin.revision
+      } else {
+        // It was sent once. If it arrived twice all the same, the first one counts.
+        let now = try fleet.state(outcome, account)
+        guard now.record?.record.attemptID == id else {
+          charges.mayBeThere = false
+          return .refused(now)
+        }
+        revision = now.revision
+      }
+    } else {
+      guard let found = try fence(id, record, state) else { return .fenced }
+      revision = found
+    }
+    var charge = FleetCharge(
+      id: id, record: charged, revision: revision, before: record.record, station: station)
+    do throws(Fault) {
+      if let delay { charge.delay = try hold(delay, charge) }
+      if answer == nil { try checkTime(busy) }
+      return .charged(charge)
+    } catch {
+      release(charge, nil)
+      throw error
+    }
+  }
+
+  /// The counts including this attempt. The last one that the workstation is allowed starts another hour.
+  private func count(_ state: FleetState) throws(Fault) -> StationCharge {
+    let hour = StationCount.seconds + Self.leaseMargin
+    guard let station = state.station, let entry = state.stationEntry else {
+      let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
+      let lease = try fleet.lease(seconds: hour)
+      return StationCharge(count: first, lease: lease, own: first, windowLease: lease)
+    }
+    let count = station.next
+    let own = state.ownCount?.next ?? StationCount(failures: 1, window: count.window)
+    let lease = count.isFull ? try fleet.lease(seconds: hour) : entry.lease
+    return StationCharge(count: count, lease: lease, own: own, windowLease: entry.lease)
+  }
+
+  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.
+  func release(_ charge: FleetCharge, _ digest: Bytes?) {
+    var transaction = EtcdTransaction(
+      if: [.holds(FleetKeys.busy(account), value: charge.id)],
+      [.delete(FleetKeys.busy(account)), .delete(FleetKeys.flight(workstation, charge.id))],
+      otherwise: [.delete(FleetKeys.flight(workstation, charge.id))])
+    if let digest, let lease = try? fleet.lease(seconds: Self.lastSeconds) {
+      transaction.actions.append(.put(FleetKeys.last(account), value: digest, lease: lease))
+    }
+    _ = try? fleet.commit(transaction)
+  }
+}

@@ -1,0 +1,126 @@
+internal import PasscodeFleetPolicy
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
+
+extension FleetLogin where Etcd: EtcdStore {
+  /// How often charging or settling is tried again because the workstation's count has changed meanwhile.
+  static var mostRounds: Int { 64 }
+
+  /// What the record says before a settling, or after one that wasn't acknowledged.
+  private enum Found {
+    /// No failure is left: by that very settling, or by another one since.
+    case settled
+    /// The record is as this attempt charged it.
+    case charged
+    /// Another attempt has charged the record since: that failure must stay.
+    case chargedSince
+    case refused(Verdict)
+  }
+
+  /// Takes the charge back, by compare-and-set. Where that can't be done, or isn't acknowledged, the charge stays.
+  ///
+  /// - Returns: a refusal if the passcode is no longer the one that was verified.
+  func settle(_ charge: FleetCharge) -> Verdict? {
+    let (isSettled, refusal) = trySettling(charge)
+    if !isSettled { release(charge, nil) }
+    if !isSettled && refusal == nil {
+      vault.log(Fault(.notReset, name: account, number: UInt64(FleetRecord.uid)))
+    }
+    return refusal
+  }
+
+  private func trySettling(_ charge: FleetCharge) -> (isSettled: Bool, refusal: Verdict?) {
+    var lost = 0
+    // Mostly all is as the charge left it: then nothing has to be read.
+    let first = try? fleet.commit(
+      settling(charge, StationMark(charge)))
+    if let first, first.succeeded { return (true, nil) }
+    if first == nil { lost += 1 }
+    for _ in 0..<Self.mostRounds where lost < 2 {
+      guard let state = try? fleet.read(account, workstation) else { break }
+      switch found(state, charge) {
+      case .settled: return (true, nil)
+      case .refused(let verdict): return (false, verdict)
+      case .chargedSince: return (false, nil)
+      case .charged: break
+      }
+      let outcome = try? fleet.commit(settling(charge, StationMark(state)))
+      if let outcome, outcome.succeeded { return (true, nil) }
+      if outcome == nil { lost += 1 }
+    }
+    return (false, nil)
+  }
+
+  private func found(_ state: FleetState, _ charge: FleetCharge) -> Found {
+    guard let now = state.record?.record, now.state != .removed else { return .refused(.notEnrolled) }
+    if now.disabled { return .refused(.disabled) }
+    guard now.state == charge.record.record.state, state.record?.epoch == charge.record.epoch else {
+      return .refused(.unavailable(Fault(.changedMeanwhile)))
+    }
+    if state.revision == charge.revision { return .charged }
+    return now.ledger == .clear ? .settled : .chargedSince
+  }
+
+  private func settling(_ charge: FleetCharge, _ station: StationMark?) -> EtcdTransaction {
+    var settled = charge.record
+    settled.record.ledger = .clear
+    settled.record.times.failure = charge.before.times.failure
+    settled.record.failureService = charge.before.failureService
+    settled.record.times.success = vault.clock.wall()
+    var transaction = EtcdTransaction(
+      if: [.unchanged(FleetKeys.record(account), revision: charge.revision)],
+      [
+        .put(FleetKeys.record(account), value: settled.encoded(recordCodec), lease: 0),
+        .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)),
+        .delete(FleetKeys.flight(workstation, charge.id)),
+      ])
+    takeBackCount(&transaction, charge, station)
+    return transaction
+  }
+
+  /// Only from the window in which it was counted: another one has counted nothing of it.
+  func takeBackCount(
+    _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ station: StationMark?
+  ) {
+    guard let station, station.count.window == charge.station.count.window else { return }
+    let lease = charge.station.windowLease
+    // A full count has a lease of its own, and may outlast the window.
+    let isOver = station.count.isFull && fleet.etcd.timeLeft(lease) == 0
+    let key = FleetKeys.station(workstation)
+    transaction.conditions.append(.unchanged(key, revision: station.revision))
+    transaction.actions.append(write(key, isOver ? nil : station.count.previous, lease))
+    if let own = station.own {
+      let key = FleetKeys.station(workstation, account: account)
+      transaction.actions.append(write(key, isOver ? nil : own.previous, lease))
+    }
+  }
+
+  private func write(_ key: Bytes, _ count: StationCount?, _ lease: UInt64) -> EtcdTransaction.Action {
+    guard let count else { return .delete(key) }
+    return .put(key, value: count.encoded, lease: lease)
+  }
+}
+
+/// The counts of a workstation, and of the account there, as they were at some revision.
+struct StationMark {
+  let count: StationCount
+  let revision: UInt64
+  /// The count for this account at this workstation; nil if there is none.
+  let own: StationCount?
+
+  /// The workstation's counts as this attempt charged them.
+  init(_ charge: FleetCharge) {
+    count = charge.station.count
+    revision = charge.revision
+    own = charge.station.own
+  }
+
+  /// The workstation's counts as they are now; nil if there are none.
+  init?(_ state: FleetState) {
+    guard let count = state.station, let entry = state.stationEntry else { return nil }
+    self.count = count
+    revision = entry.modified
+    own = state.ownCount
+  }
+}

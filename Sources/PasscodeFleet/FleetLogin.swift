@@ -1,0 +1,216 @@
+internal import PasscodeFleetPolicy
+public import PasscodePolicy
+public import PasscodeSystem
+public import PasscodeVault
+
+// One attempt in a fleet; the MUST list is in FleetVault.swift. The order:
+//
+//     read → refusals → key and credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
+//     condition that what was read is still so → is the delay's lease long enough → Argon2 → settle on condition that
+//     the record is still as charged
+//
+// A delay is never shorter than the schedule says: between an attempt that starts one and the next one that is charged, all
+// of it passes. Its lease is granted before the charge, and a process can be stopped between the two, or its request can
+// be late: by the time the charge is carried out, less than the delay may be left. So the lease's time to live is asked
+// once the charge is acknowledged, or found: that is later than the charge. If it is at least the delay, the key outlasts
+// the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the record is still as charged,
+// and that one is asked about again. An attempt that charges meanwhile writes the record: then that condition isn't met, the
+// delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none is revoked.
+// The delay that is told is what is left after the hash.
+//
+// After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
+// the refusal of the charge contains the new state.
+//
+// No lock is held while it waits for a hashing slot, and no slot while it waits for the account's other attempts: `busy`
+// is taken by the charge's own transaction, and where that is refused, it starts again. Only while it finds out what became
+// of a charge that got no answer (FleetLogin+Fence.swift), it keeps its slot, for 30 s at most.
+
+/// A login of an account of the fleet, for a workstation that was identified.
+public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
+  let fleet: FleetVault<Etcd>
+  let account: Bytes
+  let workstation: Bytes
+  let service: Bytes
+  private let isSecondFactor: Bool
+  let charges: Charges
+  /// False only if no charge of this login was carried out, and none can be.
+  public var mayBeCharged: Bool { charges.mayBeThere }
+  /// After a granted attempt: which credential was proven.
+  public private(set) var provenMark: Bytes?
+  /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
+  /// passcode. So it is kept only if no wrong passcode is remembered: one that is typed later changes the record, and
+  /// then the charge is refused.
+  public var known: FleetState?
+
+  /// - Parameters:
+  ///   - workstation: what tells it from all others; not empty, at most 64 bytes.
+  ///   - service: the PAM service there, for people.
+  public init(
+    _ fleet: FleetVault<Etcd>, account: Bytes, workstation: Bytes, service: Bytes,
+    isSecondFactor: Bool = false
+  ) {
+    self.fleet = fleet
+    self.account = account
+    self.workstation = workstation
+    self.service = Record.serviceName(service)
+    self.isSecondFactor = isSecondFactor
+    charges = Charges(fleet.vault.clock)
+  }
+
+  /// Seconds after which an attempt whose process died no longer keeps others waiting.
+  static var busySeconds: UInt64 { 20 }
+  /// Seconds that the same wrong passcode doesn't count again.
+  static var lastSeconds: UInt64 { 300 }
+  /// Seconds by which a delay's lease is longer: it begins before the charge, which may take two, and four more if its answer
+  /// is lost and looked for. Where that takes longer, the delay gets another lease (`hold`).
+  static var leaseMargin: UInt64 { 7 }
+
+  var vault: Vault { fleet.vault }
+
+  public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
+    defer { unsealed.wipe() }
+    do throws(Fault) {
+      let state = try fleet.read(account, workstation)
+      switch try readiness(state) {
+      case .refused(let verdict): return verdict
+      case .busy: return nil
+      case .ready(let record):
+        let credential = try fleet.openCredential(record, &unsealed)
+        try testMemory(for: credential.cost)
+        if state.last == nil { known = state }
+        return nil
+      }
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where memory is scarce, it is
+  /// touched for that: by one look at a time.
+  private func testMemory(for cost: Options.Cost) throws(Fault) {
+    guard let turn = FleetTurn.toTestMemory() else { return }
+    defer { withExtendedLifetime(turn) {} }
+    try vault.reserveMemory(for: cost)
+  }
+
+  public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
+    defer { unsealed.wipe() }
+    do throws(Fault) {
+      var wait = FleetWait(vault.clock)
+      while true {
+        let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
+        if let verdict = try attempt(passcode, state, &unsealed) { return verdict }
+        guard wait.pause(state.movement) else {
+          throw Fault(.busyRecord, path: FleetKeys.record(account))
+        }
+      }
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  enum Readiness {
+    case ready(FleetRecord)
+    case refused(Verdict)
+    /// Another attempt is under way, of the account, or of the workstation when it has no more to spare.
+    case busy
+  }
+
+  private func readiness(_ state: FleetState) throws(Fault) -> Readiness {
+    guard let record = state.record, record.record.state != .removed else { return .refused(.notEnrolled) }
+    let failures = record.record.ledger.failures
+    if record.epoch > fleet.key.epoch { throw fleet.key.later }
+    if record.record.disabled { return .refused(.disabled) }
+    if record.epoch < fleet.key.epoch { return .refused(.exhausted(failures: failures)) }
+    if isSecondFactor, !record.record.isAdministrators {
+      return .refused(.notPermitted(.notAdministrators))
+    }
+    return try room(record, state)
+  }
+
+  /// Whether the account and the workstation may begin an attempt just now, as far as delays and other attempts go.
+  func room(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> Readiness {
+    let failures = record.record.ledger.failures
+    // A wrong attempt that is under way has its delay here already; a right one takes it back when it settles.
+    if let wait = state.wait {
+      if state.busy != nil { return .busy }
+      return .refused(.locked(milliseconds: try fleet.timeLeft(wait), failures: failures))
+    }
+    if let station = state.station, station.isFull, let entry = state.stationEntry {
+      if state.flights > 0 { return .busy }
+      return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
+    }
+    if let own = state.ownCount, own.isFullForAccount, let entry = state.ownEntry {
+      if state.busy != nil { return .busy }
+      return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
+    }
+    return state.busy == nil ? .ready(record) : .busy
+  }
+
+  /// nil: another attempt is in the way.
+  private mutating func attempt(
+    _ passcode: borrowing Passcode, _ state: FleetState, _ unsealed: inout Unsealed
+  ) throws(Fault) -> Verdict? {
+    switch try readiness(state) {
+    case .refused(let verdict): return verdict
+    case .busy: return nil
+    case .ready(let record):
+      let credential = try fleet.openCredential(record, &unsealed)
+      let digest = fleet.digest(passcode, account, &unsealed)
+      let failures = record.record.ledger.failures
+      if let digest, let last = state.last, equalInConstantTime(last.value, digest) {
+        return .wrong(
+          .open(attemptsLeft: fleet.options.lockout.attemptsLeft(after: failures)), failures: failures)
+      }
+      let slot = try takeSlot()
+      let undisturbed = SignalsBlocked()
+      defer { _ = undisturbed }
+      try vault.reserveMemory(for: credential.cost)
+      guard let charge = try chargeInSlot(record, state) else { return nil }
+      let verdict = try verify(passcode, credential, charge, &unsealed)
+      if case .wrong = verdict { release(charge, digest) }
+      return withExtendedLifetime(slot) { verdict }
+    }
+  }
+
+  /// Charges the record, if it is still as it was read. Other people of the workstation change its count all the time:
+  /// that is no reason
+  /// to give the slot back, and to wait for another one.
+  ///
+  /// - Returns: nil if anything else has changed: then it starts again.
+  private func chargeInSlot(_ record: FleetRecord, _ read: FleetState) throws(Fault) -> FleetCharge? {
+    var state = read
+    for _ in 0..<Self.mostRounds {
+      switch try charge(record, state) {
+      case .charged(let charge): return charge
+      case .refused(let now): state = now
+      case .fenced: return nil
+      }
+      guard state.revision == read.revision, state.last?.modified == read.last?.modified,
+        case .ready = try readiness(state)
+      else { return nil }
+    }
+    return nil
+  }
+
+  /// Takes one of the hashing slots that this server's own logins share.
+  func takeSlot() throws(Fault) -> HashingSlots.Held {
+    let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
+    return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
+  }
+
+  /// Hashes and compares the passcode; called only after etcd acknowledged the charge.
+  private mutating func verify(
+    _ passcode: borrowing Passcode, _ credential: Credential, _ charge: FleetCharge,
+    _ unsealed: inout Unsealed
+  ) throws(Fault) -> Verdict {
+    guard let isMatch = credential.matches(passcode, &unsealed) else { throw Fault(.hashingFailed) }
+    guard isMatch else {
+      let failures = charge.record.record.ledger.failures
+      return .wrong(standing(charge), failures: failures)
+    }
+    if let refusal = settle(charge) { return refusal }
+    provenMark = vault.mark(charge.record.record)
+    return .granted(charge.earlier)
+  }
+}

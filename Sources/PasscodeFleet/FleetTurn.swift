@@ -1,0 +1,124 @@
+internal import PasscodeFleetPolicy
+public import PasscodePolicy
+internal import PasscodeSystem
+public import PasscodeVault
+
+/// What the verifiers of one server settle among themselves, so that a crowd doesn't overload etcd or the machine. Nothing
+/// depends on it: what may be attempted is decided in etcd alone.
+///
+///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
+///         below 64                            it waits for the attempt after a look
+///         64                                  its look tests whether there is memory for a hash
+///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
+///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
+///         2^24 + 96 × 16 bits of a hash + i   it has an attempt of a workstation on an account with that hash, i below 96
+///
+/// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
+///
+/// MUST (fleet):
+/// 17  Nobody is turned away in a crowd. On a workstation, at most 8 processes that helpers started connect at a time, and 8
+///     that root's programs started; of each of these, at most 4 for any one account. A process that has waited 60 s for one
+///     of its account's slots (20 s if root's programs started it), or 5 s for one of the others, goes on without. The relay
+///     gives signs until the verifier has begun, and attempts on one account wait for each other on the server before they
+///     ask etcd. On each server, at most 64 verifiers wait for an attempt after a look, and at most 128 serve one
+///     workstation, so that it can't use up the server's 512; of these, at most 96 have an attempt on one account, so that a
+///     crowd on one account leaves some for the others. A crowd without a valid token of etcd's costs etcd one bcrypt: one
+///     process of a server asks for a token, and the others wait for it.   test_fleet_crowds.py, test_verifier_attacks.py,
+///     test_a_storm_is_bounded_by_the_servers_slots, TokenFileTests, test_fleet_token.py
+///
+/// - A verifier without a turn MUST NOT wait for an attempt after a look, even where the file can't be made or opened. Every
+///   workstation is served all the same then.                            test_verifier.py, test_verifier_attacks.py
+/// - Waiting for another attempt on the account MUST end, and then the attempt goes on without a turn.
+///                                                                                     test_verifier_codes.py
+public struct FleetTurn: ~Copyable {
+  /// Verifiers of this server that wait for the attempt after a look.
+  public static let mostWaiting = 64
+  /// Verifiers of this server that serve one workstation.
+  public static let mostServing = 128
+  /// How many verifiers that serve one workstation may have an attempt on one account.
+  public static let mostOfAccount = 96
+  private static let firstAccount = 1 << 16
+  private static let firstServing = 1 << 20
+  private static let firstOfAccount = 1 << 24
+
+  private var lock: RangeLock?
+  public private(set) var isTaken: Bool
+
+  /// Stands for no turn: nothing is locked.
+  public static var none: FleetTurn { FleetTurn() }
+
+  private init() {
+    isTaken = false
+    lock = nil
+  }
+
+  private init(taken lock: consuming RangeLock) {
+    isTaken = true
+    self.lock = consume lock
+  }
+
+  /// The right to wait for an attempt.
+  public static func toWait() -> FleetTurn {
+    guard let file = open() else { return none }
+    return one(of: 0..<mostWaiting, from: file) ?? none
+  }
+
+  /// The right to test whether there is memory for a hash; nil: another one tests that just now.
+  static func toTestMemory() -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    return one(of: mostWaiting..<mostWaiting + 1, from: file)
+  }
+
+  /// The right to serve a workstation; nil: as many verifiers as may serve it are doing so.
+  public static func toServe(_ workstation: Bytes) -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    let first = firstServing + mostServing * hash(workstation)
+    return one(of: first..<first + mostServing, from: file)
+  }
+
+  /// The right to attempt an account for a workstation; nil: as many verifiers as may do that are doing so.
+  public static func toServe(_ workstation: Bytes, account: Bytes) -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
+    let pair = workstation + Bytes(text: "\n") + account
+    let first = firstOfAccount + mostOfAccount * hash(pair)
+    return one(of: first..<first + mostOfAccount, from: file)
+  }
+
+  private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
+    for byte in bytes where (try? RangeLock.tryLock(file, at: byte, count: 1)) == true {
+      return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+    }
+    return nil
+  }
+
+  private static func hash(_ name: Bytes) -> Int { Int(littleEndianNumber(blake2b(name[...]), 0, 2)) }
+
+  /// Waits until no other attempt on the account is under way on this server: otherwise each of them would ask etcd again
+  /// and again until it is free.
+  public static func toAttempt(_ account: Bytes, _ clock: Clock) -> FleetTurn {
+    guard let file = open() else { return none }
+    let byte = firstAccount + hash(account)
+    var wait = Wait(Wait.Limits(withoutMovement: 21_000, longest: 60_000), clock)
+    while (try? RangeLock.tryLock(file, at: byte, count: 1)) != true {
+      guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {
+        return none
+      }
+    }
+    // Those who wait see that something moves.
+    try? file.touch()
+    return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+  }
+
+  /// Gives the turn back, so that another verifier can have it.
+  public mutating func end() {
+    lock = nil
+    isTaken = false
+  }
+
+  private static func open() -> Descriptor? {
+    let path = FleetServer.statePath + Bytes(text: "/turns")
+    if let file = try? Descriptor.open(path, .readWrite) { return file }
+    if let file = try? Descriptor.open(path, .create(mode: 0o600)) { return file }
+    return try? Descriptor.open(path, .readWrite)  // another one was faster
+  }
+}

@@ -1,0 +1,259 @@
+public import PasscodeFleetPolicy
+internal import PasscodePolicy
+internal import PasscodeSystem
+public import PasscodeVault
+
+// Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. The attempt is in FleetLogin.
+//
+// MUST (fleet), here, in FleetTurn and in Verifier:
+//  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
+//     that field it did not succeed), or the fence finds the attempt's id in the record.
+//     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py
+//  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
+//  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
+//     then does the attempt charge anew, within 30 s. A fence that gets no answer is repeated, and never the charge. After
+//     30 s without an answer the attempt is `unavailable`. The charge may be there even so; the reverse never happens. One
+//     that is found when its `busy` has less than 10 s left stays, and nothing is verified.
+//     FleetFenceTests, test_fleet_fence.py, test_a_leader_that_is_killed_or_stopped_gives_no_guess_away
+//  4  While a delay's key (`wait`) exists nothing is verified, and the whole delay passes between the charge that starts it
+//     and the next charge. After the charge, the key's lease is asked how long it lasts; if that is less than the delay, the
+//     key gets a new one, and only then is anything hashed. No clocks are compared; a lease that restarts after a change of
+//     leader makes the delay longer.      FleetLoginTests, FleetDelayTests, test_a_charge_that_is_late_shortens_no_delay
+//  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Right passcodes in parallel all pass.
+//     FleetLoginTests, test_right_ones_at_once_all_pass
+//  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
+//     unless the passcode has been disabled, removed or replaced in the meantime. A right one is never reported wrong.
+//     FleetConflictTests, FleetLoginTests
+//  7  A workstation has 20 wrong passcodes an hour over all accounts, and 8 for any one account, counted in the charge's
+//     transaction and including those that are still being checked. The hour begins with the first wrong one, when the
+//     count's lease is granted, and ends with that lease; so around its end, 39 are possible within minutes. An
+//     administrator can see the count and end it (`--workstation`).
+//     FleetStationTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
+//  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
+//     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode verifier restored`
+//     on one server, the others refuse, too, until it is run there; each passcode is locked out until it is unlocked, or
+//     replaced with a new one-time code.
+//     FleetSnapshotTests, test_a_snapshot_that_was_restored_refunds_nothing, test_verifier_seen.py
+//  9  Every wait ends: 2 s for an answer, 30 s without progress, 120 s in all. A workstation gives up after 5 s of silence; a
+//     working verifier gives a sign every second.  FleetLoginTests, test_verifier.py, test_workstation_attacks.py
+// 10  Account, workstation and attempt are hexadecimal in the keys, and a credential is sealed for its fleet and its
+//     account.                                                                       FleetTests, FleetLoginTests
+// 11  The schedule ends with a time, never with `reset`: else people at a few workstations could lock an owner out until an
+//     administrator steps in.                                                                          FleetTests
+// 12  Root has no passcode in a fleet, at either end.                              FleetLoginTests, test_workstation.py
+// 15  A passcode is unlocked only when no attempt on it is under way.
+//     FleetAdministrationTests, test_unlocking_waits_for_the_attempt_that_is_under_way
+
+/// The passcodes of a fleet.
+public final class FleetVault<Etcd: EtcdStore> {
+  let vault: Vault
+  let options: FleetOptions
+  let key: FleetKey
+  public let etcd: Etcd
+  let seen: SeenFile
+  /// Of this server's list of workstations.
+  var digestOfList: () -> Bytes = { [] }
+
+  /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
+  public init(_ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile) {
+    self.vault = vault
+    self.options = options
+    self.key = key
+    self.etcd = etcd
+    self.seen = seen
+  }
+
+  /// nil: no answer, or none that makes sense.
+  ///
+  /// - Throws: a fault if the answer comes from the past.
+  func commit(_ transaction: EtcdTransaction) throws(Fault) -> EtcdOutcome? {
+    guard let outcome = etcd.commit(transaction) else { return nil }
+    try seen.take(outcome.origin)
+    return outcome
+  }
+
+  /// Asked twice: a lease that nobody heard of ends by itself.
+  func lease(seconds: UInt64) throws(Fault) -> UInt64 {
+    guard let lease = etcd.grantLease(seconds: seconds) ?? etcd.grantLease(seconds: seconds) else {
+      throw Fault.noEtcd
+    }
+    return lease
+  }
+
+  /// Milliseconds that are left of a delay: one second during the margin of its lease, and as long as its key is there.
+  func timeLeft(_ entry: EtcdEntry) throws(Fault) -> UInt64 {
+    guard let seconds = etcd.timeLeft(entry.lease) else { throw Fault.noEtcd }
+    let margin = FleetLogin<Etcd>.leaseMargin
+    return min(seconds > margin ? seconds - margin : 1, Schedule.longestDelay) * 1_000
+  }
+
+  /// Whole seconds that a lease still has. Asked twice: that changes nothing.
+  func secondsLeft(_ lease: UInt64) throws(Fault) -> UInt64 {
+    guard let left = etcd.timeLeft(lease) ?? etcd.timeLeft(lease) else { throw Fault.noEtcd }
+    return left
+  }
+
+  /// Seconds that an entry with a lease is still there; nil: that isn't known.
+  func secondsLeft(_ entry: EtcdEntry) -> UInt64? {
+    etcd.timeLeft(entry.lease)
+  }
+
+  /// Reads all that decides about an account, at one moment.
+  func read(_ account: Bytes, _ workstation: Bytes) throws(Fault) -> FleetState {
+    guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
+      throw Fault(.noAccount, name: account)
+    }
+    let transaction = EtcdTransaction(FleetState.questions(account, workstation))
+    // Asked twice: reading changes nothing.
+    var outcome = try commit(transaction)
+    if outcome == nil { outcome = try commit(transaction) }
+    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    return try state(outcome, account)
+  }
+
+  /// - Parameter outcome: of `FleetState.questions`.
+  func state(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) -> FleetState {
+    let state = try FleetState(outcome, account)
+    if state.epoch > key.epoch { throw key.later }
+    return state
+  }
+
+  func corrupt(_ account: Bytes) -> Fault {
+    Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
+  }
+
+  func schedule(after failures: UInt32) -> Standing {
+    switch options.lockout.delay(after: failures) {
+    case .seconds(let seconds): .locked(milliseconds: seconds * 1_000)
+    case .none, .reset: .open(attemptsLeft: options.lockout.attemptsLeft(after: failures))
+    }
+  }
+
+  // MARK: Credentials
+
+  /// Opens what is sealed in a record; its associated data binds it to this format, fleet and account.
+  func openCredential(_ record: FleetRecord, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
+    try key.load(&unsealed.key)
+    let name = record.record.name
+    guard case .enrolled(let sealed) = record.record.state,
+      unsealed.credential.open(sealed, unsealed.key, associated: associated(name)),
+      let credential = Credential(unsealed.credential)
+    else { throw Fault(.sealedOtherwise, path: FleetKeys.record(name), name: name) }
+    return credential
+  }
+
+  func associated(_ account: Bytes, _ subject: Credential.Subject = .passcode) -> Bytes {
+    let kind: UInt8 = subject == .passcode ? 2 : 3
+    return [kind, UInt8(truncatingIfNeeded: options.name.count)] + options.name + account
+  }
+
+  /// Of a wrong passcode: the credential's salt makes it stale when that changes.
+  func digest(
+    _ passcode: borrowing Passcode, _ account: Bytes, _ unsealed: inout Unsealed
+  ) -> Bytes? {
+    let context =
+      Bytes(text: "passcode fleet last wrong\n") + blake2b(associated(account)[...])
+    return unsealed.digest.keyed(unsealed.key, context, unsealed.credential, passcode)
+  }
+}
+
+extension Fault {
+  /// Path and error are what the workstation is told.
+  static var noEtcd: Fault { Fault(.noEtcd, path: Bytes(text: "etcd"), error: Errno.timedOut.code) }
+}
+
+/// All that decides about an account, at one moment.
+public struct FleetState {
+  let record: FleetRecord?
+  /// Of the record; 0: there is none.
+  let revision: UInt64
+  let wait: EtcdEntry?
+  let busy: EtcdEntry?
+  let last: EtcdEntry?
+  let station: StationCount?
+  let stationEntry: EtcdEntry?
+  /// The workstation's count for this account, in the same hour.
+  let ownCount: StationCount?
+  let ownEntry: EtcdEntry?
+  /// How many attempts of the workstation are being checked.
+  let flights: UInt64
+  /// The account's one-time code as etcd has it, valid or not.
+  let code: EtcdEntry?
+  /// The fleet's; and the revision of its key, 0: there is none.
+  let epoch: UInt64
+  let epochRevision: UInt64
+
+  /// What is asked of etcd to make such a state.
+  static func questions(_ account: Bytes, _ workstation: Bytes) -> [EtcdTransaction.Action] {
+    [
+      .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
+      .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
+      .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
+      .read(FleetKeys.station(workstation, account: account)),
+    ]
+  }
+
+  fileprivate init(_ outcome: EtcdOutcome, _ account: Bytes) throws(Fault) {
+    let entry = outcome.entry(0)
+    record = entry.flatMap { FleetRecord($0.value, account: account, recordCodec) }
+    revision = entry?.modified ?? 0
+    wait = outcome.entry(1)
+    busy = outcome.entry(2)
+    last = outcome.entry(3)
+    stationEntry = outcome.entry(4)
+    station = stationEntry.flatMap { StationCount($0.value) }
+    ownEntry = outcome.entry(8)
+    let own = ownEntry.flatMap { StationCount($0.value) }
+    ownCount = own?.window == station?.window ? own : nil
+    flights = outcome.count(5)
+    code = outcome.entry(7)
+    if entry != nil && record == nil {
+      throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
+    }
+    (epoch, epochRevision) = try FleetState.epoch(outcome.entry(6))
+    if let ownEntry, own == nil { throw Fault(.damagedRecord, path: ownEntry.key) }
+    if let stationEntry, station == nil { throw Fault(.damagedRecord, path: stationEntry.key) }
+  }
+
+  static func epoch(_ entry: EtcdEntry?) throws(Fault) -> (UInt64, revision: UInt64) {
+    guard let entry else { return (1, 0) }
+    guard let epoch = FleetKeys.epoch(in: entry.value) else { throw Fault(.damagedRecord, path: entry.key) }
+    return (epoch, entry.modified)
+  }
+
+  /// What changes when something moves.
+  var movement: [UInt64] {
+    [revision, wait?.modified ?? 0, busy?.modified ?? 0, stationEntry?.modified ?? 0, flights]
+  }
+}
+
+/// Waits for an attempt of another process.
+struct FleetWait {
+  /// Milliseconds; longer than the lease of a process that died.
+  private static let withoutMovement: UInt64 = 30_000
+  private static let longest: UInt64 = 120_000
+
+  private let clock: Clock
+  private var started: UInt64?
+  private var lastMove: UInt64 = 0
+  private var seen: [UInt64] = []
+  private var milliseconds = 10
+
+  init(_ clock: Clock) {
+    self.clock = clock
+  }
+
+  /// Sleeps a little, longer each time.
+  ///
+  /// - Returns: false if that was long enough.
+  mutating func pause(_ movement: [UInt64]) -> Bool {
+    guard let now = clock.milliseconds() else { return false }
+    let start = started ?? now
+    if started == nil || movement != seen { lastMove = now }
+    (started, seen) = (start, movement)
+    if now - lastMove >= FleetWait.withoutMovement || now - start >= FleetWait.longest { return false }
+    clock.sleep(milliseconds)
+    milliseconds = min(milliseconds * 2, 160)
+    return true
+  }
+}

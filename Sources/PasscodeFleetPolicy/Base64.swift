@@ -1,0 +1,69 @@
+public import PasscodePolicy
+
+/// Base64 with padding (RFC 4648, section 4): etcd's gateway takes and gives keys and values in it.    Base64Tests
+@inline(never)
+public func base64(_ bytes: Bytes) -> Bytes {
+  var text = Bytes()
+  text.reserveCapacity((bytes.count + 2) / 3 * 4)
+  var start = 0
+  while start < bytes.count {
+    let count = min(3, bytes.count - start)
+    var group: UInt32 = 0
+    for index in 0..<3 { group = group << 8 | (index < count ? UInt32(bytes[start + index]) : 0) }
+    for index in 0..<4 {
+      let digit = UInt8(truncatingIfNeeded: group >> UInt32(18 - index * 6)) & 63
+      text.append(byte: index <= count ? base64Digit(digit) : padding)
+    }
+    start += 3
+  }
+  return text
+}
+
+/// Decodes base64; nil for any text that `base64` doesn't write.
+@inline(never)
+public func bytes(base64 text: ArraySlice<UInt8>) -> Bytes? {
+  guard text.count % 4 == 0 else { return nil }
+  var bytes = Bytes()
+  bytes.reserveCapacity(text.count / 4 * 3)
+  var group: UInt32 = 0
+  var digits = 0
+  for byte in text.prefix(while: { $0 != padding }) {
+    guard let digit = base64Value(byte) else { return nil }
+    group = group << 6 | UInt32(digit)
+    digits += 1
+    if digits % 4 == 0 {
+      for shift in [UInt32(16), 8, 0] { bytes.append(byte: UInt8(truncatingIfNeeded: group >> shift)) }
+      group = 0
+    }
+  }
+  switch digits % 4 {
+  case 2: bytes.append(byte: UInt8(truncatingIfNeeded: group >> 4))
+  case 3: for shift in [UInt32(10), 2] { bytes.append(byte: UInt8(truncatingIfNeeded: group >> shift)) }
+  default: break
+  }
+  // One spelling: that leaves no room for bits that nobody reads, or for padding in the middle.
+  return base64(bytes)[...] == text ? bytes : nil
+}
+
+private let padding = UInt8(ascii: "=")
+
+private func base64Digit(_ value: UInt8) -> UInt8 {
+  switch value {
+  case 0..<26: UInt8(ascii: "A") + value
+  case 26..<52: UInt8(ascii: "a") + value - 26
+  case 52..<62: UInt8(ascii: "0") + value - 52
+  case 62: UInt8(ascii: "+")
+  default: UInt8(ascii: "/")
+  }
+}
+
+private func base64Value(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
+  case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
+  case UInt8(ascii: "+"): 62
+  case UInt8(ascii: "/"): 63
+  default: nil
+  }
+}

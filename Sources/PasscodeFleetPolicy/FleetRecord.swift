@@ -1,0 +1,99 @@
+public import PasscodePolicy
+
+/// A fleet's record of one account, as it is kept in etcd, version 1:
+///
+///     passcode_fleet=1
+///     epoch=3                      the fleet key's when the passcode was last set or unlocked
+///     passcode_record=2 …          the record, as `RecordCodec` writes it, without padding
+///
+/// - Its revision in etcd is its generation: the record's own is always 1. Its uid is `FleetRecord.uid`: an account is
+///   known by its name, and may have another uid on each workstation.
+/// - It MUST be byte for byte what its writer makes of it.
+/// - Time: a delay is a lease (`FleetKeys.wait`). So the ledger's moment is always `never`, and there are no terms.
+///                                                                                                FleetTests
+public struct FleetRecord: Equatable, Sendable {
+  /// The uid in a fleet's records, which belong to names: no account has this one.
+  public static let uid = UInt32.max
+
+  public var record: Record
+  public var epoch: UInt64
+
+  public init(_ record: Record, epoch: UInt64) {
+    self.record = record
+    self.epoch = epoch
+  }
+
+  /// nil unless the input is well-formed and complete.
+  public init?(_ value: Bytes, account: Bytes, _ codec: RecordCodec) {
+    var lines = FleetLines(value)
+    guard lines.number("passcode_fleet") == 1, let epoch = lines.number("epoch"),
+      let record = codec.decodeUnpadded(Bytes(lines.rest)), record.uid == FleetRecord.uid,
+      record.generation == 1, record.name == account, record.terms == .none, !record.ledger.served,
+      record.ledger.lastFailure == .never
+    else { return nil }
+    self.init(record, epoch: epoch)
+    guard encoded(codec) == value else { return nil }
+  }
+
+  public func encoded(_ codec: RecordCodec) -> Bytes {
+    Text("passcode_fleet=1\nepoch=\(epoch)\n").bytes + codec.encodeUnpadded(record)
+  }
+}
+
+/// The wrong passcodes of one workstation, over all accounts:
+///
+///     failures=7
+///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
+///
+/// The count lasts for an hour (its lease) from the first one on. The last one that is allowed starts another hour, in
+/// which no passcode is taken from there; if that one turns out right, the rest counts in the first hour again.
+///
+/// Those for one account are also counted by themselves, in the same window. Once there are `mostOfAccount`, no
+/// passcode of that account is taken there until the window ends: otherwise one person could block the workstation for
+/// everybody by typing two wrong ones before each right one.                           FleetTests, FleetStationTests
+public struct StationCount: Equatable, Sendable {
+  /// Wrong passcodes, and those that are being checked: 1 to `most`.
+  public let failures: UInt64
+  public let window: Bytes
+
+  public static let most: UInt64 = 20
+  /// Of these, for one account: so that one person's own passcode doesn't block a workstation for everybody. Somebody who
+  /// types wrong ones for three accounts or more does; `passcode verifier unlock --workstation` ends that.
+  public static let mostOfAccount: UInt64 = 8
+  /// How long the window lasts, and how long a full count blocks the workstation.
+  public static let seconds: UInt64 = 3_600
+  public static let windowLength = 16
+
+  public init(failures: UInt64, window: Bytes) {
+    self.failures = failures
+    self.window = window
+  }
+
+  /// nil unless the input is well-formed and complete.
+  public init?(_ value: Bytes) {
+    var lines = FleetLines(value)
+    guard let failures = lines.number("failures"), (1...StationCount.most).contains(failures),
+      let digits = lines.value("window"), digits.count == 2 * StationCount.windowLength,
+      let window = bytes(hexadecimal: digits), lines.rest.isEmpty
+    else { return nil }
+    self.init(failures: failures, window: window)
+  }
+
+  public var encoded: Bytes {
+    Text("failures=\(failures)\nwindow=\(hexadecimal(window))\n").bytes
+  }
+
+  /// No other attempt may begin there, unless one of those that are under way turns out right.
+  public var isFull: Bool { failures >= StationCount.most }
+
+  /// Whether the workstation's count for one account is full: no other attempt on that account may begin there.
+  public var isFullForAccount: Bool { failures >= StationCount.mostOfAccount }
+
+  /// The count with one more failure.
+  public var next: StationCount { StationCount(failures: failures + 1, window: window) }
+
+  /// The count with one failure less; nil where none is left.
+  public var previous: StationCount? {
+    failures > 1 ? StationCount(failures: failures - 1, window: window) : nil
+  }
+}
