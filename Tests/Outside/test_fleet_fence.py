@@ -1,43 +1,12 @@
 """A charge that gets no answer, with Debian's etcd: it counts once or not at all, and nobody waits for its lease."""
 
-import base64
 import time
 
 import pytest
-from between import CUT, LOST, between
+from between import CUT, LATE, LOST, Fates, between
 from fleet import GRANTED, WRONG
 from scenario import RIGHT
 from scenario import WRONG as CODES
-
-RECORD = "/passcode/1/u/" + b"alice".hex()
-PUT = b'"request_put":{"key":"' + base64.b64encode(RECORD.encode()) + b'"'
-BUSY = b'"request_put":{"key":"' + base64.b64encode(f"{RECORD}/busy".encode()) + b'"'
-LATE = 3  # seconds: a verifier waits for two
-
-
-class Fates:
-    """What becomes of each charge, and of each fence, in their order; the others arrive."""
-
-    def __init__(self, charges=(), fences=()):
-        self.charges, self.fences = list(charges), list(fences)
-        self.charged, self.fenced = [], []
-
-    def __call__(self, path, body):
-        if path != "/v3/kv/txn" or PUT not in body:
-            return None
-        if BUSY in body:
-            fates, seen = self.charges, self.charged
-        elif b'"failure":[{' in body:
-            fates, seen = self.fences, self.fenced
-        else:
-            return None
-        seen.append(body)
-        fate = fates.pop(0) if fates else None
-        if fate == "late":
-            time.sleep(LATE)
-            return LOST
-        return fate
-
 
 CASES = {
     "a charge that never arrives": (Fates([CUT]), 2, 1),

@@ -10,9 +10,8 @@ from fleet import FOLDER
 from machine import ALICE
 from process import wait_for
 from scenario import PASSWORD, PROMPT, RIGHT, WRONG, refused_unasked
-from ward import STACK, UNAVAILABLE, at, within_five_seconds
+from ward import NOTE, STACK, UNAVAILABLE, at, within_five_seconds
 
-NOTE = "/run/passcode/second"
 # Seconds: a login without a server that hangs takes less, even on a busy machine, and one that waits for it takes more.
 USUAL = 1.5
 

@@ -6,12 +6,11 @@ import json
 import signal
 
 import pytest
-from between import CUT, between
+from between import CUT, Fates, between
 from machine import ALICE
 from process import wait_for
 from scenario import PROMPT, RIGHT
 from scenario import WRONG as CODES
-from test_fleet_fence import Fates
 from ward import UNAVAILABLE
 
 HOW = pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])

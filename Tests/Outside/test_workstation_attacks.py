@@ -16,8 +16,7 @@ from helper import fault
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
-from test_fleet_hangs import NOTE as NOTED
-from ward import PLACE, PROGRAM, SOCKET, UNAVAILABLE, install_fleet, leave, make_folder
+from ward import NOTE, PLACE, PROGRAM, SOCKET, UNAVAILABLE, install_fleet, leave, make_folder
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_what_isn_t_charged_is_sent_to_one_other_server_once(machine, folder):
             assert len(other.heard) == 1 and other.heard[0].startswith(HEAD) and other.heard[0].endswith(RIGHT.encode())
         for name in ("verifier.sock", "verifier.sock.2"):
             (folder / name).unlink()
-        pathlib.Path(NOTED).unlink()
+        pathlib.Path(NOTE).unlink()
 
 
 NOT_UNCHARGED = {

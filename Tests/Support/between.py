@@ -1,11 +1,17 @@
 """Stands between a fleet's verifiers and their server's etcd: it can do something before a request is passed on, or lose
 the request or its answer."""
 
+import base64
 import contextlib
 import socket
 import threading
+import time
 
 CUT, LOST = "cut", "lost"
+RECORD = "/passcode/1/u/" + b"alice".hex()
+PUT = b'"request_put":{"key":"' + base64.b64encode(RECORD.encode()) + b'"'
+BUSY = b'"request_put":{"key":"' + base64.b64encode(f"{RECORD}/busy".encode()) + b'"'
+LATE = 3  # seconds: a verifier waits for two
 
 
 class Between:
@@ -77,3 +83,27 @@ def between(server, before):
     yield made
     server.write("verifier.conf", plain)
     made.end()
+
+
+class Fates:
+    """What becomes of each charge, and of each fence, in their order; the others arrive."""
+
+    def __init__(self, charges=(), fences=()):
+        self.charges, self.fences = list(charges), list(fences)
+        self.charged, self.fenced = [], []
+
+    def __call__(self, path, body):
+        if path != "/v3/kv/txn" or PUT not in body:
+            return None
+        if BUSY in body:
+            fates, seen = self.charges, self.charged
+        elif b'"failure":[{' in body:
+            fates, seen = self.fences, self.fenced
+        else:
+            return None
+        seen.append(body)
+        fate = fates.pop(0) if fates else None
+        if fate == "late":
+            time.sleep(LATE)
+            return LOST
+        return fate

@@ -19,6 +19,8 @@ SOCKETS = FOLDER.with_name("passcode-ward")
 PLACE = FOLDER.with_name("passcode-fleet")
 SOCKET = PLACE / "verifier.sock"
 PROGRAM = pathlib.Path("/usr/libexec/passcode-fleet")
+# That the first server was silent, so that the second one is asked first.
+NOTE = "/run/passcode/second"
 FIRST_PORT = 7470
 STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
