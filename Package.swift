@@ -108,6 +108,10 @@ let package = Package(
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
       swiftSettings: swiftSettings),
+    // What only administrators do: keys, lists, inspections, batches. Not in the module or the helper.
+    .target(
+      name: "PasscodeAdmin", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
+      swiftSettings: swiftSettings),
     // A fleet: what is decided, and the formats; and its vault, whose records are in etcd. For passcode-fleet and
     // passcode-verifier alone.
     .target(name: "PasscodeFleetPolicy", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
@@ -133,7 +137,7 @@ let package = Package(
           embedded),
       ]),
     .executableTarget(
-      name: "passcode", dependencies: ["PasscodeStacks", "PasscodeVault"], swiftSettings: swiftSettings,
+      name: "passcode", dependencies: ["PasscodeAdmin", "PasscodeStacks"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
@@ -148,14 +152,15 @@ let package = Package(
       name: "passcode-fleet", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
     .executableTarget(
-      name: "passcode-verifier", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
+      name: "passcode-verifier", dependencies: ["PasscodeAdmin", "PasscodeFleet"],
+      swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
     .testTarget(name: "PasscodePolicyTests", dependencies: ["PasscodeFleetPolicy", "PasscodePolicy"]),
     .testTarget(name: "PasscodeStacksTests", dependencies: ["PasscodeStacks"]),
     .testTarget(name: "PasscodeReaderTests", dependencies: ["PasscodeReader"]),
     .testTarget(
-      name: "PasscodeVaultTests", dependencies: ["PasscodeFleet", "PasscodeVault"],
+      name: "PasscodeVaultTests", dependencies: ["PasscodeAdmin", "PasscodeFleet"],
       linkerSettings: [.linkedLibrary("pam")]),
   ]
 )

@@ -76,7 +76,7 @@ public final class Clock {
   }
 
   /// The clock, with another way to sleep.
-  func sleeping(_ sleep: @escaping (Int) -> Void) -> Clock {
+  package func sleeping(_ sleep: @escaping (Int) -> Void) -> Clock {
     Clock(now: now, wall: wall, milliseconds: milliseconds, sleep: sleep)
   }
 
@@ -90,7 +90,7 @@ extension Vault {
   /// A uid may have been given to somebody else since the record was made.
   ///
   /// - Throws: a fault if that can't be told: who it belongs to must not look like "nobody" to `nullok`.
-  func isSameAccount(_ record: Record, _ account: Account) throws(Fault) -> Bool {
+  package func isSameAccount(_ record: Record, _ account: Account) throws(Fault) -> Bool {
     // The account was looked up just now: its name and uid belong together today.
     if account.name == record.name { return true }
     guard case .found(let today) = Account.numbered(record.uid) else {
@@ -102,28 +102,28 @@ extension Vault {
   }
 
   @inline(__always)
-  func noteOtherName(_ account: Account) {
+  package func noteOtherName(_ account: Account) {
     note(.otherName, account)
   }
 
   /// The path of a user's record, for faults.
   @inline(never)
-  func recordPath(_ uid: UInt32) -> Bytes {
+  package func recordPath(_ uid: UInt32) -> Bytes {
     joined(policy.store, decimalDigits(UInt64(uid)))
   }
 
   @inline(never)
-  func corrupt(_ account: Account) -> Fault {
+  package func corrupt(_ account: Account) -> Fault {
     Fault(.damagedRecord, path: recordPath(account.uid), name: account.name)
   }
 
   @inline(never)
-  func unwritten(_ account: Account, _ error: Errno) -> Fault {
+  package func unwritten(_ account: Account, _ error: Errno) -> Fault {
     Fault(.unwritableRecord, path: recordPath(account.uid), error: error.code)
   }
 
   @inline(never)
-  func busy(_ account: Account) -> Fault {
+  package func busy(_ account: Account) -> Fault {
     Fault(.busyRecord, path: recordPath(account.uid))
   }
 

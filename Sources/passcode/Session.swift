@@ -1,3 +1,4 @@
+internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
@@ -156,7 +157,10 @@ final class Session {
   private func vault(
     _ configuration: Configuration, _ background: BatchTurns? = nil
   ) throws(Failure) -> Vault {
-    Vault(configuration, try startSodium(), clock: background?.clock ?? .system, background: background) {
+    Vault(
+      configuration, try startSodium(), clock: background?.clock ?? .system,
+      background: background?.background
+    ) {
       complain($0.noteText)
     }
   }

@@ -12,6 +12,7 @@ IMPORTS = {
     "PasscodeReader": {"PasscodePolicy"},
     "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
+    "PasscodeAdmin": {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
     "PasscodeFleetPolicy": {"PasscodePolicy"},
     "PasscodeFleet": {"PasscodeFleetPolicy", "PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
 }

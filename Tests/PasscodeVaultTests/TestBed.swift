@@ -3,6 +3,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeAdmin
 @testable import PasscodeVault
 
 /// A vault in a folder of its own, with clocks that the test moves, and one account with the passcode 0471.

@@ -106,12 +106,6 @@ extension Vault {
     throw Fault(.changedMeanwhile)
   }
 
-  /// - Throws: a fault if nobody could be enrolled now: no store, no key.
-  public func checkReadiness() throws(Fault) {
-    try checkKey()
-    _ = try Store.open(configuration)
-  }
-
   private func emptyFile(_ account: Account) -> Bytes {
     let codec = recordCodec
     return codec.encode(Record(uid: account.uid, name: account.name, generation: 1))

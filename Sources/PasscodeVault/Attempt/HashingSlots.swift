@@ -25,11 +25,11 @@ package import PasscodeSystem
 package enum HashingSlots {
   /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
   static let overflowAfter: UInt64 = 2_000
-  private static let firstOverflow = Options.Policy.mostParallel
+  package static let firstOverflow = Options.Policy.mostParallel
 
-  static var name: Bytes { Bytes(text: "places") }
+  package static var name: Bytes { Bytes(text: "places") }
 
-  private static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
+  package static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
 
   /// A hashing slot that this process holds; it is given back when the value goes.
   package struct Held: ~Copyable {
@@ -37,14 +37,14 @@ package enum HashingSlots {
     /// For so long that the record's marks may have changed.
     let hasWaited: Bool
 
-    fileprivate init(_ range: consuming RangeLock?, hasWaited: Bool = true) {
+    package init(_ range: consuming RangeLock?, hasWaited: Bool = true) {
       self.range = range
       self.hasWaited = hasWaited
     }
   }
 
   /// Makes the file where there is none: with the store, while there is room on the disk.
-  static func make(_ store: Store) throws(Fault) {
+  package static func make(_ store: Store) throws(Fault) {
     _ = try store.openShared(name, content: nothing)
   }
 
@@ -119,59 +119,30 @@ package enum HashingSlots {
     }
     return nil
   }
+}
 
-  // MARK: For a batch
+/// How an enrolment waits for its turn to hash, where that is different from a login's way: PasscodeAdmin's `BatchTurns`.
+/// The helper has none, and so has no code for it.
+public final class Background {
+  /// Called before a hashing slot is asked for the first time.
+  let begin: (Vault, Store) -> Void
+  /// The right to hash; nil: it has to wait, and must release the record's lock first, because a login may need it. Called
+  /// while the account's record is locked.
+  let take: (Store, Int) throws(Fault) -> HashingSlots.Held?
+  /// Waits a little.
+  let pause: (Store, Int) -> Void
+  /// After the hash, without the slot, and before the record is written; may end the process.
+  package let leave: () -> Void
 
-  /// What tells a batch that slots were taken in between, by logins or by batches.
-  static func anyMovement(_ store: Store) -> Bytes {
-    guard let status = try? store.open(name).status() else { return [] }
-    return decimalDigits(status.modified) + decimalDigits(status.accessed)
-  }
-
-  /// Takes a slot for a batch only if another one stays free for logins, unless there is only one; nil: not now. It doesn't
-  /// change the file's modification time: logins that wait for stuck holders would take that for movement.
-  ///
-  /// - Parameters:
-  ///   - stuck: whether those who hold slots don't move; asked once. Then logins use overflow slots: an overflow slot, too,
-  ///     can be taken, or be the one that stays free.
-  ///   - returned: called if it took one, and gave it back because somebody else took the other one at that moment. Then
-  ///     it should try again soon: that one may have given back its own, too.
-  /// - Throws: a fault if the slots can't be opened.
-  static func takeInBackground(
-    _ store: Store, _ count: Int, stuck: (_ isFree: (Int) -> Bool) -> Bool, returned: () -> Void
-  ) throws(Fault) -> Held? {
-    let file = try store.openShared(name, content: nothing)
-    let overflow = stuck { RangeLock.isFree(file, at: $0, count: 1) } ? firstOverflow + count : firstOverflow
-    let needed = count == 1 ? 1 : 2
-    // Looked at before any is locked: a lock that is held only to look would keep others from theirs.
-    let free = free(file, Array(0..<count) + Array(firstOverflow..<overflow))
-    guard free.count >= needed else { return nil }
-    for slot in free where (try? RangeLock.tryLock(file, at: slot, count: 1)) == true {
-      guard Self.free(file, free).count >= needed else {
-        RangeLock.unlock(file, at: slot, count: 1)
-        returned()
-        return nil
-      }
-      try? file.touchAccess()
-      return Held(RangeLock(file, at: slot, count: 1))
-    }
-    returned()
-    return nil
-  }
-
-  /// The slots of a list that no other process has locked.
-  private static func free(_ file: borrowing Descriptor, _ slots: [Int]) -> [Int] {
-    var free: [Int] = []
-    for slot in slots where RangeLock.isFree(file, at: slot, count: 1) { free.append(slot) }
-    return free
-  }
-
-  /// Which of so many slots somebody holds.
-  static func held(_ store: Store, _ count: Int) -> Bytes {
-    guard let file = try? store.open(name) else { return [] }
-    var held = Bytes()
-    for slot in 0..<count where !RangeLock.isFree(file, at: slot, count: 1) { held.append(byte: UInt8(slot)) }
-    return held
+  package init(
+    begin: @escaping (Vault, Store) -> Void,
+    take: @escaping (Store, Int) throws(Fault) -> HashingSlots.Held?,
+    pause: @escaping (Store, Int) -> Void, leave: @escaping () -> Void
+  ) {
+    self.begin = begin
+    self.take = take
+    self.pause = pause
+    self.leave = leave
   }
 }
 
@@ -185,6 +156,14 @@ extension Vault {
     }
   }
 
+  /// The right to hash for an enrolment; nil: it has to wait.
+  ///
+  /// - Precondition: the account's record is locked.
+  func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
+    guard let background else { return try takeHashingSlot(store, account) }
+    return try background.take(store, policy.hashingSlots)
+  }
+
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
   package func reserveMemory(for cost: Options.Cost) throws(Fault) {
     do throws(Errno) {
@@ -193,19 +172,9 @@ extension Vault {
       throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }
   }
-
-  /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
-  public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
 }
 
 extension Options.Policy {
-  /// The most bytes that a hash may need, so that `max_parallel` hashes (with `auto` one for each processor, at least two)
-  /// fit into a quarter of the machine's memory.
-  public var largestMemory: UInt64 {
-    let slots = maxParallel > 0 ? maxParallel : UInt64(max(2, Machine.processors))
-    return Machine.memory / 4 / slots
-  }
-
   /// How many may hash at once; as many again when those who wait have waited for 2 s.
   public var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
 

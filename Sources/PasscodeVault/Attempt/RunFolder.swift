@@ -1,4 +1,4 @@
-internal import PasscodePolicy
+package import PasscodePolicy
 package import PasscodeSystem
 
 /// The runtime directory, for what holds within one boot: /run/passcode, made by the first root caller where tmpfiles
@@ -6,9 +6,9 @@ package import PasscodeSystem
 /// caller.                                                                    test_first_login.py
 package enum RunFolder {
   @inline(never)
-  static var path: Bytes { Bytes(text: "/run/passcode") }
+  package static var path: Bytes { Bytes(text: "/run/passcode") }
 
-  static func path(of file: Bytes) -> Bytes { joined(path, file) }
+  package static func path(of file: Bytes) -> Bytes { joined(path, file) }
 
   @inline(never)
   package static func open(_ access: Access) throws(Errno) -> Descriptor {

@@ -1,5 +1,5 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodePolicy
+package import PasscodeSystem
 
 extension Vault {
   /// What terms and ledger say of a record now.
@@ -10,7 +10,7 @@ extension Vault {
   /// Opens the sealed credential with the key that was read before; if it doesn't, with the keys as they are now, and
   /// that one stays read: a rotation runs, or has ended since. First the next key: it may be the current one before the
   /// other order would look for it.                                                   test_key_rotation.py
-  func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
+  package func openCredential(_ record: Record, _ unsealed: inout Unsealed) throws(Fault) -> Credential {
     guard
       Credential.open(record, &unsealed) || open(record, .next, &unsealed)
         || open(record, .current, &unsealed),

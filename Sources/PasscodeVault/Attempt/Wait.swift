@@ -30,7 +30,7 @@ package struct Wait {
     /// 2 minutes; so those that wait longest look most often.                                    test_parallel.py
     static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000, quickens: true) }
     /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.
-    static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }
+    package static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }
   }
 
   private static let lookEvery: UInt64 = 250
@@ -54,7 +54,7 @@ package struct Wait {
   }
 
   /// Begins a new wait, of full length.
-  mutating func begin() {
+  package mutating func begin() {
     started = nil
     clock.sleep(pauseMilliseconds)
   }

@@ -71,12 +71,12 @@ package struct Credential {
     return unsealed.digest.matches(unsealed.credential)
   }
 
-  static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
+  package static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
     seal(unsealed, under: unsealed, record, sodium)
   }
 
   /// Seals what one allocation has opened, under the key that another one holds.
-  static func seal(
+  package static func seal(
     _ unsealed: borrowing Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
   ) -> Bytes {
     unsealed.credential.seal(other.key, associated: associated(record), sodium)
@@ -85,7 +85,7 @@ package struct Credential {
   /// Opens what is sealed in the record; false if it was sealed under another key or for another user, or was
   /// changed since.
   @inline(never)
-  static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
+  package static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
     guard case .enrolled(let sealed) = record.state else { return false }
     return unsealed.credential.open(sealed, unsealed.key, associated: associated(record))
   }

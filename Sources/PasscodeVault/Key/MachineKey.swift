@@ -1,5 +1,5 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodePolicy
+package import PasscodeSystem
 
 /// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
 /// store holds nothing to search without it.
@@ -10,16 +10,20 @@ internal import PasscodeSystem
 /// It MUST be made only by `create` and by a rotation, which an administrator or the installer asks for; never by an
 /// enrolment or an attempt: a new key beside old records would lock everybody out.
 /// Tests: test_tool.py, `test_an_enrolment_makes_no_key`; RecordTests.
-struct MachineKey {
-  enum Generation {
+package struct MachineKey {
+  package enum Generation {
     case current, next
   }
 
-  let configuration: Configuration
+  package let configuration: Configuration
 
-  private var path: Bytes { configuration.options.policy.keyFile }
+  package var path: Bytes { configuration.options.policy.keyFile }
 
-  func load(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) {
+  package init(configuration: Configuration) {
+    self.configuration = configuration
+  }
+
+  package func load(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) {
     try read(try open(generation), &key)
   }
 
@@ -44,7 +48,7 @@ struct MachineKey {
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
-  func open(_ generation: Generation = .current) throws(Fault) -> Descriptor {
+  package func open(_ generation: Generation = .current) throws(Fault) -> Descriptor {
     if let file = try find(generation) { return file }
     throw Fault(.noKey, path: path)
   }
@@ -73,28 +77,6 @@ struct MachineKey {
     guard status.size == Length.key else { throw Fault(.keyLength, path: place) }
     return file
   }
-
-  /// - Throws: a fault if the helper, which runs as the service account, can't read it.
-  func checkServiceReads() throws(Fault) {
-    guard configuration.access == .root, let service = serviceAccount() else { return }
-    let isLoaded = configuration.isUsual && (try? FileStatus.of(path)) == nil
-    let path = isLoaded ? KeyPlaces.loaded : path
-    let file = try open()
-    let status: FileStatus
-    do throws(Errno) { status = try file.status() } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
-    guard status.mode & 0o040 != 0, status.group == service.gid else {
-      throw Fault(.keyNotReadable, path: path)
-    }
-  }
-
-  /// Makes a new key's file, which appears whole under its name; an error if there is one already.
-  func create(_ sodium: Sodium) throws(Fault) {
-    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
-    secrets.unsealed.key.makeUp(sodium)
-    try KeyFile(path, configuration.access).create(secrets.unsealed.key)
-  }
 }
 
 /// Where the key may be, sealed and not.
@@ -105,15 +87,15 @@ struct MachineKey {
 /// | `key_file.cred`, `….cred.new`       | the same, sealed by the TPM; root's alone                  |
 /// | `/run/passcode-key/key`, `key.new`  | the same, opened, until the next boot, on a ramfs; not in  |
 /// |                                     | `/run/passcode`, which is the service account's            |
-enum KeyPlaces {
+package enum KeyPlaces {
   /// Only the keys of the default configuration are sealed and loaded.
-  static var loaded: Bytes { loadedFolder + Bytes(text: "/key") }
+  package static var loaded: Bytes { loadedFolder + Bytes(text: "/key") }
 
-  static var loadedFolder: Bytes { Bytes(text: "/run/passcode-key") }
+  package static var loadedFolder: Bytes { Bytes(text: "/run/passcode-key") }
 
-  static func sealed(_ keyFile: Bytes) -> Bytes { keyFile + Bytes(text: ".cred") }
+  package static func sealed(_ keyFile: Bytes) -> Bytes { keyFile + Bytes(text: ".cred") }
 
-  static func suffix(_ generation: MachineKey.Generation) -> Bytes {
+  package static func suffix(_ generation: MachineKey.Generation) -> Bytes {
     generation == .next ? Bytes(text: ".new") : []
   }
 }

@@ -1,5 +1,5 @@
 package import PasscodePolicy
-internal import PasscodeSystem
+package import PasscodeSystem
 
 /// A record file, held exclusively: the only place that reads one in order to write it.
 ///
@@ -23,12 +23,12 @@ internal import PasscodeSystem
 ///
 /// A write that was cut MUST NOT count: one that lost only its padding would be valid, so `Descriptor.write` spoils it.
 /// One that failed otherwise (at its sync, or killed) may count.                                    test_disk.py
-struct LockedRecord: ~Copyable {
+package struct LockedRecord: ~Copyable {
   private let lock: FileLock
   /// What the file says; an empty record where no copy can be read.
-  private(set) var current: Record
+  package private(set) var current: Record
   /// Whether neither copy can be read, or the record is another user's.
-  private(set) var isCorrupt: Bool
+  package private(set) var isCorrupt: Bool
   /// One copy can't be read; the other serves, and the next write repairs it.
   private(set) var isDamaged: Bool
   /// A copy is of an older version: the next write replaces both.
@@ -38,20 +38,20 @@ struct LockedRecord: ~Copyable {
   let isRevoked: Bool
 
   /// How long to wait for a process that holds the record.
-  enum Patience {
+  package enum Patience {
     case none
     /// Until nothing has moved for 10 s; 120 s at most (MUST 12).
     case full(Clock)
   }
 
-  enum Outcome: ~Copyable {
+  package enum Outcome: ~Copyable {
     case locked(LockedRecord)
     case missing
     /// Another process holds the record: an attempt is under way, or stuck.
     case busy
   }
 
-  static func acquire(_ store: Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome {
+  package static func acquire(_ store: Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome {
     guard var file = try store.open(uid) else { return .missing }
     var wait: Wait?
     if case .full(let clock) = patience { wait = Wait(.forRecord, clock) }
@@ -116,7 +116,7 @@ struct LockedRecord: ~Copyable {
 
   /// Changes the record, in the copy that isn't in use; returns when it is on the device.
   @inline(never)
-  mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
+  package mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
     var next = current
     change(&next)
     try write(next)
@@ -136,7 +136,7 @@ struct LockedRecord: ~Copyable {
   }
 
   /// Writes both copies, one after the other: what was there before can't come back through later damage.
-  mutating func replace(_ record: Record) throws(Errno) {
+  package mutating func replace(_ record: Record) throws(Errno) {
     if isCorrupt { try lock.file.setSize(RecordCodec.fileLength) }
     try write(record)
     try write(current)

@@ -39,7 +39,7 @@ package final class Store {
   /// maker alone.
   ///
   /// - Returns: whether there was none.
-  static func create(_ configuration: Configuration) throws(Fault) -> Bool {
+  package static func create(_ configuration: Configuration) throws(Fault) -> Bool {
     let path = configuration.options.policy.store
     let trust = configuration.trust(.store)
     guard case .missing = try trust.open(path) else { return false }
@@ -75,7 +75,7 @@ package final class Store {
   }
 
   /// Makes the file of a uid, holding `content`, if there is none.
-  func create(_ uid: UInt32, content: Bytes) throws(Fault) {
+  package func create(_ uid: UInt32, content: Bytes) throws(Fault) {
     let owner = uid == 0 ? 0 : status.owner
     do throws(Errno) { try createFile(name(uid), content: content, owner: owner) } catch {
       throw fault(uid, .failed, error: error.code)
@@ -98,7 +98,7 @@ package final class Store {
   }
 
   /// A file that all programs share, beside the records; made, holding `content`, if there is none.
-  func openShared(_ name: Bytes, content: Bytes) throws(Fault) -> Descriptor {
+  package func openShared(_ name: Bytes, content: Bytes) throws(Fault) -> Descriptor {
     do throws(Errno) {
       return try openOrCreate(name, content: content)
     } catch {
@@ -126,7 +126,7 @@ package final class Store {
   }
 
   /// The file of a uid, opened for reading only, without a lock; nil if there is none. For `passcode check`.
-  func look(at uid: UInt32) throws(Fault) -> Descriptor? {
+  package func look(at uid: UInt32) throws(Fault) -> Descriptor? {
     do throws(Errno) {
       return try directory.open(name(uid), .read)
     } catch {
@@ -136,7 +136,7 @@ package final class Store {
   }
 
   /// The names of all files in the store.
-  func names() throws(Fault) -> [Bytes] {
+  package func names() throws(Fault) -> [Bytes] {
     do throws(Errno) { return try directory.names() } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
@@ -147,7 +147,7 @@ package final class Store {
   /// - Throws: a fault that says what is wrong with it.
   /// - Returns: its size and its mode, with the marks in it.
   @inline(never)
-  func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Checked {
+  package func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Checked {
     let found: FileStatus
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
@@ -161,13 +161,13 @@ package final class Store {
     return Checked(size: found.size, mode: found.mode)
   }
 
-  struct Checked {
-    let size: Int
+  package struct Checked {
+    package let size: Int
     let mode: UInt32
   }
 
   /// The uids that have a record file, in ascending order.
-  func uids() throws(Fault) -> [UInt32] {
+  package func uids() throws(Fault) -> [UInt32] {
     var uids: [UInt32] = []
     do throws(Errno) {
       try directory.forEachName { name in
@@ -181,7 +181,7 @@ package final class Store {
   }
 
   /// Whether a group can write the directory or a record: as older versions made them, for the group root.
-  func isSharedWithGroup() throws(Fault) -> Bool {
+  package func isSharedWithGroup() throws(Fault) -> Bool {
     if status.mode & 0o020 != 0 { return true }
     for uid in try uids() {
       let file = try? FileStatus.of(Text("\(path)/\(uid)").bytes)
@@ -196,7 +196,7 @@ package final class Store {
   }
 
   @inline(never)
-  func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
+  package func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
     Fault(.laterVersion, path: joined(path, name(uid)), number: version)
   }
 

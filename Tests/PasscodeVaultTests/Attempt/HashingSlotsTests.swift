@@ -3,6 +3,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeAdmin
 @testable import PasscodeVault
 
 /// Hashing slots, all taken within this one process, as threads of one login program do; time passes by sleeping only.

@@ -3,6 +3,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeAdmin
 @testable import PasscodeVault
 
 /// Enrolling, removing, unlocking, disabling, and records that were damaged.

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
 /// passcode-finger, asked which fingers are enrolled: by root for anyone, by others for themselves.
 ///

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
+public import PasscodeVault
 
 // Sealing the machine key with the machine's TPM. For root, with the default configuration.
 //

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
 // Which of several keys stays. The plain one, the loaded one and the sealed one may differ after a backup was restored. A
 // record opens with one of them at most.

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 // The way out where the TPM was cleared and there is no recovery copy: the passcodes are lost, and a new key is made.
 //

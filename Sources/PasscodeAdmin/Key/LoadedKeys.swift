@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 // Where the opened keys are: on a ramfs of their own, for they must never reach a disk in the clear.
 //

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 /// What is wrong with the runtime directory.
 public enum RunFinding: Sendable {

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
+public import PasscodeVault
 
 /// What is wrong with a store, its records or its key. `path` is the file's.
 public enum StoreFinding: Sendable {

@@ -1,25 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
-
-/// How an enrolment waits for its turn to hash, where that is different from a login's way: `BatchTurns`. The helper has
-/// none, and so has no code for it.
-public class Background {
-  fileprivate init() {}
-
-  /// Called before a hashing slot is asked for the first time.
-  func begin(_ vault: Vault, _ store: Store) {}
-
-  /// The right to hash; nil: it has to wait, and must release the record's lock first, because a login may need it.
-  ///
-  /// - Precondition: the account's record is locked.
-  func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? { nil }
-
-  /// Waits a little.
-  func pause(_ store: Store, _ count: Int) {}
-
-  /// After the hash, without the slot, and before the record is written; may end the process.
-  func leave() {}
-}
+public import PasscodeVault
 
 /// What is different for a batch: it can wait, so logins come first. It takes a hashing slot only while another one stays
 /// free for them, and never hashes without a slot. One worker process enrols one user.     test_batch.py
@@ -28,7 +9,7 @@ public class Background {
 ///   which others did, overflow slots count, too. That goes on, line by line, for as long as the same slots are held.
 /// - While it waits, its workers MUST end soon after they were asked to stop: `Workers.endIfStopped`.
 /// - They MUST NOT write once the process is gone that started them: `Workers.endIfAlone`.
-public final class BatchTurns: Background {
+public final class BatchTurns {
   /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
   /// free between two hashes.
   private static let longestPause = 50
@@ -44,7 +25,13 @@ public final class BatchTurns: Background {
 
   public init(_ workers: Workers) {
     self.workers = workers
-    super.init()
+  }
+
+  /// What the vault of a batch is made with.
+  public var background: Background {
+    Background(
+      begin: begin, take: { (store, count) throws(Fault) in try self.take(store, count) }, pause: pause,
+      leave: leave)
   }
 
   /// The kernel's clock, for the vault of a batch: its workers can be stopped while they wait.
@@ -56,7 +43,7 @@ public final class BatchTurns: Background {
     }
   }
 
-  override func begin(_ vault: Vault, _ store: Store) {
+  private func begin(_ vault: Vault, _ store: Store) {
     let clock = vault.clock
     let workers = workers
     if vault.policy.hashingSlots == 1 {
@@ -76,7 +63,7 @@ public final class BatchTurns: Background {
     Wait(.forSlot, clock, firstPause: BatchTurns.firstPause)
   }
 
-  override func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? {
+  private func take(_ store: Store, _ count: Int) throws(Fault) -> HashingSlots.Held? {
     try HashingSlots.takeInBackground(
       store, count, stuck: { isFree in isStuck(isFree) || hasWaitedLong }, returned: { workers.ring() })
   }
@@ -90,7 +77,7 @@ public final class BatchTurns: Background {
     return !stuckSlots.isEmpty
   }
 
-  override func pause(_ store: Store, _ count: Int) {
+  private func pause(_ store: Store, _ count: Int) {
     switch wait?.pause({ HashingSlots.anyMovement(store) }) {
     case .again, nil: return
     case .stuck, .tooLong:
@@ -100,7 +87,7 @@ public final class BatchTurns: Background {
     }
   }
 
-  override func leave() {
+  private func leave() {
     workers.ring()
     workers.endIfAlone()
   }
@@ -139,13 +126,5 @@ extension Vault {
       undisturbed = SignalsBlocked()
       do throws(Errno) { try record.update { _ in } } catch { throw unwritten(account, error) }
     }
-  }
-
-  /// The right to hash for an enrolment; nil: it has to wait.
-  ///
-  /// - Precondition: the account's record is locked.
-  func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
-    guard let background else { return try takeHashingSlot(store, account) }
-    return try background.take(store, policy.hashingSlots)
   }
 }

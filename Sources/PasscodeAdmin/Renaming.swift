@@ -1,5 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
+public import PasscodeVault
 
 /// What came of a renaming.
 public enum Renaming: Sendable {

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 // The names are a contract (passcode(1)).
 

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 // The machine key, and whether it is the one that the records need. For root, or a person's own store.
 
@@ -46,6 +47,12 @@ extension Vault {
   public func checkKey() throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
     try MachineKey(configuration: configuration).load(&secrets.unsealed.key)
+  }
+
+  /// - Throws: a fault if nobody could be enrolled now: no store, no key.
+  public func checkReadiness() throws(Fault) {
+    try checkKey()
+    _ = try Store.open(configuration)
   }
 
   /// The short ids of the key in use, and of the next one while a rotation is under way.
@@ -134,5 +141,29 @@ extension Fault {
   fileprivate var saysPolicyFailed: Bool {
     let sign = Bytes(text: "Operation not permitted")
     return name.indices.contains { name[$0...].starts(with: sign) }
+  }
+}
+
+extension MachineKey {
+  /// - Throws: a fault if the helper, which runs as the service account, can't read it.
+  func checkServiceReads() throws(Fault) {
+    guard configuration.access == .root, let service = serviceAccount() else { return }
+    let isLoaded = configuration.isUsual && (try? FileStatus.of(path)) == nil
+    let path = isLoaded ? KeyPlaces.loaded : path
+    let file = try open()
+    let status: FileStatus
+    do throws(Errno) { status = try file.status() } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+    guard status.mode & 0o040 != 0, status.group == service.gid else {
+      throw Fault(.keyNotReadable, path: path)
+    }
+  }
+
+  /// Makes a new key's file, which appears whole under its name; an error if there is one already.
+  func create(_ sodium: Sodium) throws(Fault) {
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    secrets.unsealed.key.makeUp(sodium)
+    try KeyFile(path, configuration.access).create(secrets.unsealed.key)
   }
 }

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
+public import PasscodeVault
 
 // Replacing the machine key by a new one, while logins go on, without anybody's passcode. For root, or a person's own store.
 //

@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 extension Vault {
   /// What works, and should be different all the same: a store or a runtime directory of an older version, which the

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeVault
 
 /// A file with a key, for those who may change it. It appears whole, under its name, or not at all, and is on the device
 /// before anything that depends on it.                                      test_key_rotation.py, test_key.py

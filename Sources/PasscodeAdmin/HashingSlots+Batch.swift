@@ -1,0 +1,71 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+public import PasscodeVault
+
+extension HashingSlots {
+  /// What tells a batch that slots were taken in between, by logins or by batches.
+  static func anyMovement(_ store: Store) -> Bytes {
+    guard let status = try? store.open(name).status() else { return [] }
+    return decimalDigits(status.modified) + decimalDigits(status.accessed)
+  }
+
+  /// Takes a slot for a batch only if another one stays free for logins, unless there is only one; nil: not now. It doesn't
+  /// change the file's modification time: logins that wait for stuck holders would take that for movement.
+  ///
+  /// - Parameters:
+  ///   - stuck: whether those who hold slots don't move; asked once. Then logins use overflow slots: an overflow slot, too,
+  ///     can be taken, or be the one that stays free.
+  ///   - returned: called if it took one, and gave it back because somebody else took the other one at that moment. Then
+  ///     it should try again soon: that one may have given back its own, too.
+  /// - Throws: a fault if the slots can't be opened.
+  static func takeInBackground(
+    _ store: Store, _ count: Int, stuck: (_ isFree: (Int) -> Bool) -> Bool, returned: () -> Void
+  ) throws(Fault) -> Held? {
+    let file = try store.openShared(name, content: nothing)
+    let overflow = stuck { RangeLock.isFree(file, at: $0, count: 1) } ? firstOverflow + count : firstOverflow
+    let needed = count == 1 ? 1 : 2
+    // Looked at before any is locked: a lock that is held only to look would keep others from theirs.
+    let free = free(file, Array(0..<count) + Array(firstOverflow..<overflow))
+    guard free.count >= needed else { return nil }
+    for slot in free where (try? RangeLock.tryLock(file, at: slot, count: 1)) == true {
+      guard Self.free(file, free).count >= needed else {
+        RangeLock.unlock(file, at: slot, count: 1)
+        returned()
+        return nil
+      }
+      try? file.touchAccess()
+      return Held(RangeLock(file, at: slot, count: 1))
+    }
+    returned()
+    return nil
+  }
+
+  /// The slots of a list that no other process has locked.
+  private static func free(_ file: borrowing Descriptor, _ slots: [Int]) -> [Int] {
+    var free: [Int] = []
+    for slot in slots where RangeLock.isFree(file, at: slot, count: 1) { free.append(slot) }
+    return free
+  }
+
+  /// Which of so many slots somebody holds.
+  static func held(_ store: Store, _ count: Int) -> Bytes {
+    guard let file = try? store.open(name) else { return [] }
+    var held = Bytes()
+    for slot in 0..<count where !RangeLock.isFree(file, at: slot, count: 1) { held.append(byte: UInt8(slot)) }
+    return held
+  }
+}
+
+extension Vault {
+  /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
+  public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
+}
+
+extension Options.Policy {
+  /// The most bytes that a hash may need, so that `max_parallel` hashes (with `auto` one for each processor, at least two)
+  /// fit into a quarter of the machine's memory.
+  public var largestMemory: UInt64 {
+    let slots = maxParallel > 0 ? maxParallel : UInt64(max(2, Machine.processors))
+    return Machine.memory / 4 / slots
+  }
+}
