@@ -71,8 +71,9 @@ struct FingerMessageTests {
       bytes[index] = 1
       #expect(FingerEvent(bytes) == nil)
     }
-    for (index, value) in [(2, 2), (2, 255), (3, 64)] as [(Int, UInt8)] {
-      var bytes = FingerRequest(.watch, uid: 7).bytes
+    // Of a person's program: there is no terminal.
+    for (index, value) in [(2, 2), (2, 255), (3, 1), (3, 64), (3, 255)] as [(Int, UInt8)] {
+      var bytes = FingerRequest(.watch, uid: 7, at: .session).bytes
       bytes[index] = value
       #expect(FingerRequest(bytes) == nil)
     }
