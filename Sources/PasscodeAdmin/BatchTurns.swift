@@ -19,7 +19,7 @@ public final class BatchTurns {
   private let workers: Workers
   /// The hashing slots that stuck processes hold; empty: none. A worker tells the process that started it.
   public var stuckSlots = Bytes()
-  /// This worker's wait for a hashing slot, while it has none.
+  /// The worker's wait for a hashing slot, until it has one.
   private var wait: Wait?
   private var hasWaitedLong = false
 

@@ -40,7 +40,7 @@ extension BusMessage {
     return unsafe text(error.pointee.name)
   }
 
-  /// Up to the first that is of another type.
+  /// The arguments of a message, up to the first of a type that isn't read.
   private static func values(_ message: OpaquePointer) -> [Value] {
     var values: [Value] = []
     while values.count < 4, let value = unsafe next(message) { values.append(value) }
@@ -65,7 +65,7 @@ extension BusMessage {
     }
   }
 
-  /// What is in it, if it is one of the others; there is none within another.
+  /// The value in a variant, if its type is one that is read; a variant within a variant isn't.
   private static func variant(_ message: OpaquePointer, _ contents: UnsafePointer<CChar>?) -> Value? {
     let type = CChar(truncatingIfNeeded: UInt8(ascii: "v"))
     // SAFETY: the contents are the message's own, as it named them just before.
@@ -101,7 +101,7 @@ extension BusMessage {
   }
 }
 
-/// Nothing for NULL.
+/// A C string's bytes; empty for NULL.
 private func text(_ text: UnsafePointer<CChar>?) -> Bytes {
   guard let text = unsafe text else { return [] }
   return unsafe bytes(text)

@@ -11,8 +11,8 @@ public struct Caller: ~Copyable {
   /// leads to the process: one that ended at once, and whose child kept the connection, could be mistaken for another.)
   let number: pid_t
 
-  /// nil: it has ended, or is somebody else's. The corresponding C functions are `getsockopt`, with SO_PEERCRED and
-  /// SO_PEERPIDFD, and `pidfd_open`.
+  /// Finds the process at the other end of the socket; nil if it has ended, or is somebody else's. The corresponding C
+  /// functions are `getsockopt`, with SO_PEERCRED and SO_PEERPIDFD, and `pidfd_open`.
   public static func find() -> Caller? {
     var number: pid_t = -1
     let process = unsafe cb_watch_peer(&number)

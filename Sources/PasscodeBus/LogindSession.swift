@@ -47,8 +47,8 @@ internal import PasscodeSystem
     return unsafe (bytes(text), result)
   }
 
-  /// Whether it is in the foreground of its seat, and at this machine. logind calls a session without a seat active and
-  /// not remote: those of xrdp, and a unit's with `PAMName=login`. The corresponding C functions are
+  /// Whether the session is in the foreground of its seat, and at this machine. logind calls a session without a seat
+  /// active and not remote: those of xrdp, and a unit's with `PAMName=login`. The corresponding C functions are
   /// `sd_session_get_seat`, `sd_session_is_active` and `sd_session_is_remote`.
   var isActiveAndLocal: Bool {
     unsafe lend(id) { id in
@@ -58,7 +58,8 @@ internal import PasscodeSystem
     }
   }
 
-  /// Whether it is a person's. The corresponding C functions are `sd_session_get_uid` and `sd_session_get_class`.
+  /// Whether the session is a person's, and not a login screen's. The corresponding C functions are `sd_session_get_uid`
+  /// and `sd_session_get_class`.
   ///
   /// - Parameter uid: nil: whosever it is.
   func isPersons(_ uid: UInt32?) -> Bool {
@@ -77,7 +78,7 @@ internal import PasscodeSystem
     unsafe lend(id) { id in unsafe LogindSession.text { unsafe sd_session_get_class(id, $0) }.text }
   }
 
-  /// Its X display. The corresponding C function is `sd_session_get_display`.
+  /// The session's X display. The corresponding C function is `sd_session_get_display`.
   var display: FingerRequest.Terminal {
     let name = unsafe lend(id) { id in
       unsafe LogindSession.text { unsafe sd_session_get_display(id, $0) }.text
@@ -88,7 +89,7 @@ internal import PasscodeSystem
 
 /// The session whose screen is seen on the machine's first seat, "seat0".
 public enum SeenSession {
-  /// Its id, if it may be the one with the prompt; nil: it isn't, or nothing tells.
+  /// The id of the session that shows the prompt; nil if there is none, or nothing tells.
   ///
   /// - Parameters:
   ///   - terminal: where the prompt is: on the session's display, or on a login screen that names none.

@@ -77,7 +77,7 @@ public import PasscodeReader
   /// What came of reading.
   public enum Received: Equatable, Sendable {
     case message(BusMessage)
-    /// Work was done; there may be more.
+    /// One message was handled; there may be more.
     case more
     case nothing
     case gone
@@ -93,7 +93,8 @@ public import PasscodeReader
     return unsafe .message(BusMessage(message))
   }
 
-  /// What to wait for. The corresponding C functions are `sd_bus_get_fd` and `sd_bus_get_events`.
+  /// The descriptor and events of the connection, for poll. The corresponding C functions are `sd_bus_get_fd` and
+  /// `sd_bus_get_events`.
   var polled: pollfd {
     unsafe pollfd(fd: sd_bus_get_fd(bus), events: Int16(max(0, sd_bus_get_events(bus))), revents: 0)
   }

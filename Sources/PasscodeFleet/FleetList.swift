@@ -14,7 +14,7 @@ public struct FleetList<Etcd: EtcdStore>: ~Copyable {
   private let fleet: FleetVault<Etcd>
   private var page: [EtcdEntry] = []
   private var position = 0
-  /// Where the next page begins; nil: there is none.
+  /// The key at which the next page begins; nil after the last page.
   private var first: Bytes? = FleetKeys.accounts
 
   public init(_ fleet: FleetVault<Etcd>) throws(Fault) {

@@ -8,7 +8,7 @@ enum Charging {
   case charged(FleetCharge)
   /// What was read has changed, so nothing was recorded. This is the new state.
   case refused(FleetState)
-  /// It got no answer, and can't arrive any more.
+  /// The charge got no answer, and was fenced: the request can't arrive any more.
   case fenced
 }
 

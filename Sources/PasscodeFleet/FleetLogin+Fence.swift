@@ -57,7 +57,7 @@ final class Charges {
 
   private let clock: Clock
   private var started: UInt64?
-  /// Whether one may have been carried out, or may still be.
+  /// Whether a charge may have been carried out, or may still be.
   var mayBeThere = false
 
   init(_ clock: Clock) {

@@ -11,7 +11,7 @@ extension FleetLogin where Etcd: EtcdStore {
   private enum Found {
     /// No failure is left: by that very settling, or by another one since.
     case settled
-    /// The record is as this attempt charged it.
+    /// The record is unchanged since this attempt charged it.
     case charged
     /// Another attempt has charged the record since: that failure must stay.
     case chargedSince

@@ -173,9 +173,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  /// Charges the record, if it is still as it was read. Other people of the workstation change its count all the time:
-  /// that is no reason
-  /// to give the slot back, and to wait for another one.
+  /// Charges the record, unless it has changed since this process read it. Other people of the workstation change its
+  /// count all the time: that is no reason to give the slot back, and to wait for another one.
   ///
   /// - Returns: nil if anything else has changed: then it starts again.
   private func chargeInSlot(_ record: FleetRecord, _ read: FleetState) throws(Fault) -> FleetCharge? {

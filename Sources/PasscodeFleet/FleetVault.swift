@@ -51,7 +51,7 @@ public final class FleetVault<Etcd: EtcdStore> {
   let key: FleetKey
   public let etcd: Etcd
   let seen: SeenFile
-  /// Of this server's list of workstations.
+  /// The digest of this server's list of workstations.
   var digestOfList: () -> Bytes = { [] }
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
@@ -165,7 +165,7 @@ extension Fault {
 /// All that decides about an account, at one moment.
 public struct FleetState {
   let record: FleetRecord?
-  /// Of the record; 0: there is none.
+  /// The revision in which etcd has the record; 0 where there is none.
   let revision: UInt64
   let wait: EtcdEntry?
   let busy: EtcdEntry?

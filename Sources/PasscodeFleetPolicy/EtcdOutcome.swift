@@ -18,7 +18,7 @@ public struct EtcdOutcome: Equatable, Sendable {
     case done
   }
 
-  /// For a store in memory.
+  /// Makes an outcome for the store in memory that tests use.
   public init(succeeded: Bool, origin: EtcdOrigin, results: [Result]) {
     self.succeeded = succeeded
     self.origin = origin

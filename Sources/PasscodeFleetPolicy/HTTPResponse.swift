@@ -34,7 +34,7 @@ public struct HTTPResponse: Equatable, Sendable {
     }
   }
 
-  /// Where the body starts.
+  /// The index at which the body starts.
   private static func endOfHead(_ bytes: Bytes) -> Int? {
     var index = 3
     while index < min(bytes.count, longestHead + 4) {

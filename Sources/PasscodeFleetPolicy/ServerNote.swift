@@ -11,7 +11,7 @@ public import PasscodePolicy
 /// Its key in etcd has the server's host name, in hexadecimal, and a lease: who doesn't note itself for 10 minutes is
 /// missing.                                                                                      ServerNoteTests, FuzzWard
 public struct ServerNote: Equatable, Sendable {
-  /// At most 64 visible characters.
+  /// The server's program version, at most 64 visible characters.
   public let version: Bytes
   public let time: UInt64
   public let mark: Bytes

@@ -25,7 +25,7 @@ public struct BusMessage: Equatable, Sendable {
   public let sender: Bytes
   /// The object that a signal is about.
   public let path: Bytes
-  /// Up to the first that is none of the above.
+  /// The message's arguments, up to the first of another type than these.
   public let values: [Value]
 
   public init(_ kind: Kind, sender: Bytes, path: Bytes = [], _ values: [Value] = []) {
@@ -53,7 +53,7 @@ public struct BusMessage: Equatable, Sendable {
   var isRootsUser: Bool { isFromDriver && values == [.number(0)] }
 }
 
-/// A call that is sent.
+/// A call of a method on the bus.
 public struct BusCall: Equatable, Sendable {
   public let destination: Bytes
   public let path: Bytes
@@ -73,7 +73,7 @@ public struct BusCall: Equatable, Sendable {
 
   static var driverName: String { "org.freedesktop.DBus" }
 
-  /// To the bus itself.
+  /// A call of the bus's own methods.
   static func driver(_ member: String, _ values: [BusMessage.Value]) -> BusCall {
     BusCall(Bytes(text: driverName), Bytes(text: "/org/freedesktop/DBus"), driverName, member, values)
   }

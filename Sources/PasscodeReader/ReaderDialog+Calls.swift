@@ -3,13 +3,13 @@ public import PasscodePolicy
 // What is said, to whom, and what must be done; and why fprintd refuses.
 
 extension ReaderDialog {
-  /// What must be done now.
+  /// What the program must do after a message.
   public enum Step: Equatable, Sendable {
     case nothing
     case call(BusCall)
     /// As `call`, and the answer may take seconds: the bus starts fprintd.
     case start(BusCall)
-    /// As `call`: prints are enrolled. The answer may take as long as the reader does to begin.
+    /// Claim the reader by this call: prints are enrolled. The answer may take as long as the reader does to begin.
     case claim(BusCall)
     /// The reader is ours: `verify` is next, once a touch is charged.
     case ready

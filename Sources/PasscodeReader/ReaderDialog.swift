@@ -28,7 +28,7 @@ public struct ReaderDialog {
     case owner, starting, user, lossRule, resultRule, device, claim, list, verifyStart, watching, look
     /// The reader is ours, and doesn't wait.
     case idle
-    /// From one touch to the next.
+    /// Ends the wait for one touch, before the next one.
     case verifyStop
     case lastLook, lastStop, release
     case over
@@ -40,7 +40,7 @@ public struct ReaderDialog {
   private var wasStarted = false
   private(set) var owner = Bytes()
   private(set) var device = Bytes()
-  /// Of the call that waits for its answer.
+  /// The serial of the call whose answer is awaited.
   private var serial: UInt64?
   /// fprintd no longer waits for the touch that `verify` was for, and has decided none: it said so, or has ended.
   public private(set) var isUntouched = false
@@ -52,7 +52,7 @@ public struct ReaderDialog {
     self.name = name
   }
 
-  /// The first call.
+  /// The dialogue's first call: who owns fprintd's name.
   public var first: BusCall { .driver("GetNameOwner", [.text(Bytes(text: ReaderDialog.service))]) }
 
   /// - Precondition: is called for each call that was sent, before the next message.
@@ -176,7 +176,7 @@ public struct ReaderDialog {
     return .ready
   }
 
-  /// It doesn't matter what it says, as long as fprintd says it.
+  /// Handles the answer to VerifyStop: any answer of fprintd's ends the touch.
   private mutating func stopped(_ message: BusMessage) -> Step {
     isUntouched = !wasTouched && message.sender == owner
     return then(.release, deviceCall("Release"))

@@ -25,7 +25,7 @@ public struct SessionDialog {
   private let session: Bytes
   private var state = State.owner
   private var owner = Bytes()
-  /// Of the call that waits for its answer.
+  /// The serial of the call whose answer is awaited.
   private var serial: UInt64?
 
   /// - Parameter session: its id.

@@ -4,19 +4,19 @@ internal import PasscodePolicy
 public struct PAMControl: Equatable, Sendable {
   public enum Action: Equatable, Sendable {
     case ok, done, bad, die, ignore, reset
-    /// Over so many lines.
+    /// Skips so many lines.
     case jump(Int)
   }
 
   public let success: Action
   public let failure: Action
-  /// For any other result, such as a refusal without a prompt.
+  /// The action for any other result, such as a refusal without a prompt.
   public let other: Action
-  /// For PAM_IGNORE.
+  /// The action for PAM_IGNORE.
   public let ignored: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool
-  /// libpam accepts it.
+  /// Whether libpam accepts the control.
   public let isUnderstood: Bool
 
   /// - Parameter text: `required`, or what stands in brackets: `success=1 default=ignore`. What libpam doesn't

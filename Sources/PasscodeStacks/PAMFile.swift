@@ -39,7 +39,7 @@ public struct PAMFile: Sendable {
   }
 }
 
-/// One line, with those that it goes on in.
+/// One line of a PAM file, joined with the lines that continue it.
 public final class PAMLine: Sendable {
   public enum Kind: Equatable, Sendable {
     case auth, account, session, password
@@ -56,7 +56,7 @@ public final class PAMLine: Sendable {
 
   public let kind: Kind
   public let rule: Rule
-  /// Where it begins, from 1.
+  /// The number of the line in its file, from 1.
   public let number: Int
 
   init(_ text: Bytes, number: Int) {
@@ -102,7 +102,7 @@ private struct PAMWords {
     self.text = text
   }
 
-  /// nil: there are no more.
+  /// The next word of the line; nil at its end.
   mutating func next() -> Bytes? {
     while index < text.count, isBlank(text[index]) { index += 1 }
     guard index < text.count else { return nil }

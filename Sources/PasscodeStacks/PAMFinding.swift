@@ -3,7 +3,7 @@ public import PasscodePolicy
 /// What is wrong with a line that asks for the passcode.
 public struct PAMFinding: Equatable, Sendable {
   public enum Problem: Equatable, Sendable {
-    /// It has one that isn't right, or not here.
+    /// The line has an option that is wrong, or not allowed in a module line.
     case option(Fault)
     /// The password is required, too, and `second_factor` is missing.
     case unmarkedSecondFactor
@@ -16,17 +16,17 @@ public struct PAMFinding: Equatable, Sendable {
   public let problem: Problem
 }
 
-/// Why it isn't known what a service, or a file, does.
+/// A PAM file that can't be read, so that nothing is known of its service.
 public struct PAMUnread: Error, Equatable, Sendable {
   public enum Reason: Equatable, Sendable {
     /// A system call failed, with this errno.
     case failed(Int32)
-    /// More than `PAMFile.largest` bytes.
+    /// The file has more than `PAMFile.largest` bytes.
     case tooLarge
     case tooManyFiles
     /// Included in itself, or as deep as libpam doesn't go.
     case tooDeep
-    /// More than so many, with those that it includes.
+    /// The service has more lines than are read, with those of included files.
     case tooManyLines(Int)
   }
 

@@ -17,7 +17,7 @@ struct PAMPasscodeLine {
     self.isSecond = isSecond
   }
 
-  /// One for each.
+  /// The findings about this line, one for each problem.
   ///
   /// - Parameter options: as in `PAMStacks.report`.
   func findings(_ options: Options) -> [PAMFinding] {
@@ -41,7 +41,7 @@ struct PAMPasscodeLine {
     options.door(with: arguments)?.finger ?? false
   }
 
-  /// Each word that is no option, or not here; if all are, those that are there twice.
+  /// The words that are no options of a module line; if there are none, the options that are there twice.
   private func badOptions() -> [Fault] {
     var errors: [Fault] = []
     for argument in arguments {

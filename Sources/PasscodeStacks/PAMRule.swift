@@ -13,7 +13,7 @@ public enum PAMRule: Equatable, Sendable {
   case neverLetsIn
   /// The result is the same after a right passcode and after a wrong one.
   case decidesNothing
-  /// Without any secret.
+  /// The stack lets anyone in without a secret.
   case letsAnyoneIn
   /// Users without a passcode, because of `nullok`.
   case nullokLetsAnyoneIn
@@ -201,7 +201,7 @@ final class PAMRuleContext {
     return nil
   }
 
-  /// The first line with this module, if that is installed.
+  /// The stack's first line with a module that is installed.
   private func installed(_ name: String) -> PAMStack.Entry? {
     stack.entries.first {
       $0.isOne(of: name) && surroundings.modules.contains(Bytes(fileName($0.module)))

@@ -2,14 +2,14 @@ internal import PasscodePolicy
 
 /// The auth lines that libpam runs for one service, with those that are included, in their order.
 struct PAMStack: Sendable {
-  /// What a module is to us.
+  /// The part that a module plays beside the passcode.
   enum Role: Equatable, Sendable {
     case passcode([Bytes])
-    /// It asks for the account's password.
+    /// The module asks for the account's password.
     case password
     /// pam_permit, pam_deny.
     case permit, deny
-    /// It lets nobody in by a password, and is taken as if it weren't there.
+    /// Any other module: it lets nobody in by a password, and is ignored.
     case other
   }
 
@@ -20,7 +20,7 @@ struct PAMStack: Sendable {
     let control: PAMControl
     let path: Bytes
     let line: Int
-    /// How many substacks it lies in.
+    /// The number of substacks around the line.
     let level: Int
 
     /// A module that normally doesn't refuse anyone.
@@ -56,7 +56,7 @@ struct PAMStack: Sendable {
   var entries: [Entry] = []
   /// Lines that libpam doesn't accept, and files that it doesn't find.
   var broken: [PAMRuleFinding] = []
-  /// With those that include others.
+  /// How many lines were read, with those that include files.
   var linesRead = 0
 
   static func role(_ module: Bytes, _ arguments: [Bytes]) -> Role {
@@ -94,7 +94,7 @@ struct PAMStack: Sendable {
 
   /// What modules that ask for neither password nor passcode are assumed to do.
   enum Others: CaseIterable {
-    /// As if they weren't there.
+    /// These modules count as if their lines weren't there.
     case absent
     case succeed
     case fail

@@ -46,7 +46,7 @@ public struct PAMStacks: Sendable {
     return nil
   }
 
-  /// Where libpam looks for a name.
+  /// The paths at which libpam looks for a service's file.
   @inline(never)
   static func paths(_ name: Bytes) -> [Bytes] {
     if name.first == UInt8(ascii: "/") { return [name] }
@@ -137,9 +137,9 @@ public struct PAMReport: Sendable {
   }
 
   public internal(set) var groups: [Group] = []
-  /// The same, of the services that also offer the fingerprint reader.
+  /// The services that also offer the fingerprint reader, in groups.
   public internal(set) var offering: [Group] = []
-  /// Each once.
+  /// The findings of all services, each once.
   public internal(set) var findings: [PAMFinding] = []
   /// Whether these ask for the passcode isn't known.
   public internal(set) var unknown: [PAMUnread] = []

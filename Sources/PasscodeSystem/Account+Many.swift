@@ -9,12 +9,12 @@ public struct ManyAccounts: ~Copyable {
   private var gids: [UInt32]
   /// Where a name begins in `names`; `none`: no such account.
   private var starts: [UInt32]
-  /// Each with a NUL.
+  /// The accounts' names, each with a NUL.
   private var names: [UInt8] = []
 
   private static let none = UInt32.max
 
-  /// None at all.
+  /// A list of no accounts.
   public init() {
     self.init([])
   }

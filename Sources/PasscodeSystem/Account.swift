@@ -21,7 +21,7 @@ public enum AccountLookup: Equatable, Sendable {
 }
 
 extension Account {
-  /// By name. The corresponding C function is `getpwnam_r`.
+  /// Looks an account up by its name. The corresponding C function is `getpwnam_r`.
   @inline(never)
   public static func named(_ name: [UInt8]) -> AccountLookup {
     lookUp(withNUL(name), .max)
@@ -59,7 +59,7 @@ extension Account {
     return true
   }
 
-  /// What else the database tells everybody about it. For programs with one thread (the corresponding C function
+  /// The account's GECOS field and home directory. For programs with one thread (the corresponding C function
   /// is `getpwuid`).
   public func details() -> (gecos: [UInt8], home: [UInt8]) {
     var gecos = [UInt8](repeating: 0, count: 1_024)

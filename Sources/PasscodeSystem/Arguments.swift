@@ -18,19 +18,19 @@ public enum Arguments {
   public struct Parsed: Sendable {
     /// Indices into the table, in the order given, with their values.
     public var options: [(index: Int, value: [UInt8])] = []
-    /// What is no option: the command and its operands.
+    /// The arguments that aren't options: the command and its operands.
     public var operands: [[UInt8]] = []
   }
 
-  /// Why the options could not be taken.
+  /// A mistake in the options of a command line.
   public enum Problem: Error, Sendable {
-    /// As it was typed; the table has no such option.
+    /// The table has no option of that name, which is as it was typed.
     case unknown([UInt8])
     /// Indices into the table: it lacks its value, or got one and takes none.
     case noValue(Int)
     case surplusValue(Int)
 
-    /// The option as it was typed, or as the table has it.
+    /// The name of the option with the mistake, for messages.
     public func text(_ table: [Option]) -> [UInt8] {
       switch self {
       case .unknown(let text): text

@@ -19,7 +19,7 @@ public func withNUL(_ text: [UInt8]) -> [UInt8] {
   return text
 }
 
-/// Only the first bytes, so many.
+/// The first `count` bytes of a string.
 @inline(never)
 func shortened(_ bytes: [UInt8], to count: Int) -> [UInt8] {
   count == bytes.count ? bytes : [UInt8](bytes[..<count])

@@ -3,7 +3,7 @@ internal import CSystem
 /// Translations by the C library's gettext: catalogues of the domain `libpam-passcode`, in /usr/share/locale or where the
 /// build says. The locale of the process decides about the language. In the locale C no file is looked for.
 public enum Catalogue {
-  /// As `Translation` of PasscodePolicy has it.
+  /// Looks up a translation for `Translation` of PasscodePolicy.
   ///
   /// - Precondition: both end in NUL.
   @inline(never)
@@ -24,7 +24,7 @@ public enum Catalogue {
     }
   }
 
-  /// From here on English.
+  /// Sets the process's language to English.
   public static func useEnglish() {
     cs_use_language(0)
   }

@@ -52,7 +52,7 @@ public final class Companion {
     return true
   }
 
-  /// The next text; nil: it has ended.
+  /// Reads the next text of the companion process; nil at its end.
   public func next() -> [UInt8]? {
     guard let head = read(4) else { return nil }
     return read(head.reversed().reduce(0) { $0 << 8 | Int($1) })

@@ -11,7 +11,7 @@ struct ConnectionRow: Equatable {
   let isOpening: Bool
   /// 0 as long as nobody has accepted it (up to Linux 6.15), and after it was closed.
   let user: UInt32
-  /// Whether a process has it, which shows in its inode.
+  /// Whether a process has accepted the connection: the row has an inode then.
   let isAccepted: Bool
 
   /// Finds the socket whose two ends are these ports of 127.0.0.1.

@@ -24,7 +24,7 @@ public func randomNumber(below bound: UInt32, _ sodium: Sodium) -> UInt32 {
   randombytes_uniform(bound)
 }
 
-/// BLAKE2b-256. The corresponding C function is `crypto_generichash`.
+/// The BLAKE2b-256 hash of a message. The corresponding C function is `crypto_generichash`.
 public func blake2b(_ message: ArraySlice<UInt8>) -> [UInt8] {
   var hash = [UInt8](repeating: 0, count: Length.hash)
   // SAFETY: both buffers come with their lengths.
@@ -113,7 +113,7 @@ extension SecretKey {
 }
 
 extension OpenedCredential {
-  /// Seals it with XChaCha20-Poly1305.
+  /// Seals the credential with XChaCha20-Poly1305.
   ///
   /// - Parameter associated: what the sealed bytes are bound to; not kept in them.
   /// - Returns: nonce, ciphertext and tag.

@@ -109,7 +109,8 @@ public struct Descriptor: ~Copyable {
     return got == count
   }
 
-  /// Writes them all over what is there. Where they are cut (by a limit of file sizes, say), what was written becomes
+  /// Writes all bytes over what the file has there. Where the write is cut (by a limit of file sizes, say), what was
+  /// written becomes
   /// NULs: nobody reads the beginning with the rest of what was there before. The corresponding C function is `pwrite`.
   public func write(_ bytes: [UInt8], at offset: Int) throws(Errno) {
     var done = 0
@@ -137,7 +138,7 @@ public struct Descriptor: ~Copyable {
     try retrying { fdatasync(raw) }
   }
 
-  /// The same with all that belongs to it, or for a directory. The corresponding C function is `fsync`.
+  /// Waits until the file with its metadata, or a directory, is on the device. The corresponding C function is `fsync`.
   @inline(never)
   public func sync() throws(Errno) {
     try retrying { fsync(raw) }
@@ -168,7 +169,7 @@ public struct Descriptor: ~Copyable {
     return names
   }
 
-  /// The same names, one at a time: all of them at once could take too much memory.
+  /// Calls `body` with each name in the directory, one at a time: all of them at once could take too much memory.
   ///
   /// - Throws: also where it can't be read to its end. Whoever took that for the end would put an old machine key away though
   ///   records need it.                                                                 test_key_rotation.py
@@ -211,7 +212,7 @@ public struct Descriptor: ~Copyable {
   }
 }
 
-/// What a file is, whose, and who may do what with it.
+/// A file's kind, owner, mode and times.
 public struct FileStatus: Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
     case file, directory, symbolicLink, characterDevice, other
@@ -226,7 +227,7 @@ public struct FileStatus: Equatable, Sendable {
   public let size: Int
   /// When it was last written or touched: nanoseconds since 1970.
   public let modified: UInt64
-  /// When it was last read, or `touchAccess` was called: the same.
+  /// When the file was last read, or `touchAccess` was called; in the same unit.
   public let accessed: UInt64
   public let inode: UInt64
 
@@ -262,7 +263,7 @@ public struct FileStatus: Equatable, Sendable {
   }
 }
 
-/// Makes a directory. The corresponding C function is `mkdir`; the mode is then set, whatever the umask.
+/// Makes a directory with this mode. The corresponding C function is `mkdir`; the mode is then set, whatever the umask.
 public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) {
   try retrying { unsafe withCString(path) { unsafe mkdir($0, 0o700) } }
   let directory = try Descriptor.open(path, .directory)

@@ -19,7 +19,7 @@ public struct FileLock: ~Copyable {
   /// What came of trying to lock.
   public enum Attempt: ~Copyable {
     case locked(FileLock)
-    /// Somebody else has it.
+    /// Another process holds the lock.
     case busy(Descriptor)
     case failed(Errno)
   }
@@ -54,7 +54,8 @@ public struct RangeLock: ~Copyable {
     cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
   }
 
-  /// Locks them without waiting; false: somebody else has them. The corresponding C function is `fcntl`, F_OFD_SETLK.
+  /// Locks a range of bytes without waiting; false if another process has locked some of them. The corresponding C
+  /// function is `fcntl`, F_OFD_SETLK.
   public static func tryLock(
     _ file: borrowing Descriptor, at start: Int, count: Int
   ) throws(Errno) -> Bool {

@@ -21,7 +21,7 @@ internal import CSystem
   private var rest = 0..<0
   private var line = 0..<0
   private var isAtEnd = false
-  /// In a line that is too long.
+  /// Whether the rest of a line that is too long is being skipped.
   private var isSkipping = false
   /// The bytes of all lines up to and including this one.
   public private(set) var position = 0

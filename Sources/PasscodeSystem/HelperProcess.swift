@@ -47,7 +47,7 @@ public struct HelperProcess: ~Copyable {
     }
   }
 
-  /// Whether it waits for another request.
+  /// Whether the helper still waits for another request.
   public var isWaiting: Bool { connection.inode == inode && !hasInput(within: 0) }
 
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.

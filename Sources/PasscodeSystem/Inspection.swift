@@ -72,8 +72,8 @@ public func canHibernate() -> Bool {
     && !ways.starts(with: literal("[disabled]"))
 }
 
-/// Whether a library can be loaded with all that it needs. Call this in a process of its own: the library stays loaded.
-/// The corresponding C function is `dlopen`.
+/// Whether a library can be loaded with the libraries that it needs. Call this in a process of its own: the library stays
+/// loaded. The corresponding C function is `dlopen`.
 public func canLoad(_ path: [UInt8]) -> Bool {
   unsafe withCString(path) { unsafe dlopen($0, RTLD_NOW) } != nil
 }
@@ -114,7 +114,7 @@ public struct ProgramVersion: Sendable {
   private let note: [UInt8]
   private let start: Int
 
-  /// This program's.
+  /// The version note of this program itself.
   public init() {
     var (size, start) = (0, 0)
     // SAFETY: the note is a constant of so many bytes.

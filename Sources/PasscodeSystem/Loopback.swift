@@ -43,7 +43,7 @@ public final class LoopbackConnection {
     return false
   }
 
-  /// The other end's socket; nil: there is none, or the kernel can't be asked for it.
+  /// The kernel's row for the other end of the connection; nil if there is none, or the kernel can't be asked.
   func askForRow() -> ConnectionRow? {
     var peer = cs_socket()
     guard unsafe cs_loopback_peer(port, own, &peer) == 0 else { return nil }

@@ -12,7 +12,7 @@ public enum PAMClient {
   /// Answers one message; false cancels the conversation.
   public typealias Converse = (Message, [UInt8], inout TypedLine) -> Bool
 
-  /// The result of pam_authenticate, and its words.
+  /// The result of pam_authenticate, as libpam's number and its text.
   public struct Outcome: Sendable {
     public let code: Int32
     public let text: [UInt8]

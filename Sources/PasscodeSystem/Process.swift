@@ -1,11 +1,11 @@
 internal import CSystem
 
-/// On whose behalf this process runs.
+/// The user ids of a process, and whether it was started with more privilege than its caller has.
 public struct ProcessIdentity: Equatable, Sendable {
   public let real: UInt32
   public let effective: UInt32
   public let saved: UInt32
-  /// It was started with more privilege than its caller has.
+  /// Whether the process was started with more privilege than its caller has (AT_SECURE).
   public let isSecure: Bool
 
   public init(real: UInt32, effective: UInt32, saved: UInt32, isSecure: Bool) {
@@ -17,9 +17,9 @@ public struct ProcessIdentity: Equatable, Sendable {
 
   /// Whom a program of root's asks for.
   public enum Asker: Sendable {
-    /// The person who runs it.
+    /// The person who runs the program asks.
     case itself
-    /// Who connected to its standard input. The corresponding C function is `getsockopt`, with SO_PEERCRED.
+    /// Who connected to the program's standard input asks. The corresponding C function is `getsockopt`, with SO_PEERCRED.
     case peer
     /// Whose session it belongs to, by what the program has loaded of libsystemd. The corresponding C functions are
     /// `sd_pid_get_session` and `sd_session_get_uid`.
@@ -98,7 +98,7 @@ public struct SignalsBlocked: ~Copyable {
   }
 }
 
-/// Whether so much memory can be had now.
+/// Tests that so much memory can be had now.
 ///
 /// Address space and overcommit are always asked. Where the machine itself is short (less than four times
 /// as much is free), the kernel must also find every page: better killed here than after the charge.
@@ -117,7 +117,7 @@ public enum SystemLog {
   }
 }
 
-/// What the machine has.
+/// The machine's processors, memory and boot id.
 public enum Machine {
   /// Processors that this process might use when it first asked, at least 1. The corresponding C function is
   /// `sched_getaffinity`.

@@ -10,7 +10,7 @@ public struct RootService: ~Copyable {
   private let connection: Descriptor
   private let inode: UInt64
 
-  /// Connects, and doesn't wait for that. The corresponding C function is `connect`.
+  /// Connects to the service's socket, without waiting for an answer. The corresponding C function is `connect`.
   ///
   /// - Throws: ENOENT where the service isn't installed, ECONNREFUSED where nobody listens, EPERM where that isn't root.
   public init(_ path: StaticString) throws(Errno) {

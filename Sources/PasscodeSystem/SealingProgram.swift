@@ -3,9 +3,9 @@ internal import CSystem
 /// systemd-creds(1), which seals the machine key with the TPM. The key goes to it and comes from it through pipes: it is
 /// in no argument, environment or file. The corresponding C function is `posix_spawn`.
 public enum SealingProgram {
-  /// It gave nothing.
+  /// systemd-creds failed, or printed nothing.
   public struct Problem: Error, Sendable {
-    /// Its last words, or the system's.
+    /// The last line that systemd-creds printed, or the system's text for an error.
     public let words: [UInt8]
 
     /// The TPM has seen too many failures, or power cuts, and opens nothing for a while. systemd 252 says it in words, 257

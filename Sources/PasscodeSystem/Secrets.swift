@@ -27,14 +27,14 @@ public struct Sodium: Sendable {
 
   private let base: UnsafeMutableRawPointer
 
-  /// What was just typed.
+  /// The line that was just typed.
   public var line: TypedLine
-  /// The one to verify.
+  /// The passcode to verify.
   public var passcode: Passcode
-  /// The one to set.
+  /// The new passcode and the old one of a change.
   public var change: PasscodeChange
   public var password: Password
-  /// The Vault's.
+  /// The part that only the Vault uses: keys, opened credentials, digests.
   public var unsealed: Unsealed
 
   /// nil: no memory. The corresponding C function is `sodium_malloc`.
@@ -106,12 +106,12 @@ public struct Unsealed: ~Copyable {
 
   // SAFETY (of all below): there are Length.key bytes.
 
-  /// A new one. The corresponding C function is `randombytes_buf`.
+  /// Fills the key with random bytes. The corresponding C function is `randombytes_buf`.
   public mutating func makeUp(_ sodium: Sodium) {
     unsafe randombytes_buf(start, Length.key)
   }
 
-  /// Takes the same key.
+  /// Copies another key into this one.
   public mutating func copy(_ other: borrowing SecretKey) {
     unsafe cs_copy(start, other.start, Length.key)
   }
@@ -121,7 +121,7 @@ public struct Unsealed: ~Copyable {
     unsafe sodium_memcmp(start, other.start, Length.key) == 0
   }
 
-  /// Writes it into an empty file. The corresponding C function is `pwrite`.
+  /// Writes the key into an empty file. The corresponding C function is `pwrite`.
   public func write(_ file: borrowing Descriptor) throws(Errno) {
     let written = try retrying { unsafe pwrite(file.raw, start, Length.key, 0) }
     if written != Length.key { throw Errno(EIO) }
@@ -153,7 +153,7 @@ public struct Unsealed: ~Copyable {
 
   // SAFETY (of all below): there are Length.credential bytes.
 
-  /// Lends it all for reading.
+  /// Lends the whole key for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }

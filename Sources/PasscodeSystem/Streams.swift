@@ -24,7 +24,7 @@ public enum Stream: Int32, Sendable {
   /// Writes what lies in guarded memory, and makes no copy of it; false as above.
   public func write(_ line: borrowing TypedLine) -> Bool { unsafe write(line.start, line.count) }
 
-  /// The same with a passcode, or a one-time code, and a newline.
+  /// Writes a passcode, or a one-time code, and a newline.
   public func writeLine(_ passcode: borrowing Passcode) -> Bool {
     unsafe write(passcode.start, passcode.count) && write([UInt8(ascii: "\n")])
   }
@@ -94,7 +94,7 @@ public func inputIsReady(within milliseconds: Int32) -> Bool {
 
 /// What reading a line came to.
 public enum LineRead: Equatable, Sendable {
-  /// There is one.
+  /// A line was read.
   case line
   /// More than `TypedLine.longest` bytes; what came is wiped. Not a passcode, and not a password.
   case tooLong
@@ -162,7 +162,7 @@ extension TypedLine {
 public struct Terminal: ~Copyable {
   let file: Descriptor
 
-  /// nil: there is none. The corresponding file is /dev/tty, tty(4).
+  /// Opens the terminal of this process; nil if there is none. The corresponding file is /dev/tty, tty(4).
   public init?() {
     let path = literal("/dev/tty") + [0]
     guard let raw = try? retrying({ unsafe cs_openat(AT_FDCWD, path, O_RDWR, 0) })

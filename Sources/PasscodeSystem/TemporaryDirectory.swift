@@ -4,7 +4,7 @@ internal import CSystem
 public struct TemporaryDirectory: ~Copyable {
   public let path: [UInt8]
 
-  /// nil: it could not be made. The corresponding C function is `mkdtemp`.
+  /// Makes a directory below /tmp; nil if that fails. The corresponding C function is `mkdtemp`.
   public init?(prefix: StaticString) {
     var name = literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]
     // SAFETY: the name ends in NUL, and UInt8 has CChar's layout: on arm64 C's characters have no sign.

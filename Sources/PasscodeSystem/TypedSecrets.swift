@@ -50,7 +50,7 @@ internal import CSystem
     return true
   }
 
-  /// Takes the same passcode.
+  /// Copies another passcode into this one.
   public mutating func copy(_ other: borrowing Passcode) {
     unsafe cs_copy(start, other.start, other.count)
     count = other.count
@@ -65,7 +65,7 @@ internal import CSystem
     return true
   }
 
-  /// Makes one up, uniformly; false, and there is none then, if it can't have so many digits.
+  /// Draws a passcode, uniformly; false, and the passcode is empty, if it can't have so many digits.
   public mutating func makeUp(digits: Int, _ sodium: Sodium) -> Bool {
     count = 0
     guard 0...Passcode.mostDigits ~= digits else { return false }
@@ -86,7 +86,7 @@ internal import CSystem
     self.count = count
   }
 
-  /// Whether this was typed again, in constant time. The corresponding C function is `sodium_memcmp`.
+  /// Whether a line repeats this passcode; compared in constant time. The corresponding C function is `sodium_memcmp`.
   public func isRepeated(in line: borrowing TypedLine) -> Bool {
     unsafe count == line.count && sodium_memcmp(start, line.start, count) == 0
   }
@@ -98,12 +98,12 @@ internal import CSystem
   }
 }
 
-/// A passcode that is to be set.
+/// The passcode that an enrolment or a change sets.
 public struct NewPasscode: ~Copyable {
   public var passcode: Passcode
 }
 
-/// A passcode that is to be replaced; with none, nothing is, or nobody had to say what.
+/// The passcode that a change replaces; empty where there is none, or nobody had to type it.
 public struct OldPasscode: ~Copyable {
   public var passcode: Passcode
 }
@@ -173,7 +173,7 @@ public struct PasscodeChange: ~Copyable {
     return true
   }
 
-  /// Lends it as a C string.
+  /// Lends the line as a C string.
   public mutating func lend(_ body: (UnsafePointer<CChar>) -> CInt) {
     unsafe start[count] = 0
     _ = unsafe start.withMemoryRebound(to: CChar.self, capacity: count + 1) { unsafe body($0) }
@@ -195,7 +195,7 @@ public struct PasscodeChange: ~Copyable {
   }
 }
 
-/// A line that is an account's password.
+/// A line with an account's password.
 public struct Password: ~Copyable {
   public var line: TypedLine
 

@@ -32,7 +32,7 @@ public struct VerifierConnection: ~Copyable {
       socket.raw, passcode.start, passcode.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
-  /// Whether it is open, and nothing has come that nobody asked for.
+  /// Whether the connection is open, and nothing has come that nobody asked for.
   public var isQuiet: Bool { !hasInput(within: 0) }
 
   /// Waits for something to read, or for the end of the stream. The corresponding C function is `poll`.

@@ -12,7 +12,7 @@ public final class Worker {
   private static let longest = 4_096
 
   private let result: Descriptor
-  /// Its process id.
+  /// The worker's process id.
   public let process: Int32
 
   private init(_ result: consuming Descriptor, _ process: pid_t) {
@@ -20,7 +20,7 @@ public final class Worker {
     self.process = process
   }
 
-  /// Starts one. The corresponding C functions are `pipe` and `fork`.
+  /// Starts a copy of this process, which does one task. The corresponding C functions are `pipe` and `fork`.
   ///
   /// - Parameters:
   ///   - secrets: what the task needs. The caller should wipe them next; the copy has locked its own by then.
@@ -52,12 +52,12 @@ public final class Worker {
   /// How a worker ended.
   public enum End {
     case result([UInt8])
-    /// While it waited, because it was to stop: `Workers.endIfStopped`.
+    /// The worker was stopped while it waited: `Workers.endIfStopped`.
     case stopped
     case died
   }
 
-  /// Waits for its result and its end. The corresponding C functions are `read` and `waitpid`.
+  /// Waits for the worker's result and its end. The corresponding C functions are `read` and `waitpid`.
   public func finish() -> End {
     var bytes = [UInt8](repeating: 0, count: Worker.longest)
     let count = (try? retrying { unsafe CSystem.read(result.raw, &bytes, bytes.count) }) ?? 0
@@ -85,7 +85,8 @@ public final class Worker {
   }
 }
 
-/// What a process and its workers share. Each worker calls these; in the process itself the first two do nothing.
+/// The bell and the wish to stop that a process and its workers share. Each worker calls these; in the process itself the
+/// first two do nothing.
 public final class Workers {
   /// The exit status of a worker that was stopped.
   fileprivate static let stopped: Int32 = 2
@@ -127,6 +128,6 @@ public enum Stops {
   /// The corresponding C function is `sigprocmask`.
   public static func hold() { cs_hold_stops() }
 
-  /// Whether one came. The corresponding C function is `sigpending`.
+  /// Whether a signal to stop has come. The corresponding C function is `sigpending`.
   public static var isRequested: Bool { cs_stop_is_held() != 0 }
 }

@@ -141,7 +141,7 @@ struct Authentication {
     return Ending(verdict, wasTyped: wasTyped, finger: finger?.transcript.outcome)
   }
 
-  /// The one prompt.
+  /// Asks the person once, and puts the answer where it belongs.
   private func ask(
     _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
   ) throws(Interruption) -> Response {

@@ -114,7 +114,7 @@ internal import PasscodeSystem
     case waitsForLogin
     /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
     case mayLogIn
-    /// It has logged in by other means, and that could not be marked.
+    /// The account has logged in by other means, and the mark for that could not be set.
     case isUnmarked
 
     fileprivate var name: Bytes {
@@ -133,7 +133,7 @@ internal import PasscodeSystem
     unsafe cpam_note(handle, note.name, uid.map { Int($0) + 1 } ?? 0)
   }
 
-  /// Who was noted. The corresponding C function is `pam_get_data`.
+  /// The uid in a note that an earlier call left in the handle. The corresponding C function is `pam_get_data`.
   @inline(never)
   func noted(_ note: Note) -> UInt32? {
     let number = unsafe cpam_noted(handle, note.name)

@@ -9,19 +9,19 @@ struct Prompt {
   var dialog: ReaderDialog
   /// CLOCK_BOOTTIME in milliseconds.
   var deadline: UInt64 = 0
-  /// As far as the deadline may be moved.
+  /// The time beyond which the deadline is never moved.
   private(set) var latest: UInt64 = 0
-  /// When the bus last had nothing for us: what comes next was said after it. CLOCK_BOOTTIME in milliseconds.
+  /// When the bus last had no message for this program: the next one was sent later. CLOCK_BOOTTIME in milliseconds.
   private(set) var drained: UInt64 = 0
-  /// Of the touch that the reader waits for.
+  /// The touch count with the charge of the touch that the reader waits for.
   var charge: TouchCount?
   /// fprintd keeps prints of the account's.
   var isEnrolled = false
-  /// The prompt may be there.
+  /// Whether the module was told that the reader waits.
   var isAnnounced = false
   /// The reader waited for a touch.
   var isWatched = false
-  /// At Enter, whether a finger is on the reader.
+  /// Whether the program has looked, at Enter, for a finger on the reader.
   var hasLooked = false
   var misses = 0
 

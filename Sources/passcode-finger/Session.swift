@@ -49,7 +49,7 @@ struct Session: ~Copyable {
     } while hold(&prompt) && leaves()
   }
 
-  /// Takes the reader, and frees it again.
+  /// Holds the fingerprint reader for one prompt, and frees it again.
   ///
   /// - Returns: whether to take it once more.
   private mutating func hold(_ prompt: inout Prompt) -> Bool {

@@ -43,7 +43,7 @@ struct RequestHandler {
     return HelperReply(verdict: refusal)
   }
 
-  /// One attempt; and which credential it proved.
+  /// Makes one attempt; returns its verdict, and a mark of the credential that was proven.
   private func attempt(
     _ passcode: borrowing Passcode, _ unsealed: inout Unsealed, _ purpose: Purpose = .login
   ) throws(Fault) -> (verdict: Verdict, mark: Bytes?) {
@@ -61,7 +61,7 @@ struct RequestHandler {
     return try enroll(change, &unsealed, by: .passcode(mark))
   }
 
-  /// By the passcode, where there is one; else the password was proven before.
+  /// Removes the passcode; the passcode proves the right, unless the password was proven before.
   private func remove(
     _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
   ) throws(Fault) -> HelperReply {

@@ -10,7 +10,7 @@ struct Service: ~Copyable {
   private var looked: UInt32?
   /// From the reply to a look to the end of the process.
   private var slot: CallerSlot?
-  /// The same; for an account of a fleet, if it waits for the attempt.
+  /// From the reply to a look on: passcode-fleet, if it waits for the attempt on an account of the fleet.
   private var fleet: HelperProcess?
 
   /// - Parameter caller: whose process this was when it started.

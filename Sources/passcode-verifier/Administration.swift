@@ -123,7 +123,7 @@ struct Administration {
 
   private func say(_ order: Order, _ text: Text) { Administration.say(order, text) }
 
-  /// In the system's log, with who really did it.
+  /// Writes a command to the system's log, with the person who ran it.
   static func note(
     _ command: Command, _ account: Bytes = [], event: Text? = nil, workstation: Bytes = []
   ) {

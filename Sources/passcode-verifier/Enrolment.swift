@@ -37,7 +37,7 @@ extension Administration {
     }
   }
 
-  /// Sets it, and notes that.
+  /// Sets an account's new passcode, and logs that.
   func set(
     _ account: Bytes, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed
   ) throws(EnrolmentError) {
@@ -76,7 +76,7 @@ extension Administration {
     throw order.has(.stdin) ? problem : .cancelled
   }
 
-  /// nil: it is chosen.
+  /// Asks for a passcode once; returns what is wrong with it, or nil.
   private func problemOfOneRound(
     _ line: inout TypedLine, _ change: inout PasscodeChange
   ) throws(Failure) -> Failure? {
@@ -144,13 +144,13 @@ extension Administration {
     code.draw(OneTimeCode.length, from: OneTimeCode.letters, sodium)
   }
 
-  /// Keeps it, and notes that.
+  /// Stores an account's one-time code in etcd, and logs that.
   func keep(_ account: Bytes, _ code: borrowing Passcode, _ unsealed: inout Unsealed) throws(Fault) {
     try fleet.invite(account, code, seconds: order.seconds, &unsealed)
     Administration.note(.invite, account)
   }
 
-  /// Withdraws it, and notes that.
+  /// Withdraws an account's one-time code, and logs that.
   func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
     let outcome = try fleet.withdraw(account)
     if outcome == .done { Administration.note(.invite, account, event: "one-time code withdrawn") }

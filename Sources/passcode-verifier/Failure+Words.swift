@@ -59,7 +59,7 @@ extension Failure {
     }
   }
 
-  /// With what to do about it, where that is this program's.
+  /// A fault in words, with the command of this program that helps.
   static func told(_ fault: Fault) -> Text {
     let words = fault.text
     return switch fault.reason {

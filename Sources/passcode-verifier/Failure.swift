@@ -4,7 +4,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Why a command didn't do what it was asked. Words.swift has the line for standard error.
+/// The reasons for which a command fails. Words.swift has the line for standard error.
 enum Failure: Error {
   case fault(Fault)
   case unknownOption(Bytes)
@@ -40,7 +40,7 @@ enum Failure: Error {
     }
   }
 
-  /// As passcode(1) has them.
+  /// The exit status, as listed in passcode(1).
   var status: Int32 {
     switch self {
     case .unknownOption, .unknownCommand, .operands, .notItsOption, .lengthValue, .expiresValue, .needsBatch,

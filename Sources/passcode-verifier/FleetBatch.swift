@@ -48,7 +48,7 @@ struct FleetBatch: ~Copyable {
     self.output = output
   }
 
-  /// Where secrets go that are made up; nil: there are none.
+  /// Opens the file or pipe for generated secrets; nil where none are generated.
   private static func open(_ order: Order) throws(Failure) -> GuardedOutput? {
     guard order.tellsSecrets else { return nil }
     let path = order.output

@@ -45,7 +45,7 @@ enum Command: CaseIterable {
     }
   }
 
-  /// As the log has it, when it was done.
+  /// The log's words for the command once it was done.
   var event: Text {
     switch self {
     case .initialize: "fleet key created"
@@ -61,7 +61,7 @@ enum Command: CaseIterable {
   }
 }
 
-/// What one did ask for, all of it known and allowed.
+/// A command line that was understood: the command, its user and its options.
 struct Order {
   enum Option: CaseIterable {
     case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
@@ -91,7 +91,7 @@ struct Order {
   }
 
   let command: Command
-  /// Empty: none.
+  /// The user that the command is about; empty where it names none.
   let user: Bytes
   private(set) var options: [Option] = []
   private(set) var length: Int?

@@ -7,7 +7,7 @@ internal import PasscodeVault
 /// What stunnel starts for each connection (`exec`), as its own account: it passes on the name in the client's certificate,
 /// which stunnel has verified, and then every byte. It reads no file.
 enum Relay {
-  /// Where the unit listens.
+  /// The path of the unit's socket.
   private static var path: Bytes { Bytes(text: "/run/passcode-verifier/socket") }
 
   static func run() -> Int32 {

@@ -11,7 +11,7 @@ struct Request: ~Copyable {
   let service: Bytes
   var secrets: Secrets
 
-  /// nil: there is any doubt about it.
+  /// Reads a request from standard input; nil unless it is well-formed and complete.
   ///
   /// - Parameter looked: the account of a look before. Only an attempt on that may follow.
   static func read(_ sodium: Sodium, after looked: Bytes? = nil) -> Request? {

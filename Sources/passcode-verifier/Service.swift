@@ -4,7 +4,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// From a workstation's request to its reply.
+/// Answers one request of a workstation.
 struct Service: ~Copyable {
   private let name: Bytes
   private let peer: UInt32?
@@ -116,7 +116,7 @@ struct Service: ~Copyable {
     return configuration
   }
 
-  /// What one that may not ask is told.
+  /// The reply to a caller that may not ask.
   private func turnedAway() -> HelperReply {
     guard isRelay(peer) else {
       log(LogLine("passcode-verifier: not asked by the relay"))

@@ -81,7 +81,7 @@ enum Words {
 
   static func withdrawn(_ name: Bytes) -> Text { "One-time code withdrawn for \(printable(name))." }
 
-  /// After the code itself.
+  /// What an administrator reads below a new one-time code.
   static func invited(_ name: Bytes, _ seconds: UInt64, _ status: HelperStatus) -> Text {
     let name = printable(name)
     let start: Text =

@@ -7,7 +7,7 @@ internal import PasscodeVault
 enum Act {
   case enrolled, changed, removed, unlocked, disabled, enabled, renamed
 
-  /// What does it on a fleet's server.
+  /// The command that does the same on a fleet's server.
   var command: Text {
     switch self {
     case .enrolled, .changed, .renamed: "enroll"
@@ -18,7 +18,7 @@ enum Act {
     }
   }
 
-  /// As the log has it.
+  /// The log's words for what was done.
   var event: Text {
     switch self {
     case .enrolled: "passcode enrolled"
@@ -33,7 +33,7 @@ enum Act {
 }
 
 extension Session {
-  /// Something that worked.
+  /// Prints a message about something that worked, unless `--quiet` is set.
   func say(_ message: Message) {
     if !isQuiet { printLine(message.text) }
   }
@@ -64,7 +64,7 @@ extension Session {
     log(&line)
   }
 
-  /// The same for what was done with the machine key.
+  /// Logs what was done with the machine key.
   func note(_ action: KeyAction) {
     var line = LogLine(action.event)
     log(&line)

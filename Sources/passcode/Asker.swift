@@ -48,7 +48,7 @@ enum Asker {
     }
   }
 
-  /// Somebody is there to be asked again.
+  /// Whether a person answers, who can be asked again.
   var isPatient: Bool {
     if case .input = self { return false }
     return true

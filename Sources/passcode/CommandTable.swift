@@ -5,7 +5,7 @@ internal import PasscodeSystem
 struct Command {
   enum Operand: Equatable {
     case none
-    /// `[USER]`: oneself where it is left out.
+    /// `[USER]`: one's own account where the name is left out.
     case user
     /// `USER`
     case otherUser
@@ -17,7 +17,7 @@ struct Command {
     case names
   }
 
-  /// Under which title `--help` has it.
+  /// The title under which `--help` lists the command.
   enum Group: CaseIterable {
     case yourself, others, machine, fleet
   }
@@ -29,14 +29,14 @@ struct Command {
   /// Called only where it is shown: every run makes the table.
   let words: () -> Phrase
   let run: (Session) throws(Failure) -> ExitStatus
-  /// For oneself without root: by the helper. nil: nobody has it for themselves.
+  /// How a person without root's privileges runs the command, by the helper; nil where only root can.
   var runOwn: ((SelfService) -> () throws(Failure) -> ExitStatus)?
   /// What `--batch` does for each user in a list.
   var batch: Act?
 
   var summary: Phrase { words() }
 
-  /// All of them, in the order of `--help`.
+  /// All commands, in the order of `--help`.
   static func table() -> [Command] {
     [
       Command(
@@ -108,7 +108,7 @@ struct Command {
       output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
-    /// For passcodes that an administrator gives out.
+    /// The options for passcodes that an administrator gives out.
     static let terms: [Option] = [.expires, .mustChange]
 
     var entry: Arguments.Option {

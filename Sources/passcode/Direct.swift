@@ -145,7 +145,7 @@ func verify(
   return (verdict, login.provenMark)
 }
 
-/// Says on stderr why it isn't granted.
+/// Prints on standard error why an attempt wasn't granted, and returns the exit status.
 func tell(_ verdict: Verdict) -> ExitStatus {
   if !verdict.isGranted { complain(verdict.text) }
   return ExitStatus(verdict)

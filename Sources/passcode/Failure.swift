@@ -3,12 +3,12 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Why a command didn't do what it was asked. Messages/Failure+Words.swift has the line for standard error.
+/// The reasons for which a command fails. Messages/Failure+Words.swift has the line for standard error.
 enum Failure: Error {
   case fault(Fault)
   /// Somebody else's attempt holds the record and doesn't move.
   case held(Fault, Holder)
-  /// It was refused when it was set, though not when it was chosen.
+  /// The new passcode was refused when it was set, though not when it was chosen.
   case refused(Choice.Refusal)
   case policyChanged
   case badChoice(PasscodeChoice.Problem)
@@ -25,7 +25,7 @@ enum Failure: Error {
   /// There is still an account under the old name: `usermod -l` has to come before `rename`.
   case stillThere(Bytes)
   case disabled
-  /// By one who could do nothing but look.
+  /// The caller may only look at the status.
   case onlyStatus
   case otherPerson
   case notPermitted
@@ -35,7 +35,7 @@ enum Failure: Error {
   case selfServiceClosed
   /// A fleet's servers keep the passcode; and which command would do it there.
   case fleets(Text, Bytes)
-  /// The same, and none of them has answered.
+  /// The account is the fleet's, and no server has answered.
   case fleetSilent(Bytes, Fault)
   /// What was typed there is no one-time code, or a wrong one; or none is valid.
   case notCode, wrongCode
@@ -53,7 +53,7 @@ enum Failure: Error {
   case noRandomPasscode
   /// What was asked for could not be printed: a full disk, a closed descriptor.
   case unwritable
-  /// The same, for the passcode that was made up.
+  /// The generated passcode could not be written out.
   case unwritablePasscode
   case noTerminal
   case unreadable(Errno)

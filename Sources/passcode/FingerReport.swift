@@ -47,7 +47,7 @@ struct FingerReport {
     }
   }
 
-  /// Those that fprintd keeps.
+  /// The fingers that fprintd has enrolled for the account.
   var fingers: Fingers? {
     switch state {
     case .enrolled(let fingers), .waiting(let fingers), .inactive(let fingers): fingers
@@ -55,7 +55,7 @@ struct FingerReport {
     }
   }
 
-  /// In JSON.
+  /// The state's word in JSON.
   var word: Bytes {
     switch state {
     case .enrolled: Bytes(text: "ok")

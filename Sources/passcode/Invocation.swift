@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// What the tool was asked, all of it known and allowed.
 enum Invocation {
   case command(Command, Session)
-  /// No command.
+  /// No command was given: the menu.
   case menu(Session)
   /// `--help` or `--version`.
   case text(Text)

@@ -9,7 +9,7 @@ internal import PasscodeVault
 enum KeyAction: CaseIterable {
   case initialise, status, seal, mount, load, unseal, recover, rotate
 
-  /// As it is typed.
+  /// The action's name on the command line.
   var name: Text {
     switch self {
     case .initialise: "init"
@@ -23,7 +23,7 @@ enum KeyAction: CaseIterable {
     }
   }
 
-  /// What was done with the machine key, as the log has it.
+  /// The log's words for what was done with the machine key.
   var event: Text { "machine key \(name)" }
 }
 

@@ -29,7 +29,8 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
   return .done
 }
 
-/// Makes every second part. If there is an error it ends, and this process meets the same error.
+/// Starts a copy of this process that makes every second part of the list. After an error the copy ends, and this process
+/// meets the same error.
 private func companion(_ everybody: inout StatusList, _ parts: Int, _ session: Session) -> Companion? {
   Companion.start { send in
     everybody.lockAgain()
@@ -47,7 +48,7 @@ private func companion(_ everybody: inout StatusList, _ parts: Int, _ session: S
 }
 
 private struct ListTable {
-  /// Not worth another process.
+  /// The most parts of a list for which no second process is started.
   static let fewParts = 4
 
   private let session: Session

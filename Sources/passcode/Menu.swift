@@ -29,7 +29,7 @@ func runMenu(_ session: Session) throws(Failure) -> ExitStatus {
 }
 
 struct MenuChoice {
-  /// What it runs.
+  /// What a choice of the menu runs.
   enum Program {
     /// A command of ours.
     case ours(Text)
@@ -46,7 +46,7 @@ struct MenuChoice {
     case addFinger, testFinger, removeFingers
   }
 
-  /// Those whose password proves who they are; root is never asked for it.
+  /// The choices for a person who forgot the passcode, and proves themselves by the password; root is never asked for it.
   static func forgotten(_ status: Status, _ isClosed: Bool, _ access: Access) -> [MenuChoice] {
     guard access == .helper, !isClosed, !status.isFleets, status.isEnrolled, status.state != .disabled else {
       return []
@@ -74,7 +74,7 @@ struct MenuChoice {
     }
   }
 
-  /// fprintd decides who may do it.
+  /// The choices that run fprintd's programs; fprintd decides who may use them.
   static func list(_ finger: FingerReport?) -> [MenuChoice] {
     guard let finger else { return [] }
     if finger.fingers != nil {
@@ -91,7 +91,7 @@ struct MenuChoice {
     MenuChoice(program: .ours(command), title: title)
   }
 
-  /// As one would type it.
+  /// The command as a person would type it.
   func words(_ account: Account) -> Text {
     switch program {
     case .ours(let command): "passcode \(command)"
@@ -131,7 +131,7 @@ private func ownStatus(_ session: Session) throws(Failure) -> (Status, Configura
   return (status, vault.configuration, false)
 }
 
-/// nil: nothing that can be chosen.
+/// Reads a number; nil if no choice has it.
 private func readChoice(_ count: Int) throws(Failure) -> Int? {
   var secrets = try newSecrets()
   guard secrets.line.readFromInput() == .line else { return nil }

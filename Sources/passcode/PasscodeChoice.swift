@@ -12,7 +12,7 @@ final class PasscodeChoice {
   private let account: Account
   private var asker: Asker { session.asker }
   private let lengths: Options.Lengths
-  /// One length only, if it was asked for by `--length`.
+  /// The only length that is allowed, if `--length` names one.
   private let length: Int?
 
   init(_ session: Session, _ vault: Vault, _ account: Account) throws(Failure) {
@@ -68,7 +68,7 @@ final class PasscodeChoice {
     do throws(Fault) { return try vault.judge(account, change) } catch { throw .fault(error) }
   }
 
-  /// nil: it is chosen.
+  /// Asks for a passcode once; returns what is wrong with it, or nil.
   private func problemOfOneRound(
     _ line: inout TypedLine, _ change: inout PasscodeChange
   ) throws(Failure) -> Problem? {

@@ -7,7 +7,7 @@ internal import PasscodeVault
 final class Session {
   var operands: [Bytes]
   var configurationPath: Bytes?
-  /// Where passcodes come from.
+  /// The way in which passcodes are asked for: at a terminal, from standard input, or from a script.
   var asker = Asker.terminal
   var wantsHelp = false
   var wantsVersion = false
@@ -22,7 +22,7 @@ final class Session {
   var onlyChecks = false
   var forgetsSealed = false
   var isDemo = false
-  /// To which the key is bound when it is sealed.
+  /// The PCRs to which `key seal` binds the key.
   var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?

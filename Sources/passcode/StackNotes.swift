@@ -7,7 +7,7 @@ internal import PasscodeVault
 // What the system's PAM service files have to do with passcodes: told, and nothing is decided by it.
 
 extension Session {
-  /// After enrolment: how to be asked for it at all.
+  /// Tells after an enrolment what to do if no PAM service asks for the passcode.
   func hintAtStacks() {
     guard !isQuiet, let report = stackReport(), report.groups.isEmpty else { return }
     // --generate prints the passcode, and nothing else, on standard output.

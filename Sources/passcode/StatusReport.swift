@@ -20,7 +20,7 @@ extension Status {
   /// A line of `list`.
   var json: Text { "{\(jsonFields)}\n" }
 
-  /// That of `status`.
+  /// The JSON object of `status`.
   func json(_ finger: FingerReport?) -> Text {
     var services: [Bytes] = []
     for group in finger?.offering ?? [] { services += group.services }
@@ -52,7 +52,7 @@ private func jsonList(_ names: [Bytes]) -> Text {
 // MARK: - For people
 
 extension Status {
-  /// With a line about the fingerprint reader.
+  /// The report in words, with a line about the fingerprint reader.
   func words(_ store: Bytes, _ finger: FingerReport?) -> Text {
     words(store) + (finger.map { wrapped($0.text.text) } ?? "")
   }

@@ -28,7 +28,7 @@ private func play(_ session: Session, _ directory: Bytes, isDemo: Bool) -> UInt8
   }
 }
 
-/// The temporary store, and how to log in with it.
+/// A temporary store with a configuration, and logins that use it.
 struct TryBed {
   static let service = Bytes(text: "passcode-try")
 
@@ -119,7 +119,7 @@ struct TryBed {
   }
 }
 
-/// What a login did besides its result.
+/// What a login asked and said.
 final class LoginRecord {
   var questions = 0
   var notices: [Bytes] = []

@@ -7,7 +7,7 @@ internal import PasscodeVault
 struct TryDemo {
   let bed: TryBed
 
-  /// What a step is about.
+  /// The title of a step of the demo.
   enum Title {
     case noPasscodeYet, enroll, right, letters, wrong, wrongAgain, thirdWrong, stillLocked, unlock,
       rightAgain, change
@@ -22,7 +22,7 @@ struct TryDemo {
     let notice: Notice
   }
 
-  /// The one notice there must be.
+  /// The notice that a step must show.
   fileprivate enum Notice {
     case none
     case wrong(attemptsLeft: UInt32)
@@ -88,7 +88,7 @@ struct TryDemo {
     }
   }
 
-  /// The command must take these answers, all of them.
+  /// Runs a command with scripted answers, of which it must take each.
   private func play(_ answers: [Text], isChange: Bool) throws(Failure) -> Bool {
     let script = Asker.Script(answers.map { $0.bytes })
     let direct = bed.direct
@@ -108,7 +108,7 @@ struct TryDemo {
 }
 
 extension TryDemo.Notice {
-  /// In whatever language it was given.
+  /// Whether a login showed this notice, in any language.
   fileprivate func isThatOf(_ record: LoginRecord) -> Bool {
     switch self {
     case .none: record.notices.isEmpty

@@ -70,7 +70,7 @@ struct TryMenu {
     }
   }
 
-  /// Until it is over, or Enter is pressed.
+  /// Counts a delay down until it is over, or Enter is pressed.
   private func watch() throws(Failure) {
     while case .locked(let milliseconds) = try status().state {
       Stream.output.write(TrialMessage.countdown(Remaining(milliseconds: milliseconds)).text)

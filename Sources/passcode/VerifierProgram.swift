@@ -25,7 +25,7 @@ enum VerifierProgram {
   }
 }
 
-/// Where it isn't the first word.
+/// Refuses `verifier` where it isn't the first word.
 func runVerifier(_: Session) throws(Failure) -> ExitStatus {
   throw .operands("verifier", .verifierAction)
 }

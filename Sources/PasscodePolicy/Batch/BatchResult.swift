@@ -27,7 +27,7 @@ public struct BatchResult {
   /// Empty: must not be shown.
   public let name: Bytes
   public let outcome: BatchOutcome
-  /// More than the outcome says; may be empty.
+  /// A reason that says more than the outcome; may be empty.
   public let reason: Text
 
   public init(_ line: UInt64, _ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") {

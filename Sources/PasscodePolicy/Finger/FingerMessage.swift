@@ -67,7 +67,7 @@ public struct FingerRequest: Equatable, Sendable {
     case session = 3
   }
 
-  /// Where somebody must be for the reader to be used.
+  /// The place where somebody must be for the reader to be used.
   public enum Place: Equatable, Sendable {
     /// The caller runs for the person: their session.
     case session

@@ -21,7 +21,7 @@ public enum FingerOutcome: Equatable, Sendable {
     return PasscodePolicy.word(number, of: "match unused too-late no-match no-touch one-login not-ready")
   }
 
-  /// Among the words.
+  /// The outcome's index among the log's words.
   private var number: Int {
     switch self {
     case .matched: 0

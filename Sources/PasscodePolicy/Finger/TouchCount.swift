@@ -44,7 +44,7 @@ public struct TouchCount: Equatable, Sendable {
     TouchCount(touches: touches == 0 ? 0 : touches - 1, serial: serial &+ 1)
   }
 
-  /// After a passcode opened, or a match did.
+  /// The count after a login by passcode or by a match: no touches, and the next serial.
   public func cleared() -> TouchCount {
     TouchCount(touches: 0, serial: serial &+ 1)
   }

@@ -171,7 +171,7 @@ public struct HelperReply: Equatable, Sendable {
     // Later verdicts, and a status that can say them.
     case expired = 24
     case mustChange = 25
-    /// A status with the terms of a passcode that was given out.
+    /// A status of a passcode that an administrator gave out, with its terms.
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27

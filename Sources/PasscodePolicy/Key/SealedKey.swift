@@ -6,8 +6,7 @@
 ///                                                                                                SealedKeyTests
 public enum SealedKey {
   /// The PCR for debugging. No firmware extends it: after a boot it is 0. systemd 252 opens nothing that was sealed
-  /// without
-  /// any PCR, so there this one stands for none; but only at 0, for programs extend it, such as a Keylime agent.
+  /// without any PCR, so there this one stands for none; but only at 0, for programs extend it, such as a Keylime agent.
   public static var debugPCR: Bytes { Bytes(text: "16") }
 
   /// Whether it is bound to PCR 16 (of SHA-256) at 0: to the digest that TPM2_PolicyPCR makes of that.

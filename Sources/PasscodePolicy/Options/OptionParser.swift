@@ -15,7 +15,7 @@ public struct OptionParser {
   /// Bytes of what may be meant for an option's name; the longest name has 14.
   private static let longestName = 20
 
-  /// The defaults, with the options that were taken so far.
+  /// The options as configured so far, and defaults for the others.
   public private(set) var options: Options
 
   public init(_ options: Options = Options()) {
@@ -71,7 +71,7 @@ public struct OptionParser {
     }
   }
 
-  /// Where an option is written.
+  /// The place of an option: its file and line, for messages.
   private struct Place {
     let path: Bytes
     /// 0: a module line.

@@ -1,7 +1,7 @@
 /// The one table of options: what the parser accepts, what the manual pages and the sample file list.
 public struct OptionRow: Sendable {
   public enum Class: Equatable, Sendable {
-    /// In the file only: the same for every service and for the helper.
+    /// Policy, in the file only: the same for every service and for the helper.
     case policy
     /// In the file or, overriding it, in a module line.
     case door
@@ -56,7 +56,7 @@ public struct OptionRow: Sendable {
     ]
   }
 
-  /// Where among the rows an option is.
+  /// The index of an option's row.
   @inline(never)
   static func index(of name: ArraySlice<UInt8>, in rows: [OptionRow]) -> Int? {
     for index in rows.indices where name.spells(rows[index].name) { return index }

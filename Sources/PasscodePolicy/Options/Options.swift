@@ -86,7 +86,7 @@ public struct Options: Equatable, Sendable {
 
     /// Argon2id's passes: the numbers that `opslimit` accepts.
     public static let operationsRange: ClosedRange<UInt64> = 1...64
-    /// From libsodium's least to 1 GiB.
+    /// The memory that `memlimit` accepts: from libsodium's least to 1 GiB.
     public static let memoryRange: ClosedRange<UInt64> = 8_192...1 << 30
 
     public init(operations: UInt64, memory: UInt64) {

@@ -209,6 +209,6 @@ extension Record.Proof {
     self.init(rawValue: index)
   }
 
-  /// In the order of the cases.
+  /// The words of a record for the proofs, in the order of the cases.
   private static var names: String { "unknown nobody root password passcode" }
 }

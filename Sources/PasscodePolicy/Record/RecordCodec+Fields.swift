@@ -62,7 +62,7 @@ private func yesNo(_ flag: Bool) -> Bytes {
   word(flag ? 1 : 0, of: "no yes")
 }
 
-/// In the order of the cases of `Terms.Change`.
+/// The words of a record for `Terms.Change`, in the order of its cases.
 private var changes: String { "no yes used" }
 
 /// The names of all lines, in the order of `RecordLine`.
@@ -88,7 +88,7 @@ enum RecordLine: Int {
 /// Reads the lines of a copy in their order.
 struct RecordReader {
   private let copy: ArraySlice<UInt8>
-  /// Where the next line starts.
+  /// The index at which the next line starts.
   private var position: Int
   /// The number of the name that was read last, and where it starts in `lines`.
   private var known = 0
@@ -99,9 +99,9 @@ struct RecordReader {
     position = copy.startIndex
   }
 
-  /// The part of the copy that was read.
+  /// The bytes of the copy up to the next line.
   var before: ArraySlice<UInt8> { copy[..<position] }
-  /// The part of the copy that was not read yet.
+  /// The bytes of the copy from the next line on.
   var after: ArraySlice<UInt8> { copy[position...] }
 
   /// The value of the next line, if that line has this name.

@@ -56,7 +56,7 @@ public struct LocalMoment: Equatable, Sendable {
   }
 }
 
-/// With leading zeros.
+/// The number that decimal digits spell, leading zeros allowed.
 private func number(_ digits: ArraySlice<UInt8>) -> Int? {
   var number = 0
   for digit in digits {

@@ -49,7 +49,7 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
     self.init(pattern, plural: pattern, number, parameters)
   }
 
-  /// Where the pattern isn't a literal.
+  /// Makes a sentence of a pattern that isn't a literal.
   @inline(never)
   public init(_ pattern: Bytes, plural: Bytes, _ number: UInt64, _ parameters: [Bytes]) {
     (self.pattern, self.plural) = (terminated(pattern), terminated(plural))

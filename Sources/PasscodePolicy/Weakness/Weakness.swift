@@ -31,13 +31,13 @@ public enum Weakness: Equatable, Sendable {
   case steppedPairs
   /// One of the popular dates, in the table.
   case date
-  /// In the table, and no date.
+  /// The code is in the table of popular codes, and is no date.
   case popular(length: Int)
   /// Found in what the system knows about the account.
   case personal(PersonalData.Kind)
   /// Found in the administrator's list.
   case siteList
-  /// The passcode is too similar to the one that it replaces.
+  /// The new passcode is too similar to the old one.
   case variation(Variation)
 
   public enum Variation: Equatable, Sendable {

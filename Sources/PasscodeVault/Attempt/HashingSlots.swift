@@ -103,8 +103,7 @@ package enum HashingSlots {
   }
 
   /// Shows those who wait that something moves. Where that can't be shown, only patience is lost; where something ran
-  /// short, those
-  /// who wait would take it for a standstill, and hash without a slot.
+  /// short, those who wait would take it for a standstill, and hash without a slot.
   private static func tell(_ file: borrowing Descriptor) throws(Errno) {
     do throws(Errno) { try file.touch() } catch { if error.isShortage { throw error } }
   }

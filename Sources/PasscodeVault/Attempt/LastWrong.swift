@@ -33,7 +33,7 @@ struct LastWrong {
     Text("pam_passcode last wrong\n\(account.uid)\n").bytes
   }
 
-  /// Whether the passcode is the one that was wrong last.
+  /// Whether the passcode repeats the last wrong one.
   func isRepeated(at now: Instant) -> Bool {
     guard let file = try? open(),
       let content = try? file.read(LastWrong.length, at: 0),

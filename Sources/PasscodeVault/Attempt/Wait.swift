@@ -8,7 +8,7 @@ package struct Wait {
     case again
     /// Nothing has moved for long: the process that holds it is stopped or frozen.
     case stuck
-    /// As long as any wait may take, with movement.
+    /// The wait took as long as any may, though things moved.
     case tooLong
   }
 
@@ -25,9 +25,8 @@ package struct Wait {
       self.quickens = quickens
     }
 
-    /// The limits for a record, whose holder may take it again at once. Among 32 threads that did so, looking every 40
-    /// ms, some waited for
-    /// 2 minutes; so those that wait longest look most often.                                    test_parallel.py
+    /// The limits for a record, whose holder may take it again at once. Among 32 threads that did so, looking every
+    /// 40 ms, some waited for 2 minutes; so those that wait longest look most often.             test_parallel.py
     static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000, quickens: true) }
     /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.
     package static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }

@@ -123,7 +123,7 @@ public struct FingerPrompt: ~Copyable {
     return bytes.flatMap { FingerEvent($0) } == .present
   }
 
-  /// Without that clock everything is late.
+  /// CLOCK_BOOTTIME now; 0 without that clock: then everything is late.
   private static var now: UInt64 { SystemClock.bootMilliseconds() ?? 0 }
 
   /// - Returns: whether there may be more.

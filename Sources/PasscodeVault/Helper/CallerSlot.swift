@@ -26,9 +26,9 @@ internal import PasscodeSystem
 ///                                                                               test_helper_waiting.py
 public struct CallerSlot: ~Copyable {
   public enum Purpose: Sendable {
-    /// From the start to the end of the helper.
+    /// Held from the start to the end of the helper.
     case running
-    /// From the reply to a look on.
+    /// Held from the reply to a look to the end of the helper.
     case waiting
     /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
     case connecting

@@ -82,7 +82,7 @@ public enum Helper {
     HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
   }
 
-  /// For a reply that isn't one to the question.
+  /// The fault of a reply that doesn't answer the question.
   public static var invalidReply: Fault { fault(.invalidReply) }
 
   private static func start(_ program: HelperProgram) throws(Fault) -> HelperProcess {
@@ -132,7 +132,7 @@ extension Helper {
     return try finish(helper, patience: patienceForPassword)
   }
 
-  /// In a fleet, by a one-time code.
+  /// Sets a passcode of a fleet's account by a one-time code.
   public static func enroll(
     _ uid: UInt32, _ new: borrowing NewPasscode, byCode code: borrowing Passcode
   ) throws(Fault) -> HelperReply {

@@ -43,13 +43,13 @@ final class Batch {
   private var lines: BatchLines
   private let output: BatchOutput
   private var report: BatchReport
-  /// Of the line that is being begun.
+  /// The secrets of the line that is being begun.
   private var secrets: Secrets
   private var tasks: [BatchTask] = []
-  /// Their workers were stopped while they waited.
+  /// The lines whose workers were stopped while they waited.
   private var undone: [BatchTask] = []
   private var seen = NumberSet()
-  /// The last line that was begun, or needed nothing.
+  /// The number of the last line that was begun, or needed nothing.
   private var reached: UInt64 = 0
 
   init(_ session: Session, _ act: Act, _ source: Bytes) throws(Failure) {
@@ -81,7 +81,7 @@ final class Batch {
     return try report.finish(stoppedAt: isAll ? nil : reached)
   }
 
-  /// Takes the last lines back if they weren't done. One before a line that was done has failed.
+  /// Takes lines at the end back that weren't done. A line before one that was done has failed.
   ///
   /// - Returns: whether it took any back.
   private func leaveUndone() throws(Failure) -> Bool {

@@ -26,7 +26,7 @@ struct BatchOutput {
     }
   }
 
-  /// Returns when it is on the device, or in the pipe.
+  /// Writes a name with its passcode, and returns when they are on the device or in the pipe.
   func write(_ name: Bytes, _ secrets: inout Secrets) throws(Failure) {
     guard let lines else { return }
     defer { secrets.line.wipe() }
@@ -36,7 +36,7 @@ struct BatchOutput {
     }
   }
 
-  /// As `GuardedOutput` has it.
+  /// Closes the output in a copy of this process, as `GuardedOutput` says.
   func closeInCopy() {
     lines?.closeInCopy()
   }

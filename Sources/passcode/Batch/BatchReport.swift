@@ -62,7 +62,7 @@ struct BatchReport {
     }
   }
 
-  /// Something that is worth knowing while it runs.
+  /// Prints a remark while the batch runs, unless `--quiet` is set.
   mutating func note(_ text: Phrase) {
     guard !session.isQuiet else { return }
     erase()

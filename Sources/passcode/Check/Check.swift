@@ -11,15 +11,15 @@ struct Check {
     case nothing
     /// A sound configuration, and the right to read the store.
     case store
-    /// The default configuration: it is about the system.
+    /// The check needs the default configuration: it is about the system.
     case system
-    /// The same, and root.
+    /// The check needs the default configuration and root.
     case root
   }
 
   let name: String
   let need: Need
-  /// Reports what it finds. It changes nothing.
+  /// Looks, and reports findings. Changes nothing.
   let run: @Sendable (CheckRun) -> Void
 
   /// In the order of the report: what others depend on comes first.
@@ -58,7 +58,7 @@ func runCheck(_ session: Session) throws(Failure) -> ExitStatus {
 /// How serious a finding is: Messages/Check+Words.swift decides it for each. Only `error` changes the exit status.
 enum CheckLevel {
   case ok
-  /// It works, but should be different.
+  /// Something works, but should be different.
   case warning
   case error
   /// The check was left out.
@@ -71,7 +71,7 @@ final class CheckRun {
   let access: Access
   /// The defaults if the file has a fault: see `faults`.
   let configuration: Configuration
-  /// All that is wrong with the file.
+  /// Every fault of the configuration.
   let faults: [Fault]
   let vault: Vault
   let sodium: Sodium

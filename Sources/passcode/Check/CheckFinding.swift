@@ -15,14 +15,14 @@ enum CheckFinding {
   case unread(PAMUnread)
 
   // Configuration and cost.
-  /// The helper can't read it.
+  /// The helper can't read the configuration.
   case hiddenConfiguration(Bytes)
   case slow(milliseconds: UInt64)
   case noMemoryToHash(bytes: UInt64)
   /// The memory that all hashing slots together may take, and the machine's.
   case muchMemory(bytes: UInt64, of: UInt64)
 
-  /// systemd-creds can't reach the TPM without it.
+  /// A library is missing, without which systemd-creds can't reach the TPM.
   case missingLibrary(Bytes)
   /// Where memory is swapped out to, unencrypted; and where a hibernated machine's goes.
   case swapSpace(Bytes), hibernation(Bytes)
@@ -36,12 +36,12 @@ enum CheckFinding {
   /// A line names another file than the installed module; `isThere`: whether that file exists.
   case otherModule(Bytes, Int, module: Bytes, isThere: Bool)
   case helperMode(Bytes)
-  /// It isn't a file of root or `_passcode`, or others can write to it.
+  /// The helper isn't a file of root or `_passcode`, or others can write to it.
   case untrustedHelper(Bytes)
   case nosuid(Bytes)
-  /// It gives no answer, and the reason isn't known.
+  /// The helper gives no answer, and the reason isn't known.
   case helperSilent(Bytes)
-  /// It can't use the configuration, the key or the store.
+  /// The helper can't use the configuration, the key or the store.
   case helperRefuses
   case notConfined(Bytes), complaining
 
@@ -49,10 +49,10 @@ enum CheckFinding {
   case noFingerProgram
   case untrustedFingerProgram(Bytes)
   case fingerNeedsSystemd
-  /// There is no socket.
+  /// The socket of passcode-finger isn't there.
   case fingerNotListening(Bytes)
 
-  /// `verifier=` without the package that asks it.
+  /// `verifier=` is set, and the package passcode-fleet is missing.
   case noFleetProgram
 
   // Services.

@@ -5,7 +5,7 @@ internal import PasscodeSystem
 
 enum BatchMessage {
   case workerDied(Int32)
-  /// Its worker was stopped while it waited, and a later line was done.
+  /// The line's worker was stopped while it waited, and a later line was done.
   case notBegun
   case stuckSlots
   case summary(BatchCounts)
@@ -123,7 +123,7 @@ extension BatchFailure {
 }
 
 extension Act {
-  /// As `event`, for people.
+  /// The event in words for people.
   fileprivate var phrase: Phrase {
     switch self {
     case .enrolled: "passcode enrolled"

@@ -10,11 +10,11 @@ internal import PasscodeVault
 /// A finding in words.
 struct CheckWords {
   let path: Bytes
-  /// 0: none.
+  /// The number of the line in the file; 0 where there is none.
   let line: UInt64
-  /// Without the command.
+  /// The finding in words, without the command that helps.
   let sentence: Text
-  /// As root; empty: none.
+  /// A command to be run as root; empty where there is none.
   let command: Text
 
   init(_ advice: Advice, path: Bytes = [], line: UInt64 = 0) {
@@ -196,7 +196,7 @@ extension CheckFinding {
   }
 }
 
-/// A sentence of ours with its parameters.
+/// A finding's sentence with its parameters filled in.
 @inline(never)
 func told(
   _ level: CheckLevel, _ pattern: Pattern, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],

@@ -88,7 +88,7 @@ extension Failure {
   }
 }
 
-/// What there isn't, and what may have been meant.
+/// Says that there is no such thing, and what may have been meant.
 private func unknown(_ what: Phrase, _ suggestion: Text?) -> Phrase {
   guard let suggestion else { return "\(what): see passcode --help" }
   return "\(what): did you mean \(suggestion)? See passcode --help"
@@ -108,7 +108,7 @@ extension Holder {
 }
 
 extension PasscodeChoice.Problem {
-  /// A whole sentence.
+  /// The failure as one sentence.
   var text: Phrase {
     switch self {
     case .length(.four): "A passcode is 4 digits."
@@ -121,7 +121,7 @@ extension PasscodeChoice.Problem {
 }
 
 extension Verdict {
-  /// Why it isn't granted; empty if it is.
+  /// Why the verdict isn't `granted`; empty if it is.
   var text: Phrase {
     switch self {
     case .granted, .fingerGranted: ""
@@ -136,7 +136,7 @@ extension Verdict {
 }
 
 extension Fault {
-  /// Of what works all the same, for standard error.
+  /// A note about something that works all the same, for standard error.
   var noteText: Phrase {
     let isOfAccount = reason.isNote && reason != .stuckSlots && reason != .endedHolder
     return isOfAccount ? Phrase("\(printable(name)): \(words)" as Text) : words

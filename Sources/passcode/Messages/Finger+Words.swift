@@ -5,7 +5,7 @@ internal import PasscodeSystem
 // What `status` and the menu say of the fingerprint reader.
 
 extension FingerReport {
-  /// A line of `status`; it may have to be wrapped.
+  /// The line of `status` about the reader, which may have to be wrapped.
   var text: Phrase {
     guard case .enrolled(let fingers) = state else { return "Fingerprint: \(summary)" }
     return offering.isEmpty
@@ -13,7 +13,7 @@ extension FingerReport {
       : "Fingerprint: \(fingers.phrase), offered in \(PAMReport.services(offering))"
   }
 
-  /// Which finger, or why none.
+  /// The enrolled fingers, or why there are none.
   var summary: Phrase {
     switch state {
     case .enrolled(let fingers): fingers.phrase
@@ -54,7 +54,7 @@ extension Fingers {
     return Phrase(list)
   }
 
-  /// In fprintd's order.
+  /// The name of a finger, by its index in fprintd's order.
   private static func name(_ index: Int) -> Phrase {
     switch index {
     case 0: "left thumb"

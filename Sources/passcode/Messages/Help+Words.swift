@@ -2,7 +2,7 @@ internal import PasscodePolicy
 
 // What `--help` says. Each line has at most 80 columns, in every language.
 
-/// Of each command in one line, and around them.
+/// The texts of `--help`: a line for each command, and what stands around them.
 enum CommandHelp {
   static var enroll: Phrase { "set a passcode (asked twice), or replace the old one" }
   static var change: Phrase { "change it: asks for the old one; the length may change" }
@@ -127,7 +127,7 @@ extension Command.Option {
     }
   }
 
-  /// The same for each command that has it.
+  /// The option in one line of a command's `--help`.
   var summary: Phrase {
     switch self {
     case .conf: "use this file instead of /etc/security/passcode.conf"

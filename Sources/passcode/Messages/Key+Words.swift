@@ -6,7 +6,7 @@ internal import PasscodeVault
 // What the tool says about the machine key.
 
 extension Vault.KeyForm {
-  /// A whole sentence.
+  /// The message as one sentence.
   var text: Phrase {
     switch self {
     case .plain(let path): "\(printable(path)): OK."
@@ -22,7 +22,8 @@ extension Vault.KeyForm {
 }
 
 extension Fault {
-  /// One line. What only `passcode key` and `check` meet has its words here: neither module nor helper needs them.
+  /// A fault in one line. What only `passcode key` and `check` meet has its words here: neither module nor helper needs
+  /// them.
   var words: Phrase {
     guard let problem = keyProblem else { return advice.phrase }
     let words = problem.advice(self).phrase
@@ -31,7 +32,7 @@ extension Fault {
 }
 
 extension KeyProblem {
-  /// In words, with the command apart.
+  /// A fault in words for people, with the command that helps apart.
   func advice(_ fault: Fault) -> Advice {
     Advice(
       sentence.with(fault.number, [printable(fault.path), printable(fault.name)]),

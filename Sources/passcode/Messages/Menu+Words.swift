@@ -7,7 +7,7 @@ internal import PasscodeVault
 extension MenuChoice {
   static var question: Phrase { "Choose a number, or press Enter to quit: " }
 
-  /// After a finger was enrolled that nobody asks for.
+  /// Said after a finger was enrolled, if no service offers the reader.
   static var notOffered: Phrase {
     """
     No PAM service offers the fingerprint yet: as root, add finger=yes to the

@@ -6,7 +6,7 @@ internal import PasscodeVault
 /// What the tool says besides failures and reports: that something worked, or could be better.
 enum Message {
   case did(Act, Bytes)
-  /// It was so before.
+  /// The account was in that state before.
   case already(Act, Bytes)
   case noFailures(Bytes)
   case right
@@ -27,14 +27,14 @@ enum Message {
   case wrongLine(Int)
   case sharedFolder(Bytes)
   case easyPasscode(Weakness)
-  /// What to do about a passcode that is locked, since it is not remembered.
+  /// The ways out for a person who doesn't remember a locked passcode.
   case forgotten
   case confirmRoot
   case measured(Options.Cost, milliseconds: UInt64)
 }
 
 extension Message {
-  /// A whole sentence.
+  /// The message as one sentence.
   var text: Phrase {
     switch self {
     case .did(let act, let name): act.done(printable(name))
@@ -122,7 +122,7 @@ enum Question {
 }
 
 extension Question {
-  /// The prompt.
+  /// The prompt's text.
   var text: Phrase {
     switch self {
     case .passcode: "Passcode: "

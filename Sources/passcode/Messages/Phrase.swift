@@ -39,12 +39,12 @@ struct Phrase: ExpressibleByStringInterpolation {
     self.init(Sentence(one.parts.pattern, plural: other.parts.pattern, number, other.parts.parameters))
   }
 
-  /// Where English never has one of it.
+  /// A phrase with a number for which English has no singular.
   init(_ number: UInt64, counted: Counted) {
     self.init(number, one: counted, other: counted)
   }
 
-  /// Not looked up by itself.
+  /// A part of a phrase, which isn't translated by itself.
   struct Counted: ExpressibleByStringInterpolation {
     fileprivate let parts: Interpolation
 
@@ -145,7 +145,7 @@ extension Asker {
 // MARK: - Faults and advice
 
 extension Advice {
-  /// Both in one line.
+  /// Sentence and command in one line.
   var phrase: Phrase {
     // Translators: what is wrong, and a command that corrects it.
     command.bytes.isEmpty ? Phrase(sentence) : "\(sentence); run: \(command)"

@@ -9,7 +9,7 @@ enum TrialMessage {
   case demoWorked(UInt64)
   case menuBegins
   case menuQuestion
-  /// Printed over and over, so it ends in blanks.
+  /// The remaining delay, printed over and over, so the line ends in blanks.
   case countdown(Remaining)
   case notLocked, unlocked, nothingToUnlock, removed, nothingToRemove
   case didNotAsk
@@ -46,7 +46,7 @@ extension TrialMessage {
 }
 
 extension TryDemo.Title {
-  /// After the number of the step.
+  /// The step's title, printed after its number.
   fileprivate var text: Phrase {
     switch self {
     case .noPasscodeYet: "log in: before there is a passcode"
