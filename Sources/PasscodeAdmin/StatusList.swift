@@ -21,7 +21,7 @@ public struct StatusList: ~Copyable {
   private let vault: Vault
   private let store: Store
   private let uids: [UInt32]
-  /// Of the uids from `first` on.
+  /// The accounts of the uids from `first` on.
   private var accounts = ManyAccounts()
   private var first = 0
   private var lengths: LengthReader

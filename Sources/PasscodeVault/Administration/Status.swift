@@ -149,7 +149,7 @@ extension Vault {
 }
 
 extension Status {
-  /// Of an account without a passcode that could be told about.
+  /// The status of an account without a readable record.
   package init(_ account: Account, _ state: State) {
     self.account = account
     self.state = state
