@@ -1,6 +1,8 @@
-"""examples/enroll.yml with Debian's own Ansible: it enrols a list, once, and leaves no passcode anywhere."""
+"""The examples for Debian's own Ansible. enroll.yml enrols a list, once, and leaves no passcode anywhere. install.yml
+installs, configures and enables the package, once, and leaves no machine with an error."""
 
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -8,6 +10,7 @@ import subprocess
 import pytest
 
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
+from package import only_the_password_is_asked, passcode_works
 from strace import calls, record
 
 EXAMPLE = "usr/share/doc/libpam-passcode/examples/enroll.yml"
@@ -112,3 +115,67 @@ def test_no_passcode_is_shown_logged_or_written(site, tmp_path):
     assert carried and [line[:200] for line in carried if not re.match(THROUGH_A_PIPE, line)] == []
     assert RIGHT not in done.stdout + done.stderr
     assert not any(RIGHT in line.text or OTHER in line.text for line in site.log.lines())
+
+
+# MARK: install.yml
+
+TREE = pathlib.Path(__file__).parents[2]
+INSTALL = TREE / "debian/examples/install.yml"
+COMMON = "etc/pam.d/common-auth"
+
+
+@pytest.fixture
+def new(bare, deb):
+    """A machine without the package, which is in alice's home, with the tasks and a play."""
+    machine = bare()
+    home = machine.path / "home/alice"
+    (home / "play.yml").write_text(PLAY.replace("enroll.yml", "install.yml"))
+    shutil.copy(INSTALL, home)
+    shutil.copy(deb, home / "package.deb")
+    values = {
+        "passcode_package": "/home/alice/package.deb", "ansible_become_password": PASSWORD,
+        "passcode_conf": "lengths=6\nfail_delay=0\n",
+    }  # fmt: skip
+    (home / "values.json").write_text(json.dumps(values))
+    yield machine
+    machine.remove()
+
+
+def installs(machine, *options, status=0):
+    command = "exec ansible-playbook play.yml --extra-vars @values.json"
+    said = shell(machine, " ".join([command, *options]), status=status)
+    return counted(said), said
+
+
+def test_a_machine_gets_the_package_its_configuration_and_the_profile_once(new):
+    first, _ = installs(new)
+    assert (first["changed"], first["failed"]) == (3, 0)
+    assert (new.path / "etc/security/passcode.conf").read_text() == "lengths=6\nfail_delay=0\n"
+    new.enroll()
+    passcode_works(new)
+    before = new.snapshot("etc")
+    again, _ = installs(new)
+    assert (again["changed"], again["failed"]) == (0, 0) and new.snapshot("etc") == before
+
+
+def test_a_profile_that_makes_errors_is_disabled_again(new):
+    """A stack that the profile would get into, and that libpam can't carry out."""
+    (new.path / "etc/pam.d/kiosk").write_text("@include common-auth\nauth required pam_nowhere.so\n")
+    before = (new.path / COMMON).read_text()
+    found, said = installs(new, status=2)
+    assert (found["failed"], found["rescued"]) == (1, 1) and "pam_nowhere.so" in said
+    assert (new.path / COMMON).read_text() == before
+    new.enroll()
+    only_the_password_is_asked(new)
+
+
+def test_a_configuration_with_an_error_changes_no_login(new):
+    before = (new.path / COMMON).read_text()
+    found, said = installs(new, "--extra-vars", "passcode_conf=lengths=5", status=2)
+    assert found["failed"] == 1 and "lengths" in said and (new.path / COMMON).read_text() == before
+
+
+def test_a_dry_run_of_the_installation_changes_nothing(new):
+    before = new.snapshot("etc", "usr/bin")
+    found, _ = installs(new, "--check")
+    assert found["failed"] == 0 and new.snapshot("etc", "usr/bin") == before

@@ -1,4 +1,8 @@
-"""README.Debian's page "Help desk": each command is run as it stands there, and gives the answer it is there for."""
+"""README.Debian's pages "Help desk" and "Be told of failures": each command is run as it stands there, and gives the answer
+it is there for."""
+
+import re
+import subprocess
 
 import pytest
 
@@ -75,6 +79,17 @@ def test_what_happened_is_in_the_answers(desk):
 def test_who_is_locked_out_until_unlocked_is_listed(desk):
     desk.configure(lockout="1:reset")
     assert "bob" not in (said := answer(desk, EXHAUSTED)) and "alice" in said
+
+
+def test_failures_are_told_as_they_happen_and_looked_up(desk):
+    follow, locks = documents.blocks(documents.page(desk, "Be told of failures"))[0].splitlines()
+    systemd_journal.matches(desk, locks, "^" + WRONG_LINE % "3 seconds_left=60" + "$")
+    watcher = subprocess.Popen(desk.command("sh", "-c", follow + " -n0"), stdout=subprocess.PIPE, text=True)
+    desk.run("passcode", "unlock", "alice")
+    sudo(desk, WRONG[0], PASSWORD)
+    assert re.fullmatch(WRONG_LINE % "1 attempts_left=2", watcher.stdout.readline())
+    watcher.kill()
+    watcher.wait()
 
 
 def test_unlocking(desk):

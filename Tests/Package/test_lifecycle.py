@@ -40,11 +40,13 @@ NOBODY = (
     "No PAM service asks for the passcode.\n"
     "To enable it for all services, run as root: pam-auth-update --enable passcode\n"
 )
+EACH_USER = "Then each user sets a passcode with: passcode enroll\n"
 
 
 def test_the_installation_tells_which_services_ask(fresh, deb):
-    """Its last words: nobody, and the command; or who does. Also where a removal has disabled the profile."""
-    assert fresh.install(deb).endswith(NOBODY)
+    """Its last words: nobody, and the command; or who does. Also where a removal has disabled the profile. The first
+    installation also says who sets a passcode: not root for everybody."""
+    assert fresh.install(deb).endswith(NOBODY + EACH_USER)
     fresh.enable()
     said = fresh.install(deb)
     assert re.search(r"\nAsked for by: .*\bsudo\b.*\(common-auth\)\.\n$", said, re.DOTALL)
