@@ -269,13 +269,15 @@ def test_a_named_test_that_failed_or_did_not_run_is_told(tmp_path, monkeypatch):
     shown = {
         "test_clock.py": ["attempt 10"], "LedgerTests": ["attempt 10"], "FuzzFinger": ["finger 7"],
         "test_a_lying_helper": ["helper's caller 3"], "test_disk.py": ["attempt 8"], "test_gdm.py": ["attempt 1"],
+        "EtcdTests": ["fleet 1"],
     }  # fmt: skip
     monkeypatch.setattr("ran.shown_by_rows", lambda: shown)
     monkeypatch.delenv("PASSCODE_PLAIN", raising=False)
     assert "test_gdm.py" in on_request()
     passed, failed, skipped = "", '<failure message="no"/>', '<skipped message="needs mounts"/>'
     junit(tmp_path, "outside", ("Tests.Outside.test_clock", "test_a[1]", passed), ("Tests.Outside.test_helper_host", "test_a_lying_helper[x]", passed), ("Tests.Outside.test_disk", "test_d", skipped))
-    junit(tmp_path, "unit-swift-testing", ("PasscodePolicyTests.LedgerTests", "delays()", passed))
+    of_a_file = "PasscodePolicyTests.EtcdTransactionTests"  # in EtcdTests.swift
+    junit(tmp_path, "unit-swift-testing", ("PasscodePolicyTests.LedgerTests", "delays()", passed), (of_a_file, "a()", passed))
     (tmp_path / "fuzz.log").write_text("ok      FuzzFinger: 5 executions\n")
     assert unshown(tmp_path) == ["test_disk.py did not run: attempt 8"]
     monkeypatch.setenv("PASSCODE_PLAIN", "1")

@@ -37,6 +37,13 @@ def on_request():
     return found
 
 
+@functools.cache
+def suites():
+    """{file of unit tests: its suites, which may have other names}."""
+    files = TREE.glob("Tests/*Tests/**/*.swift")
+    return {path.stem: re.findall(r"^(?:@\S+ )*(?:struct|final class) (\w+)", path.read_text(), re.MULTILINE) for path in files}
+
+
 def whole(path):
     """What a runner wrote; of a file that it didn't finish, nothing counts as run."""
     try:
@@ -59,6 +66,8 @@ def outcomes(folder):
         for word, target in re.findall(r"^(ok|FAILED) +(Fuzz\w+):", log.read_text(), re.MULTILINE):
             for each in (target, "Tests/Fuzz"):
                 found[each]["passed" if word == "ok" else "failed"] += 1
+    for file, names in suites().items():
+        found[file] = sum((found[name] for name in {file, *names}), collections.Counter())
     return found
 
 
