@@ -6,8 +6,8 @@ public import PasscodeVault
 /// A fleet's verifier, as passcode-fleet reaches it: by a socket that a TLS program listens on.
 ///
 /// MUST (fleet):
-/// 14  Requests come from nobody else: on a workstation, each folder above the socket is root's, and the socket's own is
-///     closed to all but root and `_passcode`; if it isn't, nothing is asked. On a server, only root and stunnel's account
+/// 14  Requests come from nobody else: on a workstation, each folder above the socket is root's, its listener is root or the
+///     TLS program's account, and the socket's own folder is closed to all but root and `_passcode`; else nothing is asked. On a server, only root and stunnel's account
 ///     get an answer (SO_PEERCRED).                              test_workstation_attacks.py, test_workstation.py
 /// 16  A request with a code is sent once, and once more to one other server, only if the verifier itself has said that it
 ///     isn't charged: no charge of it was sent, or each was refused or fenced. Silence, a cut reply and a connection that

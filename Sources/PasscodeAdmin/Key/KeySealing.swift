@@ -7,7 +7,8 @@ public import PasscodeVault
 // MUST (key), here and in the other files of the key:
 //  1  There is a file from which the key comes back at each step: the plain one goes only after what was sealed was opened
 //     again and compared, and the recovery copy was printed; the sealed one only when the plain one is on the device. The
-//     key is never in an argument, the environment or a temporary file.              test_key.py, test_key_tpm.py
+//     key is never in an argument, the environment or a temporary file, nor in the clear on a disk once it is sealed, but by
+//     `unseal`.              test_key.py, test_key_tpm.py
 //  6  A key that doesn't open (TPM missing, cleared or another one, PCR changed) changes nothing: `unavailable`, uncounted,
 //     and the password works. `recover` takes only a key that opens a record. No file in the store keeps it from that.
 //     test_key.py, test_key_sealing.py
