@@ -20,8 +20,6 @@ import time
 from traced import conflict
 
 SWITCH, STOP, KILL = "switch", "stop", "kill"
-ERRORS = ("EIO", "ENOMEM")
-FAULTS = (STOP, KILL, *ERRORS)
 MOST_STEPS = 6000
 
 
@@ -43,8 +41,9 @@ class Schedule:
     first: int
     decisions: tuple = ()  # (step, decision), in order
 
-    def spent(self, kinds):
-        return sum(decision in kinds for _, decision in self.decisions)
+    @property
+    def preemptions(self):
+        return sum(decision == SWITCH for _, decision in self.decisions)
 
     def __str__(self):
         return f"{'AB'[self.first]} first" + "".join(f", {decision} at {step}" for step, decision in self.decisions)
@@ -145,7 +144,7 @@ def same(step, segment):
 class Exploration:
     """All schedules with so many preemptions and faults. `begin()` makes two fresh actors and their monitor."""
 
-    def __init__(self, begin, preemptions=2, faults=0, kinds=FAULTS, until=None):
+    def __init__(self, begin, preemptions=2, faults=0, kinds=(), until=None):
         self.begin, self.preemptions, self.faults, self.kinds = begin, preemptions, faults, kinds
         self.until = until  # what time.monotonic says when the rest is left out
         self.is_complete = True
@@ -171,9 +170,9 @@ class Exploration:
         self.outcomes.add(run.monitor.outcome)
         if parent and run.path()[:last] != parent.path()[:last]:
             self.astray += 1
-        if schedule.spent((SWITCH,)) < self.preemptions:
+        if schedule.preemptions < self.preemptions:
             self.preempt(schedule, run, last + 1)
-        if schedule.spent(FAULTS) < self.faults:
+        if len(schedule.decisions) - schedule.preemptions < self.faults:
             for step in range(last if decision == SWITCH else last + 1, len(run.steps)):
                 self.fail(schedule, run, step)
         return run
@@ -203,7 +202,7 @@ class Exploration:
                 continue
             if kind == STOP and not run.can_switch(step):
                 continue
-            if kind in ERRORS and run.steps[step].call.name == "getsid":
+            if kind not in (STOP, KILL) and run.steps[step].call.name == "getsid":
                 continue
             self.visit(Schedule(schedule.first, (*schedule.decisions, (step, kind))), run)
 

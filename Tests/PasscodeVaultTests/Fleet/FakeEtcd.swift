@@ -17,7 +17,27 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     case late
   }
 
-  fileprivate struct Entry {
+  /// What is asked of it.
+  enum Request {
+    case transaction(EtcdTransaction)
+    case lease, timeLeft
+  }
+
+  /// What becomes of a request and its answer.
+  enum Fate: Equatable {
+    case answered
+    /// Carried out, or not; no answer comes.
+    case lost, cut
+    /// Carried out twice; the second answer comes.
+    case doubled
+    /// No answer comes, and it is carried out only with `deliverHeld`. A lease or a question: as cut.
+    case late
+  }
+
+  /// Transactions that are late, by `gate`.
+  private(set) var held: [EtcdTransaction] = []
+
+  fileprivate struct Entry: Equatable {
     var value: Bytes
     var modified: UInt64
     var lease: UInt64
@@ -32,6 +52,10 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var cluster: UInt64 = 9
   /// Milliseconds.
   var now: () -> UInt64
+  /// Called before each request, by whoever makes it: what becomes of it.
+  var gate: (Request) -> Fate = { _ in .answered }
+  /// Called after each transaction that was carried out and wrote something: it, and whether its conditions were met.
+  var after: (EtcdTransaction) -> Void = { _ in }
   /// What happens to a transaction that writes; asked for each, in their order.
   var mishap: (EtcdTransaction) -> Mishap? = { _ in nil }
   /// Called before a transaction that writes or deletes is carried out: what others do meanwhile.
@@ -40,6 +64,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   var beforeTimeLeft: () -> Void = {}
   /// What becomes of a transaction before it is carried out.
   var alter: (EtcdTransaction) -> EtcdTransaction = { $0 }
+  /// What is told of a lease's time to live.
+  var alterTimeLeft: (UInt64) -> UInt64 = { $0 }
   var isDown = false
   /// Keys of an answer that isn't too long for who asked; nil: however many.
   var mostListed: Int?
@@ -55,10 +81,16 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     let isWrite = transaction.actions.contains { if case .put = $0 { true } else { false } }
     let isDelete = transaction.actions.contains { if case .delete = $0 { true } else { false } }
     if isWrite || isDelete { before(transaction) }
-    if isDown { return nil }
+    let fate = gate(.transaction(transaction))
+    if isDown || fate == .cut { return nil }
     let transaction = alter(transaction)
     return lock.withLock {
       requests += 1
+      if fate == .late { held.append(transaction) }
+      if fate == .late { return nil }
+      if fate == .doubled { _ = carryOut(transaction) }
+      if fate == .lost { _ = carryOut(transaction) }
+      if fate == .lost { return nil }
       defer {
         if !isWrite || late.count > 1 { deliver() }
       }
@@ -73,7 +105,8 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   }
 
   func grantLease(seconds: UInt64) -> UInt64? {
-    if isDown { return nil }
+    let fate = gate(.lease)
+    if isDown || fate == .cut || fate == .late || fate == .lost { return nil }
     return lock.withLock {
       let id = UInt64(leases.count + 1)
       leases[id] = now() + seconds * 1_000
@@ -83,17 +116,19 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
 
   func timeLeft(_ lease: UInt64) -> UInt64? {
     beforeTimeLeft()
-    if isDown { return nil }
+    let fate = gate(.timeLeft)
+    if isDown || fate == .cut || fate == .late || fate == .lost { return nil }
     return lock.withLock {
       guard let end = leases[lease], end > now() else { return 0 }
-      return (end - now()) / 1_000
+      return alterTimeLeft((end - now()) / 1_000)
     }
   }
 
+  /// Each lease that has ended takes its keys with it, in a revision of its own.
   private func expire() {
-    for (key, entry) in entries where entry.lease != 0 {
-      if leases[entry.lease, default: 0] <= now() { entries[key] = nil }
-    }
+    let ended = entries.filter { $0.value.lease != 0 && leases[$0.value.lease, default: 0] <= now() }
+    for key in ended.keys { entries[key] = nil }
+    revision += UInt64(Set(ended.values.map(\.lease)).count)
   }
 
   private func carryOut(_ transaction: EtcdTransaction) -> EtcdOutcome? {
@@ -112,14 +147,22 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     let isWrite = actions.contains {
       if case .put = $0 { true } else if case .delete = $0 { true } else { false }
     }
-    if isWrite {
-      revision += 1
-      writes += 1
-    }
+    if isWrite { writes += 1 }
+    if actions.contains(where: changes) { revision += 1 }
     let results = actions.map { result($0) }
+    if isMet, isWrite { after(transaction) }
     return EtcdOutcome(
       succeeded: isMet, origin: EtcdOrigin(cluster: cluster, revision: revision, term: term), results: results
     )
+  }
+
+  /// What deletes nothing makes no revision.
+  private func changes(_ action: EtcdTransaction.Action) -> Bool {
+    switch action {
+    case .put: true
+    case .delete(let key): entries[key] != nil
+    case .read, .count, .list: false
+    }
   }
 
   private func result(_ action: EtcdTransaction.Action) -> EtcdOutcome.Result {
@@ -172,6 +215,22 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   /// Deletes a key, as nobody's act.
   func forget(_ key: Bytes) {
     lock.withLock { entries[key] = nil }
+  }
+
+  /// The first that is late arrives.
+  func deliverHeld() {
+    lock.withLock { if !held.isEmpty { _ = carryOut(held.removeFirst()) } }
+  }
+
+  /// All that it knows but the revision, which never goes back.
+  struct Content {
+    fileprivate let entries: [Bytes: Entry]
+    fileprivate let leases: [UInt64: UInt64]
+  }
+
+  var content: Content {
+    get { Content(entries: entries, leases: leases) }
+    set { (entries, leases, held) = (newValue.entries, newValue.leases, []) }
   }
 
   struct Snapshot {
