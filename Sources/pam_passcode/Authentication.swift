@@ -81,17 +81,17 @@ struct Authentication {
     switch admission {
     case .unknownUser: throw Interruption(result: .unknownUser)
     case .refused(let reason, _): return Ending(.notPermitted(reason))
-    case .admitted(let permit): return try ending(permit, user, configuration)
+    case .admitted(let permit):
+      return try ending(permit, Question(user: user, configuration: configuration))
     }
   }
 
   /// By the store; by the helper where this process can't reach that; or by a fleet's verifier.
-  private func ending(
-    _ permit: Permit, _ user: Bytes, _ configuration: Configuration
-  ) throws(Interruption) -> Ending {
+  private func ending(_ permit: Permit, _ question: Question) throws(Interruption) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return Ending(.unavailable(Fault(.noMemory)))
     }
+    let configuration = question.configuration
     let isLocal = !configuration.options.policy.asksVerifier(permit.account.uid)
     if configuration.access == .helper || !isLocal {
       let conditions = HelperRequest.Conditions(
@@ -99,7 +99,7 @@ struct Authentication {
         isSecondFactor: configuration.isSecondFactor)
       let login = HelperLogin(
         permit, conditions, service: origin.service, from: configuration.access == .helper ? .helper : .fleet)
-      return try ending(login, Question(user: user, configuration: configuration, finger: nil), &secrets)
+      return try ending(login, question, &secrets)
     }
     let login: DirectLogin
     do throws(Fault) {
@@ -109,31 +109,26 @@ struct Authentication {
       return Ending(.unavailable(error))
     }
     pam.note(.mayLogIn, permit.account.uid)
-    let finger = Gate.finger(permit, origin, configuration)
-    return try ending(login, Question(user: user, configuration: configuration, finger: finger), &secrets)
-  }
-
-  /// What is asked at the one prompt.
-  private struct Question {
-    let user: Bytes
-    let configuration: Configuration
-    /// nil: the passcode alone.
-    var finger: FingerRequest?
-
-    var door: Options.Door { configuration.options.door }
+    question.finger = Gate.finger(permit, origin, configuration)
+    return try ending(login, question, &secrets)
   }
 
   private func ending<Way: Login & ~Copyable>(
     _ login: consuming Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Interruption) -> Ending {
     var login = login
-    var question = question
     var wasTyped = false
     // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
     var finger: FingerPrompt?
-    let verdict = try login.run(&secrets.passcode, &secrets.unsealed) {
-      passcode, takesFinger throws(Interruption) in
-      if !takesFinger { question.finger = nil }
+    let verdict = try login.run(
+      &secrets.passcode, &secrets.unsealed,
+      despite: { refusal in
+        guard question.note(Words.reason(refusal, isForPerson: origin.isForPerson), pam) else { return false }
+        log(Ending(refusal), question.user)
+        return true
+      }
+    ) { passcode, looked throws(Interruption) in
+      question.note(looked, pam, isForPerson: origin.isForPerson)
       let response = try ask(question, &secrets.line, &passcode, &finger)
       if case .passcode = response { wasTyped = true }
       return response
@@ -154,7 +149,7 @@ struct Authentication {
       finger = FingerPrompt.begin(request)
       if !door.quiet, let outcome = finger?.refusal { tell(.fingerRefused(outcome)) }
     }
-    let prompted = pam.ask(prompt(door, finger: finger?.isOffered ?? false), &line)
+    let prompted = pam.ask(question.prompt(finger: finger?.isOffered ?? false), &line)
     finger?.stop(atEnter: prompted == .typed && line.count == 0)
     if prompted == .cancelled {
       log("prompt cancelled", question, finger?.transcript)
@@ -185,12 +180,6 @@ struct Authentication {
     var line = logLine(event, question.user)
     line.add("finger", finger.outcome.word)
     pam.log(.notice, line.text)
-  }
-
-  private func prompt(_ door: Options.Door, finger: Bool) -> Bytes {
-    let isUsual = door.prompt.spells(Options.Door.usualPrompt)
-    return (isUsual ? Words.prompt(door, finger: finger).text(in: Catalogue.translation).bytes : door.prompt)
-      + [UInt8(ascii: " ")]
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.

@@ -5,7 +5,8 @@ internal import PasscodeSystem
 /// libpam's handle, for one call into the module: items, one prompt, notices, log.
 @safe struct PAM {
   private let handle: OpaquePointer
-  private let isSilent: Bool
+  /// The program shows no notices.
+  let isSilent: Bool
 
   init(_ handle: OpaquePointer, isSilent: Bool) {
     unsafe self.handle = handle

@@ -24,6 +24,7 @@ enum PAMResult: Equatable {
     switch verdict {
     case .granted, .fingerGranted: self = .success
     case .fingerRefused: self = .notAPasscode(door)
+    case .unavailable(let fault) where door.either && wasTyped && fault.reason.isOfKey: self = .failed
     case .unavailable(let fault): self = fault.isConfiguration ? .misconfigured : .unavailable
     case .wrong: self = .failed
     case _ where door.either && wasTyped: self = .failed

@@ -4,7 +4,8 @@ import pytest
 
 from bed import become
 from pam import FAILS, NO_ANSWERS, NULL
-from scenario import PROMPT, RIGHT, WRONG, refused_unasked, replace_line
+from scenario import PROMPT, RIGHT, WRONG, refused_unasked
+from states import by_password, damage, disable, exhaust, expire, forget, lock, spend
 
 ONE_FIELD = "Passcode or password: "
 EITHER = pytest.mark.parametrize("either", [False, True], ids=["two prompts", "either"])
@@ -50,43 +51,6 @@ def test_what_was_typed(alice, either, typed, row):
 
 
 # MARK: What happened
-
-
-def lock(bed):
-    for code in WRONG[:3]:
-        bed.tool("verify", "--stdin", "alice", stdin=f"{code}\n")
-
-
-def exhaust(bed):
-    bed.configure(lockout="3:reset")
-    lock(bed)
-
-
-def disable(bed):
-    bed.tool("disable", "alice", check=0)
-
-
-def forget(bed):
-    bed.tool("remove", "alice", check=0)
-
-
-def damage(bed):
-    bed.record_file("alice").write_bytes(bytes(8192))
-
-
-def expire(bed):
-    over = b"expires_time=1\nseen_time=1\nseen_boot=" + b"0" * 32 + b"\nseen_at=0\n"
-    bed.rewrite("alice", lambda body: replace_line(body, b"expires_time", over))
-
-
-def spend(bed):
-    """It was given out for one login, and opened that."""
-    bed.rewrite("alice", lambda body: replace_line(body, b"must_change", b"must_change=used\n"))
-
-
-def by_password(bed):
-    """Not an administrator's any more, where it is a second factor."""
-    bed.rewrite("alice", lambda body: replace_line(body, b"enrolled_by", b"enrolled_by=password\n"))
 
 
 UNAVAILABLE = ("AUTHINFO_UNAVAIL", "AUTHINFO_UNAVAIL")

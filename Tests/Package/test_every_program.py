@@ -1,10 +1,12 @@
 """Every program that asks on a terminal, with the profile: one prompt for each call of PAM, whatever is typed. Two only
 after Enter alone."""
 
+import re
+
 import pytest
 
 from debian_machine import PASSWORD, RIGHT, WRONG
-from dialogue import EITHER, END, Dialogue, Program, put_faillock_around, tallied
+from dialogue import EITHER, END, LEFT, Dialogue, Program, put_faillock_around, tallied
 
 PROGRAMS = {
     "sudo": Program(("sudo", "id", "-un"), "root", asks_again_after="Sorry, try again.", is_silent=True),
@@ -75,6 +77,11 @@ def asked(machine, name, *answers):
     return dialogue.is_let_in(), dialogue.calls
 
 
+def prompt(name, failures):
+    """After so many wrong passcodes."""
+    return LEFT[failures] if failures and PROGRAMS[name].is_silent else EITHER
+
+
 def test_the_right_passcode_or_the_password(shared, name):
     for typed in (RIGHT, PASSWORD):
         assert asked(shared, name, typed) == (True, [[EITHER]])
@@ -87,10 +94,10 @@ def test_after_enter_alone_the_password_is_asked_for(shared, name):
 
 def test_after_a_wrong_passcode_the_very_next_prompt_takes_the_right_one(shared, name):
     if PROGRAMS[name].asks_again_after:
-        assert asked(shared, name, WRONG[0], RIGHT) == (True, [[EITHER], [EITHER]])
+        assert asked(shared, name, WRONG[0], RIGHT) == (True, [[EITHER], [prompt(name, 1)]])
     else:
         assert asked(shared, name, WRONG[0]) == (False, [[EITHER]])
-        assert asked(shared, name, RIGHT) == (True, [[EITHER]])
+        assert asked(shared, name, RIGHT) == (True, [[prompt(name, 1)]])
     assert shared.state()["failures"] == 0
 
 
@@ -100,13 +107,18 @@ def test_cancelling_lets_nobody_in_and_counts_nothing(shared, name):
 
 
 def test_three_wrong_passcodes_lock_the_passcode_and_not_the_password(around, name):
-    for code in WRONG[1:4]:
-        assert asked(around, name, code) == (False, [[EITHER]])
+    for failures, code in enumerate(WRONG[1:4]):
+        assert asked(around, name, code) == (False, [[prompt(name, failures)]])
     assert around.state()["state"] == "locked" and tallied(around) == []
     locked = Dialogue(around, PROGRAMS[name])
     locked.answer(PASSWORD)
     assert locked.is_let_in()
-    [[prompt]] = locked.calls
-    assert "asscode" not in prompt
-    notice = "Passcode locked (" in locked.transcript.getvalue()
-    assert notice == (not PROGRAMS[name].is_silent)
+    [[last]] = locked.calls
+    assert "Passcode locked (" in locked.transcript.getvalue()
+    if PROGRAMS[name].is_silent:
+        is_let_in, [[then]] = asked(around, name, WRONG[0])
+        assert not is_let_in and tallied(around) == []
+        for told in (last, then):
+            assert re.fullmatch(r"Passcode locked \(\d+ \w+ left to unlock\)\. Password: ", told)
+    else:
+        assert "asscode" not in last

@@ -7,9 +7,10 @@ import time
 
 import pexpect
 
-# The one prompt, and the password's in everybody's words.
-PROMPT = re.compile(r"(?:Passcode or p|P|p)assword[^\r\n:]*: ")
+# The one prompt, what it says where notices are hidden, and the password's in everybody's words.
+PROMPT = re.compile(r"(?:Passcode(?: \(\d+ attempts? left\))? or p|(?:Passcode [^\r\n:]*\. )?P|p)assword[^\r\n:]*: ")
 EITHER = "Passcode or password: "
+LEFT = {1: "Passcode (2 attempts left) or password: ", 2: "Passcode (1 attempt left) or password: "}
 INTERRUPT, END = "\x03", "\x04"
 
 # As guides for Debian put pam_faillock around the other profiles.

@@ -176,6 +176,9 @@ extension Fault.Reason {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.noWeakList.rawValue).contains(rawValue)
   }
 
+  /// Whether what it lacks is the machine key that the account's passcode is sealed under: so the account has one.
+  public var isOfKey: Bool { self == .noKey || self == .keyLength || self == .sealedOtherwise }
+
   /// Whether the fault is in a line of a configuration, whose number it has.
   public var isOption: Bool {
     (Fault.Reason.unknownOption.rawValue...Fault.Reason.badCode.rawValue).contains(rawValue)

@@ -34,6 +34,7 @@
 ///   cause.
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 /// - An expired passcode, and one that must be changed, have kinds of their own: for an older reader, unavailable.
+/// - `open` has a number after failures: then it, too, is for an older reader unavailable, until that program ends.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -154,6 +155,7 @@ public struct HelperReply: Equatable, Sendable {
 
     // Other answers.
     /// To `look`: nothing speaks against asking for a passcode. The helper waits for the attempt.
+    /// Numbers: after failures, attempts left; else 0.
     case open = 16
     /// Numbers and text: `HelperStatus`.
     case status = 17
@@ -180,11 +182,11 @@ public struct HelperReply: Equatable, Sendable {
     var numbers: Int {
       switch self {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
-      case .wrongAndExhausted, .exhausted, .unavailable, .done, .refused: 1
+      case .wrongAndExhausted, .exhausted, .unavailable, .open, .openWithoutWaiting, .done, .refused: 1
       case .status: 6
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
-        .open, .openWithoutWaiting, .wrongPassword, .closed, .passwordIsDigits, .noCode:
+        .wrongPassword, .closed, .passwordIsDigits, .noCode:
         0
       }
     }

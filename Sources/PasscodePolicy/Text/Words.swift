@@ -9,15 +9,43 @@
 public enum Words {
   /// The usual prompt, for a service without `prompt=`.
   ///
-  /// - Parameter finger: the reader can be used now.
-  public static func prompt(_ door: Options.Door, finger: Bool) -> Sentence {
+  /// - Parameters:
+  ///   - finger: the reader can be used now.
+  ///   - attemptsLeft: to be told at the prompt; 0: nothing is. With the finger nothing ever is.
+  public static func prompt(_ door: Options.Door, finger: Bool, attemptsLeft: UInt32 = 0) -> Sentence {
     switch (door.either, finger) {
+    case (false, false) where attemptsLeft > 0:
+      Sentence(
+        "Passcode (%d attempt left):", plural: "Passcode (%d attempts left):", UInt64(attemptsLeft))
+    case (true, false) where attemptsLeft > 0:
+      Sentence(
+        "Passcode (%d attempt left) or password:", plural: "Passcode (%d attempts left) or password:",
+        UInt64(attemptsLeft))
     case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
     case (false, true): "Passcode or fingerprint:"
     case (true, true): "Passcode, password or fingerprint:"
     }
   }
+
+  /// What the prompt says in place of a notice, where those are hidden, before it asks for the password (`password`);
+  /// nil: nothing. It fits a terminal's line together with that, in every language.
+  ///
+  /// - Parameter isForPerson: whether who asks is known (`LoginOrigin`): nobody else is told what no notice tells.
+  public static func reason(_ refusal: Verdict, isForPerson: Bool) -> Sentence? {
+    switch refusal {
+    case .locked(let milliseconds, _): locked(Remaining(milliseconds: milliseconds))
+    case .disabled: disabled
+    case .exhausted: "Passcode locked out."
+    case .expired: "Passcode expired."
+    case .mustChange: "Passcode must be changed (passcode change)."
+    case .unavailable(let fault): isForPerson && fault.reason.isOfKey ? "Passcode unavailable." : nil
+    case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: nil
+    }
+  }
+
+  /// The end of a prompt after a reason. Programs know a prompt for a password by it.
+  public static var password: Sentence { "Password:" }
 
   /// What a verdict tells the person; nil where there is nothing to say, or where saying something
   /// is the next module's part (not enrolled, not permitted, unavailable).
@@ -39,7 +67,7 @@ public enum Words {
       locked(Remaining(milliseconds: milliseconds))
     case .wrong(.exhausted, _), .exhausted:
       "Passcode locked out after too many attempts. Use your password."
-    case .disabled: "Passcode disabled by the administrator."
+    case .disabled: disabled
     case .expired: "Passcode expired. Use your password."
     case .mustChange: "Use your password now, then set your own passcode (passcode change)."
     case .notPermitted(.firstLogin): "Log in with your password first."
@@ -104,6 +132,9 @@ public enum Words {
       counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service])
   }
 
+  private static var disabled: Sentence { "Passcode disabled by the administrator." }
+
+  @inline(never)
   private static func locked(_ left: Remaining) -> Sentence {
     switch left.unit {
     case .seconds:

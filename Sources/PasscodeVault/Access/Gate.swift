@@ -55,6 +55,9 @@ public struct LoginOrigin: Sendable {
     service = []
   }
 
+  /// Whether the program runs for somebody, and says so: a login screen asks for anyone who types a name.
+  public var isForPerson: Bool { process.real != 0 || !requester.isEmpty && !requester.spells("root") }
+
   /// A PAM service.
   public init(_ items: LoginItems) {
     let broker = Broker(programName(), service: items.service)
@@ -182,10 +185,8 @@ public enum Gate {
     guard configuration.options.door.finger, configuration.access == .root, origin.process.effective == 0,
       !origin.isRemote, !configuration.options.policy.secondFactor
     else { return nil }
-    let isForRoot = origin.requester.isEmpty || origin.requester.spells("root")
-    let isForPerson = origin.process.real != 0 || !isForRoot
     return FingerRequest(
-      .watch, uid: permit.account.uid, at: isForPerson ? .session : .terminal(origin.terminal))
+      .watch, uid: permit.account.uid, at: origin.isForPerson ? .session : .terminal(origin.terminal))
   }
 
   /// Whether an attempt is for the caller's own account, or by real root (MUST 1).

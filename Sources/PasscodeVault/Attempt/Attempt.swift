@@ -28,6 +28,7 @@ public struct DirectLogin: Login, ~Copyable {
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
   public private(set) var takesFinger = false
+  public private(set) var attemptsLeft: UInt32 = 0
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
@@ -51,7 +52,10 @@ public struct DirectLogin: Login, ~Copyable {
         takesFinger = true  // not known: it is decided again at Enter
         return nil
       case .locked(var record):
-        if case .refused(let verdict) = try readiness(&record) { return verdict }
+        switch try readiness(&record) {
+        case .refused(let verdict): return verdict
+        case .ready(let standing): noteAttemptsLeft(standing, record.current)
+        }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
         takesFinger = record.current.terms.allowFinger
@@ -60,6 +64,10 @@ public struct DirectLogin: Login, ~Copyable {
     } catch {
       return .unavailable(error)
     }
+  }
+
+  private mutating func noteAttemptsLeft(_ standing: Standing, _ record: Record) {
+    if record.ledger.failures > 0, case .open(let left) = standing { attemptsLeft = left }
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {

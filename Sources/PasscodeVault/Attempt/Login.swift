@@ -28,10 +28,19 @@ public protocol Login: ~Copyable {
   /// Whether the last look said that a finger may be taken for this passcode.
   var takesFinger: Bool { get }
 
+  /// After failures, how many attempts the last look found left before a delay. 0: none failed, or it isn't known.
+  var attemptsLeft: UInt32 { get }
+
   /// Enter alone, while the fingerprint reader could be used.
   ///
   /// - Parameter transcript: all that had arrived from it by then.
   mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict
+}
+
+/// What a prompt needs to know of the look before it; `Login` explains both.
+public struct Looked: Sendable {
+  public let takesFinger: Bool
+  public let attemptsLeft: UInt32
 }
 
 /// What the person answered a prompt with.
@@ -43,6 +52,9 @@ public enum Response: Sendable {
 extension Login where Self: ~Copyable {
   public var takesFinger: Bool { false }
 
+  /// A fleet's verifier doesn't tell.
+  public var attemptsLeft: UInt32 { 0 }
+
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
     .fingerRefused(transcript.outcome)
@@ -50,16 +62,19 @@ extension Login where Self: ~Copyable {
 
   /// The one way from a prompt to a verdict, for every program.
   ///
-  /// - Parameter ask: takes a passcode, or the reader's transcript if a finger may be taken, which it is told; an error of
-  ///   its own ends the login without either.
+  /// - Parameters:
+  ///   - asksDespite: whether to ask although the look refused. The attempt decides again, under the record's lock.
+  ///   - ask: takes a passcode, or the reader's transcript if a finger may be taken, which the look says; an error of its
+  ///     own ends the login without either.
   public mutating func run<Stop: Error>(
     _ passcode: inout Passcode, _ unsealed: inout Unsealed,
-    asking ask: (inout Passcode, Bool) throws(Stop) -> Response
+    despite asksDespite: (Verdict) -> Bool = { _ in false },
+    asking ask: (inout Passcode, Looked) throws(Stop) -> Response
   ) throws(Stop) -> Verdict {
-    if let refusal = look(&unsealed) { return refusal }
+    if let refusal = look(&unsealed), !asksDespite(refusal) { return refusal }
     // What an earlier question took isn't an answer to this one.
     passcode.wipe()
-    switch try ask(&passcode, takesFinger) {
+    switch try ask(&passcode, Looked(takesFinger: takesFinger, attemptsLeft: attemptsLeft)) {
     case .passcode: return attempt(passcode, &unsealed)
     case .finger(let transcript): return accept(transcript, &unsealed)
     }

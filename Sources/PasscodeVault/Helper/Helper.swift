@@ -217,6 +217,7 @@ public struct HelperLogin: Login, ~Copyable {
   private let purpose: Purpose
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
+  public private(set) var attemptsLeft: UInt32 = 0
 
   /// - Parameters:
   ///   - service: as for `DirectLogin`.
@@ -270,7 +271,10 @@ public struct HelperLogin: Login, ~Copyable {
     _ operation: HelperOperation, _ helper: consuming HelperProcess
   ) throws(Fault) -> Verdict? {
     let reply = try Helper.finish(helper, &waiting, program)
-    if reply.kind == .open || reply.kind == .openWithoutWaiting { return nil }
+    if reply.kind == .open || reply.kind == .openWithoutWaiting {
+      attemptsLeft = UInt32(clamping: reply.number(0))
+      return nil
+    }
     guard let verdict = reply.verdict, operation.isAttempt || reply.kind != .granted else {
       throw Helper.invalidReply
     }
