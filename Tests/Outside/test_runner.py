@@ -58,7 +58,7 @@ def test_what_is_older_than_a_source_is_refused(tree, newer):
     assert done.stderr == f"Tests/outside: .build/ship/out/passcode is older than {newer}; run debian/build first\n"
 
 
-@pytest.mark.parametrize("path", ["Sources/README.md", "Sources/system/passcode.conf"])
+@pytest.mark.parametrize("path", ["Sources/README.md", "Sources/TRUSTED", "Sources/system/passcode.conf"])
 def test_what_is_not_built_does_not_count(tree, path):
     (tree / path).parent.mkdir(exist_ok=True)
     (tree / path).touch()
