@@ -58,7 +58,7 @@ extension Vault {
     record.name = account.name
     if case .enrolled = before.state {
       _ = try openCredential(before, &unsealed)
-      record.state = .enrolled(sealed: Credential.seal(unsealed, record, sodium))
+      record.state = .enrolled(sealed: Credential.seal(&unsealed, record, sodium))
     }
     return record
   }

@@ -10,6 +10,8 @@ public enum Length {
   /// XChaCha20-Poly1305's nonce and tag, which sealing adds.
   public static let nonce = 24
   public static let tag = 16
+  /// A sealed credential, with both.
+  public static let sealed = nonce + credential + tag
 }
 
 /// So many random bytes. The corresponding C function is `randombytes_buf`.
@@ -101,6 +103,26 @@ extension Digest {
 }
 
 extension SecretKey {
+  /// What a key that was derived from the machine key is for. The raw values are part of the formats.
+  public enum Purpose: UInt64, Sendable {
+    /// To seal credentials.
+    case sealing = 1
+    /// For digests: of the wrong passcode that was typed last.
+    case digests = 2
+  }
+
+  /// Becomes the key for one purpose: BLAKE2b-256 keyed with the machine key, the purpose as its salt, and `passcode` as its
+  /// personalisation. The corresponding C function is `crypto_kdf_derive_from_key`.
+  @inline(never)
+  public mutating func derive(_ purpose: Purpose, from key: borrowing SecretKey) {
+    // SAFETY: both have Length.key bytes, and the context has the 8 that libsodium reads.
+    _ = unsafe withCString(literal("passcode")) {
+      unsafe crypto_kdf_derive_from_key(start, Length.key, purpose.rawValue, $0, key.start)
+    }
+    // libsodium's working copies lie below this frame.
+    sodium_stackzero(1_024)
+  }
+
   /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is
   /// `crypto_generichash`.
   public var id: [UInt8] {
@@ -130,7 +152,7 @@ extension OpenedCredential {
 
   /// Opens what `seal` made; false if anything about it is not as it was sealed.
   public mutating func open(_ sealed: [UInt8], _ key: borrowing SecretKey, associated: [UInt8]) -> Bool {
-    guard sealed.count == Length.nonce + Length.credential + Length.tag else { return false }
+    guard sealed.count == Length.sealed else { return false }
     // SAFETY: after the nonce there are Length.credential + Length.tag bytes by the line above, and there is room for the
     // former.
     return unsafe sealed.withUnsafeBufferPointer { sealed in

@@ -22,8 +22,9 @@ public struct Sodium: Sendable {
 ///     offset   16    Passcode         16     offset  144    Digest             112
 ///     offset   32    Passcode         16     offset  256    TypedLine          528
 ///     offset   48    SecretKey        32     offset  784    TypedLine          528
+///     offset 1312    SecretKey        32     (the subkey)
 @safe public struct Secrets: ~Copyable {
-  private static let total = 1_312
+  private static let total = 1_344
 
   private let base: UnsafeMutableRawPointer
 
@@ -48,7 +49,8 @@ public struct Sodium: Sendable {
     let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
     passcode = unsafe Passcode(start)
     change = unsafe PasscodeChange(old: start + 16, new: start + 32)
-    unsealed = unsafe Unsealed(key: start + 48, credential: start + 80, digest: start + 144)
+    unsealed = unsafe Unsealed(
+      key: start + 48, subkey: start + 1_312, credential: start + 80, digest: start + 144)
     line = unsafe TypedLine(start + 256)
     password = unsafe Password(start + 784)
   }
@@ -70,22 +72,26 @@ public struct Sodium: Sendable {
 /// What only the Vault works with: nobody types it, and nobody is told it.
 public struct Unsealed: ~Copyable {
   public var key: SecretKey
+  /// What was derived from it last (`SecretKey.derive`).
+  public var subkey: SecretKey
   public var credential: OpenedCredential
   public var digest: Digest
 
   fileprivate init(
-    key: UnsafeMutablePointer<UInt8>, credential: UnsafeMutablePointer<UInt8>,
-    digest: UnsafeMutablePointer<UInt8>
+    key: UnsafeMutablePointer<UInt8>, subkey: UnsafeMutablePointer<UInt8>,
+    credential: UnsafeMutablePointer<UInt8>, digest: UnsafeMutablePointer<UInt8>
   ) {
     unsafe self.key = SecretKey(start: key)
+    unsafe self.subkey = SecretKey(start: subkey)
     unsafe self.credential = OpenedCredential(start: credential)
     unsafe self.digest = Digest(start: digest)
   }
 
-  /// Wipes all three. The corresponding C function is `sodium_memzero`.
+  /// Wipes them all. The corresponding C function is `sodium_memzero`.
   @inline(never)
   public mutating func wipe() {
     unsafe sodium_memzero(key.start, Length.key)
+    unsafe sodium_memzero(subkey.start, Length.key)
     unsafe sodium_memzero(credential.start, Length.credential)
     unsafe sodium_memzero(digest.start, Digest.capacity)
   }

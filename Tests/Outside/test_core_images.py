@@ -55,7 +55,9 @@ def forms(bed):
     all_forms = {}
     for code in (CODE, WRONG, NEW):
         all_forms |= passcode_forms(code)
-    all_forms |= secret_forms("key", bed.key.read_bytes())
+    key = bed.key.read_bytes()
+    for name, secret in (("key", key), ("key for sealing", forge.derived(key, 1)), ("key for digests", forge.derived(key, 2))):
+        all_forms |= secret_forms(name, secret)
     credential = forge.credential(bed, "alice")
     return all_forms | secret_forms("hash", credential[forge.HASH]) | secret_forms("salt", credential[forge.SALT])
 

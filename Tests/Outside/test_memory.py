@@ -118,8 +118,9 @@ def test_the_search_finds_what_is_left(machine):
 
 
 def sealed_secrets(bed):
-    """The machine key, and the hash of alice's passcode that it protects."""
-    return bed.key.read_bytes(), forge.credential(bed, "alice")[forge.HASH]
+    """The machine key, what is derived from it, and the hash of alice's passcode that it protects."""
+    key = bed.key.read_bytes()
+    return key, forge.derived(key, 1), forge.derived(key, 2), forge.credential(bed, "alice")[forge.HASH]
 
 
 def test_while_a_program_of_roots_prompts_it_has_neither_key_nor_credential(alice):

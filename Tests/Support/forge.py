@@ -19,29 +19,49 @@ _NONCE, _TAG = 24, 16
 SALT, HASH = slice(0, 16), slice(29, 61)  # where they are in a credential
 
 
-def _associated(uid, name):
-    return b"\x01" + uid.to_bytes(4, "little") + name.encode()
+def derived(key, purpose=1):
+    """What libsodium derives from a machine key: 1 for sealing, 2 for digests."""
+    out = ctypes.create_string_buffer(32)
+    assert _sodium.crypto_kdf_derive_from_key(out, ctypes.c_size_t(32), ctypes.c_uint64(purpose), b"passcode", key) == 0
+    return out.raw
 
 
-def _seal(call, data, uid, name, nonce, key):
-    """The library's encrypt or decrypt: (out, outLength, …, data, associated, …, nonce, key); None where it refuses."""
-    out = ctypes.create_string_buffer(len(data) + _TAG)
-    length, associated = ctypes.c_ulonglong(), _associated(uid, name)
-    size, extra = ctypes.c_ulonglong(len(data)), ctypes.c_ulonglong(len(associated))
-    if call == "encrypt":
-        status = _sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
-            out, ctypes.byref(length), data, size, associated, extra, None, nonce, key
-        )
-    else:
-        status = _sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
-            out, ctypes.byref(length), None, data, size, associated, extra, nonce, key
-        )
-    return out.raw[: length.value] if status == 0 else None
+def _associated(uid, name, version):
+    return bytes([version]) + uid.to_bytes(4, "little") + name.encode()
+
+
+def seal(plain, uid, name, key, version=2):
+    """The sealed form of that version."""
+    out, nonce = ctypes.create_string_buffer(len(plain) + _TAG), os.urandom(_NONCE)
+    length, associated = ctypes.c_ulonglong(), _associated(uid, name, version)
+    status = _sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
+        out, ctypes.byref(length), plain, ctypes.c_ulonglong(len(plain)), associated,
+        ctypes.c_ulonglong(len(associated)), None, nonce, key if version == 1 else derived(key),
+    )  # fmt: skip
+    assert status == 0
+    return (b"" if version == 1 else b"\x02") + nonce + out.raw[: length.value]
+
+
+def version(sealed):
+    return 1 if len(sealed) == _NONCE + 61 + _TAG else sealed[0]
+
+
+def cut(sealed):
+    """(nonce, ciphertext with its tag)"""
+    sealed = sealed if version(sealed) == 1 else sealed[1:]
+    return sealed[:_NONCE], sealed[_NONCE:]
 
 
 def opened(sealed, uid, name, key):
-    """A sealed credential, opened; None: not with this key, or not for this account."""
-    return _seal("decrypt", sealed[_NONCE:], uid, name, sealed[:_NONCE], key)
+    """The plain form; None if it doesn't open."""
+    number, (nonce, data) = version(sealed), cut(sealed)
+    out = ctypes.create_string_buffer(len(data))
+    length, associated = ctypes.c_ulonglong(), _associated(uid, name, number)
+    status = _sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
+        out, ctypes.byref(length), None, data, ctypes.c_ulonglong(len(data)), associated,
+        ctypes.c_ulonglong(len(associated)), nonce, key if number == 1 else derived(key),
+    )  # fmt: skip
+    return out.raw[: length.value] if status == 0 else None
 
 
 def credential(bed, user):
@@ -52,10 +72,9 @@ def credential(bed, user):
     return plain
 
 
-def reseal(bed, user, plain, key):
+def reseal(bed, user, plain, key, version=2):
     """Puts this credential, sealed under this key, into both copies of the user's record."""
-    nonce, uid = os.urandom(_NONCE), pwd.getpwnam(user).pw_uid
-    sealed = (nonce + _seal("encrypt", plain, uid, user, nonce, key)).hex().encode()
+    sealed = seal(plain, pwd.getpwnam(user).pw_uid, user, key, version).hex().encode()
     bed.rewrite(user, lambda body: replace_line(body, b"sealed", b"sealed=" + sealed + b"\n"))
 
 
@@ -71,8 +90,7 @@ def enroll_numbers_like(bed, source, people):
     slots = [re.fullmatch(pattern, whole[start : start + SLOT], re.DOTALL).groups() for start in (0, SLOT)]
     like = bed.record_file(source).stat()
     for uid, name in people:
-        nonce = os.urandom(_NONCE)
-        resealed = (nonce + _seal("encrypt", plain, uid, name, nonce, key)).hex().encode()
+        resealed = seal(plain, uid, name, key).hex().encode()
         values, content = (b"%d" % uid, name.encode(), resealed, b""), b""
         for parts in slots:
             text = b"".join(part + value for part, value in zip(parts, values, strict=True))

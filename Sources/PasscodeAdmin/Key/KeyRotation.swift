@@ -203,7 +203,7 @@ extension Vault {
           throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
         }
         var resealed = record.current
-        resealed.state = .enrolled(sealed: Credential.seal(current, under: next, resealed, sodium))
+        resealed.state = .enrolled(sealed: Credential.seal(&current, under: next, resealed, sodium))
         try write(uid) { () throws(Errno) in try record.replace(resealed) }
       }
       return true

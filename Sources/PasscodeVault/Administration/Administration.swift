@@ -76,7 +76,7 @@ extension Vault {
       _ = consume slot
       background?.leave()
       try checkTerms(enrolment.authority, &record)
-      try enroll(enrolment, &record, unsealed)
+      try enroll(enrolment, &record, &unsealed)
       enrolment.done?()
       return true
     }
@@ -113,11 +113,11 @@ extension Vault {
   }
 
   private func enroll(
-    _ enrolment: Enrolment, _ record: inout LockedRecord, _ unsealed: borrowing Unsealed
+    _ enrolment: Enrolment, _ record: inout LockedRecord, _ unsealed: inout Unsealed
   ) throws(Fault) {
     let (account, authority) = (enrolment.account, enrolment.authority)
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
-    enrolled.state = .enrolled(sealed: Credential.seal(unsealed, enrolled, sodium))
+    enrolled.state = .enrolled(sealed: Credential.seal(&unsealed, enrolled, sodium))
     enrolled.disabled = try isDisabled(record, account)
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody

@@ -136,9 +136,11 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
   private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
-    guard vault.configuration.isUsual,
+    guard vault.configuration.isUsual else { return nil }
+    unsealed.subkey.derive(.digests, from: unsealed.key)
+    guard
       let digest = unsealed.digest.keyed(
-        unsealed.key, LastWrong.context(account), unsealed.credential, passcode)
+        unsealed.subkey, LastWrong.context(account), unsealed.credential, passcode)
     else { return nil }
     return LastWrong(account, digest, vault.configuration.access)
   }

@@ -5,7 +5,7 @@ internal import PasscodeSystem
 ///
 ///     /run/passcode/<uid>, 40 bytes:
 ///     offset 0    time      8 bytes    CLOCK_BOOTTIME in milliseconds, little-endian
-///     offset 8    digest   32 bytes    keyed BLAKE2b under the machine key, of label, uid, salt, code
+///     offset 8    digest   32 bytes    keyed BLAKE2b under the key for digests, of label, uid, salt, code
 ///
 /// MUST (attempt):
 /// 11  Typing the same wrong passcode again is `wrong` without a charge or a hash, for 5 minutes of CLOCK_BOOTTIME, while any

@@ -34,7 +34,7 @@ extension Vault {
   /// - Returns: false when hashing could not be completed; the record is then as it was.
   func reseal(_ record: inout Record, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool {
     guard Credential.make(passcode, &unsealed, policy.cost, sodium) else { return false }
-    record.state = .enrolled(sealed: Credential.seal(unsealed, record, sodium))
+    record.state = .enrolled(sealed: Credential.seal(&unsealed, record, sodium))
     return true
   }
 }

@@ -11,12 +11,21 @@ package import PasscodeSystem
 ///     offset 28   length          1 byte      4 or 6; 8 for a one-time code
 ///     offset 29   hash           32 bytes     Argon2id of the digits with this salt and cost
 ///
-/// It is sealed with XChaCha20-Poly1305 under the machine key; associated data, so that a record can be
-/// neither forged nor moved to another user:
+/// The sealed form, version 2:
 ///
-///     version     1 byte          1
+///     offset 0    version         1 byte      2
+///     offset 1    nonce          24 bytes
+///     offset 25   sealed         77 bytes     XChaCha20-Poly1305 under the key for sealing, which is derived from the machine
+///                                             key (`SecretKey.derive`)
+///
+/// with these associated data, so that a record can be neither forged nor moved to another user:
+///
+///     version     1 byte          2
 ///     uid         4 bytes         little-endian
 ///     name        the rest        the record's
+///
+/// Version 1 has no version before the nonce, 1 in the associated data, and is under the machine key itself. It opens, and
+/// whatever seals a credential again makes version 2 of it.                              test_credential_version.py
 ///
 /// Salt and hash stay in the `OpenedCredential`.
 package struct Credential {
@@ -71,15 +80,23 @@ package struct Credential {
     return unsealed.digest.matches(unsealed.credential)
   }
 
-  package static func seal(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
-    seal(unsealed, under: unsealed, record, sodium)
+  private static let version: UInt8 = 2
+
+  package static func seal(_ unsealed: inout Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
+    unsealed.subkey.derive(.sealing, from: unsealed.key)
+    return sealed(unsealed, record, sodium)
   }
 
   /// Seals what one allocation has opened, under the key that another one holds.
   package static func seal(
-    _ unsealed: borrowing Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
+    _ unsealed: inout Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
   ) -> Bytes {
-    unsealed.credential.seal(other.key, associated: associated(record), sodium)
+    unsealed.subkey.derive(.sealing, from: other.key)
+    return sealed(unsealed, record, sodium)
+  }
+
+  private static func sealed(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
+    [version] + unsealed.credential.seal(unsealed.subkey, associated: associated(record, version), sodium)
   }
 
   /// Opens what is sealed in the record; false if it was sealed under another key or for another user, or was
@@ -87,11 +104,17 @@ package struct Credential {
   @inline(never)
   package static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
     guard case .enrolled(let sealed) = record.state else { return false }
-    return unsealed.credential.open(sealed, unsealed.key, associated: associated(record))
+    if sealed.count == Length.sealed {
+      return unsealed.credential.open(sealed, unsealed.key, associated: associated(record, 1))
+    }
+    guard sealed.first == version else { return false }
+    unsealed.subkey.derive(.sealing, from: unsealed.key)
+    return unsealed.credential.open(
+      Bytes(sealed.dropFirst()), unsealed.subkey, associated: associated(record, version))
   }
 
-  private static func associated(_ record: Record) -> Bytes {
-    littleEndian(1, 1) + littleEndian(UInt64(record.uid), 4) + record.name
+  private static func associated(_ record: Record, _ version: UInt8) -> Bytes {
+    [version] + littleEndian(UInt64(record.uid), 4) + record.name
   }
 
   private static func number(_ bytes: Span<UInt8>, _ offset: Int, _ count: Int) -> UInt64 {

@@ -29,7 +29,7 @@ final class Sealer {
       operations: content.hasOtherCost ? 2 : 1, memory: content.hasOtherCost ? 16_384 : 8_192)
     precondition(Credential.make(secrets.passcode, &secrets.unsealed, cost, sodium))
     let record = Record(uid: content.uid, name: content.name, generation: 1)
-    let bytes = Credential.seal(secrets.unsealed, record, sodium)
+    let bytes = Credential.seal(&secrets.unsealed, record, sodium)
     sealed[content] = bytes
     contents[bytes] = content
     return bytes

@@ -19,7 +19,7 @@ static uint8_t *texts[fuzz_texts];
 static size_t lengths[fuzz_texts];
 static int call;
 
-enum { secrets_size = 1312, most_descriptors = 24 };
+enum { secrets_size = 1344, most_descriptors = 24 };
 
 static void make_root(void) {
   static const char *const folders[] = {"etc", "etc/security", "etc/passcode", "var", "var/lib", "var/lib/passcode",
