@@ -93,7 +93,11 @@ extension Vault {
   ///   - tell: gets what should be different.
   @inline(never)
   func reviewKey(_ room: KeyRoom, _ tell: (Fault) -> Void) throws(Fault) -> KeyForm {
-    if let left = try leftToRotate(&room.next.unsealed) { tell(Fault(.warnOldKey, number: left)) }
+    if let left = try leftToRotate(&room.next.unsealed) {
+      tell(Fault(.warnOldKey, number: left))
+    } else {
+      for file in leftKeys { tell(Fault(.warnLeftKey, path: file.path + Bytes(text: ".gone"))) }
+    }
     if configuration.isUsual, isSwappable() { tell(Fault(.warnSwappable, path: loadedKey(.current).path)) }
     let (plain, sealed) = (plainKey(.current), sealedKey(.current))
     guard isSealed(.current) else { return .plain(plain.path) }

@@ -102,10 +102,12 @@ public struct Unsealed: ~Copyable {
   /// `Length.key` bytes.
   let start: UnsafeMutablePointer<UInt8>
 
-  /// Reads an open file; false if it is shorter than a key.
+  /// Reads an open file; false if it is shorter than a key, or is all zeros, as one that was overwritten is. The
+  /// corresponding C function is `sodium_is_zero`.
   public mutating func read(_ file: borrowing Descriptor) throws(Errno) -> Bool {
     // SAFETY: there is room for Length.key bytes.
-    try unsafe file.read(into: start, count: Length.key)
+    guard try unsafe file.read(into: start, count: Length.key) else { return false }
+    return unsafe sodium_is_zero(start, Length.key) == 0
   }
 
   // What follows is root's tool's: to make a key, to keep it, and to copy it out once.

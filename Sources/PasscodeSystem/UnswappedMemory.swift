@@ -12,4 +12,8 @@ public func mountUnswapped(_ path: [UInt8]) throws(Errno) {
 extension Descriptor {
   /// Whether what lies there is never swapped out. The corresponding C function is `fstatfs`.
   public var isNeverSwapped: Bool { cs_file_system(raw) == 0x8584_58f6 }
+
+  /// Whether what is written over a file's content takes its place on the device: on ext2, ext3 and ext4. The
+  /// corresponding C function is `fstatfs`.
+  public var isOverwrittenInPlace: Bool { cs_file_system(raw) == 0xef53 }
 }

@@ -83,7 +83,8 @@ struct Command {
         name: "check", operand: .none, group: .machine, options: [], words: { CommandHelp.check },
         run: runCheck),
       Command(
-        name: "key", operand: .keyAction, group: .machine, options: [.stdin, .pcrs, .check, .forgetSealed],
+        name: "key", operand: .keyAction, group: .machine,
+        options: [.stdin, .pcrs, .force, .mustChange, .check, .forgetSealed],
         words: { CommandHelp.key },
         run: runKey),
       Command(

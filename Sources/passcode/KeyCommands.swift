@@ -34,6 +34,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   guard let action = KeyAction.allCases.first(where: { $0.name.bytes == word }) else {
     throw .operands("key", .keyAction)
   }
+  try session.checkOptions(vault.configuration.access)
   guard let room = KeyRoom(try startSodium()) else { throw .fault(Fault(.noMemory)) }
   if action == .recover { return try recoverKey(session, vault, room) }
   do throws(Fault) {
@@ -47,9 +48,10 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
       session.say(.keyWorks(form))
       session.say(.keyID(vault.keyIDs(room)))
     case .seal:
-      try vault.sealKey(room, pcrs: session.pcrs, show: show)
+      try vault.sealKey(room, pcrs: session.pcrs) { (key) throws(Fault) in try show(key, session) }
       session.note(action)
       session.say(.keySealed(policy.keyFile))
+      sayWhatRemains(session, vault)
     case .mount: try vault.mountForKeys(room)
     case .load: session.say(try vault.loadKey(room) ? .keyLoaded : .nothingSealed)
     case .unseal:
@@ -58,9 +60,12 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
       session.say(.keyUnsealed(path))
     case .recover: break
     case .rotate:
-      let count = try vault.rotateKey(room, show: show)
+      let count = try vault.rotateKey(room, mustChange: session.terms.mustChange) { (key) throws(Fault) in
+        try show(key, session)
+      }
       session.note(action)
       session.say(.keyRotated(count))
+      sayWhatRemains(session, vault)
     }
   } catch {
     throw .fault(error)
@@ -68,8 +73,20 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   return .done
 }
 
+private func sayWhatRemains(_ session: Session, _ vault: Vault) {
+  session.say(vault.overwritesInPlace ? .oldKeyOverwritten : .oldKeyKept)
+  session.say(session.terms.mustChange ? .passcodesMustChange : .passcodesKnown)
+}
+
 /// Shows the recovery copy, the one way in which the key leaves; its lines lie in guarded memory until then.
-private func show(_ key: borrowing SecretKey) -> Bool {
+///
+/// - Throws: `copyNotOnTerminal` where it would be kept in a file or a log, unless that is forced.
+private func show(_ key: borrowing SecretKey, _ session: Session) throws(Fault) {
+  guard Stream.output.isTerminal || session.isForced else { throw Fault(.copyNotOnTerminal) }
+  guard write(key) else { throw Fault(.copyNotShown) }
+}
+
+private func write(_ key: borrowing SecretKey) -> Bool {
   guard var secrets = try? newSecrets(), Stream.output.write("\(Message.recoveryCopy.text)\n\n") else {
     return false
   }

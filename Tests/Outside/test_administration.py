@@ -248,7 +248,7 @@ def test_key_status_and_status_tell_another_key(alice):
     """After the restoration of another machine's: it is whole, and opens nothing."""
     key = alice.key.read_bytes()
     alice.key.chmod(0o640)
-    alice.key.write_bytes(bytes(32))
+    alice.key.write_bytes(bytes([1] * 32))
     answer = alice.tool("key", "status", check=UNUSABLE)
     assert str(alice.key) in answer.errors and "1 enrolled passcode needs another key" in answer.errors
     assert "key status" in alice.tool("status", "alice").output

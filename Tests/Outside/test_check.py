@@ -226,7 +226,7 @@ def seal(system):
     system.configure(first_login="deny")
     service("login", "@include common-auth\nsession optional pam_passcode.so\n")
     system.tpm = sealing.TPM()
-    system.recovery = recovery_copy(system.tool("key", "seal", check=DONE).output)
+    system.recovery = recovery_copy(system.tool("key", "seal", "--force", check=DONE).output)
 
     def undo():
         system.tpm.stop()
@@ -271,7 +271,7 @@ def sealed_key_that_is_another_one(system):
     before = sealing.LOADED.read_bytes(), SEALED.read_bytes()
     sealing.LOADED.write_bytes(os.urandom(32))
     (STORE / str(uid("alice"))).rename(STORE.parent / "record")
-    system.tool("key", "seal", check=DONE)
+    system.tool("key", "seal", "--force", check=DONE)
     (STORE.parent / "record").rename(STORE / str(uid("alice")))
     sealing.LOADED.write_bytes(before[0])
     return undo
@@ -290,7 +290,7 @@ def interrupt_rotation(system):
     """Alice's record is under the new key, bob's is not."""
     system.tool("enroll", "--stdin", "bob", stdin=f"{RIGHT}\n", check=DONE)
     subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
-                    "inject=fdatasync:signal=KILL:when=2", *system.tool_words(), "key", "rotate"],
+                    "inject=fdatasync:signal=KILL:when=2", *system.tool_words(), "key", "rotate", "--force"],
                    stdout=subprocess.DEVNULL)  # fmt: skip
 
 

@@ -37,7 +37,7 @@ COMMANDS = {
     "enable USER": {"--batch"},
     "rename OLD NEW": set(),
     "check": set(),
-    "key ACTION": {"--check", "--forget-sealed", "--pcrs", "--stdin"},
+    "key ACTION": {"--check", "--force", "--forget-sealed", "--must-change", "--pcrs", "--stdin"},
     "calibrate": {"--target", "--write"},
     "check-weak": set(),
     "try": {"--demo"},

@@ -33,7 +33,7 @@ def test_a_key_whose_recovery_copy_cannot_be_printed_takes_nobody_s_place(own, t
         key(own, "seal")
     before = {path: path.read_bytes() for path in (KEY, SEALED, LOADED) if path.exists()}
     with open("/dev/full", "w") as full:
-        run = subprocess.run([*own.tool_words(), "key", action], stdout=full, stderr=subprocess.PIPE, text=True)
+        run = subprocess.run([*own.tool_words(), "key", action, "--force"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert run.returncode == UNUSABLE and "recovery copy can't be written" in run.stderr
     there = KEY if action == "seal" else LOADED
     assert there.read_bytes() == before[there] and not SEALED_NEXT.exists() and not LOADED_NEXT.exists()
@@ -91,7 +91,7 @@ def test_who_is_enrolled_under_the_key_that_goes_is_kept(sealed):
     run = []
     command = ["strace", "-qq", "-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=1500000"]
     thread = threading.Thread(
-        target=lambda: run.append(subprocess.run([*command, *sealed.tool_words(), "key", "seal"], capture_output=True))
+        target=lambda: run.append(subprocess.run([*command, *sealed.tool_words(), "key", "seal", "--force"], capture_output=True))
     )
     before = SEALED.stat().st_ino
     thread.start()

@@ -47,7 +47,7 @@ def test_everybody_is_under_the_new_key_and_nobody_under_the_old_one(alice):
     alice.enroll("bob", "8305")
     fill(alice, 20)
     before = keys(alice)["old"]
-    assert rotate(alice).output == "22 passcodes are under the new machine key. The old key has been removed.\n"
+    assert rotate(alice).output.startswith("22 passcodes are under the new machine key. The old key has been removed.\n")
     found = openers(alice, {"before": before, "after": alice.key.read_bytes()})
     assert len(found) == 22 and all(copies == [{"after"}, {"after"}] for copies in found.values())
     assert sorted(path.name for path in alice.key.parent.glob("key*")) == ["key", "key.lock"]
@@ -362,10 +362,10 @@ def test_a_passcode_that_is_renamed_while_the_key_is_replaced_opens(alice, numbe
 
 
 def test_with_a_key_that_does_not_fit_nothing_begins(alice):
-    overwrite(alice.key, bytes(32))
+    overwrite(alice.key, bytes([1] * 32))
     answer = rotate(alice, check=UNUSABLE)
     assert "1 enrolled passcode needs another key" in answer.errors
-    assert alice.key.read_bytes() == bytes(32) and len(keys(alice)) == 1
+    assert alice.key.read_bytes() == bytes([1] * 32) and len(keys(alice)) == 1
 
 
 def test_a_record_that_cannot_be_read_keeps_the_old_key(alice):

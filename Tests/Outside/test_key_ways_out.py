@@ -12,7 +12,7 @@ from machine import ACCOUNT, KEY, STORE
 from recovery import key_of, recovery_copy
 from scenario import RIGHT
 from sealed import (
-    LOADED_NEXT, SEALED, SEALED_NEXT, another_sealed_key, boot, everybody_logs_in, key, killed, logs_in, put_back, recover,
+    LOADED_NEXT, NEXT, SEALED, SEALED_NEXT, another_sealed_key, boot, everybody_logs_in, key, killed, logs_in, put_back, recover,
     status,
 )
 from sealing import LOADED
@@ -95,6 +95,54 @@ def test_a_plain_key_that_comes_back_locks_nobody_out(sealed, is_loaded):
     assert everybody_logs_in(sealed) and logs_in(sealed, "carol")
     assert sealed.authenticate("alice", "9999").result == "AUTH_ERR" and sealed.failures("alice") == 1
     assert "need another key" in key(sealed, "unseal", check=UNUSABLE).errors and SEALED.exists()
+
+
+@pytest.mark.parametrize("enrols", [False, True], ids=["opens nothing", "opens carol's"])
+@pytest.mark.parametrize("tpm_is", ["there", "cleared"])
+def test_a_plain_key_that_comes_back_amid_a_rotation_keeps_nothing_from_going_on(sealed, tpm, tpm_is, enrols):
+    """Where the TPM doesn't open the sealed ones, their papers do."""
+    new = recovery_copy(killed(sealed, "fdatasync", 2, "rotate")[0])
+    sealing.boot()
+    put_back(os.urandom(32))
+    if enrols:
+        sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+    if tpm_is == "cleared":
+        tpm.clear()
+        if enrols:
+            assert "a plain key is there" in recover(sealed, sealed.copy, check=UNUSABLE).errors
+            sealed.tool("remove", "carol", check=DONE)
+        for copy in (sealed.copy, new):
+            assert "To finish its rotation" in recover(sealed, copy).output
+    else:
+        assert "run: passcode key load" in key(sealed, "rotate", check=UNUSABLE).errors
+        assert not NEXT.exists() and "another key: restore" in key(sealed, "unseal", check=UNUSABLE).errors and not NEXT.exists()
+        key(sealed, "load")
+    assert everybody_logs_in(sealed)
+    key(sealed, "rotate")
+    assert not KEY.exists() and everybody_logs_in(sealed) and status(sealed) == ""
+    boot(sealed)
+    assert everybody_logs_in(sealed) and (not enrols or tpm_is == "cleared" or logs_in(sealed, "carol"))
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "renameat", "unlinkat", "fsync", "pwrite64"])
+def test_killed_while_that_goes_on_nobody_is_lost(sealed, call):
+    number = 1
+    while True:
+        killed(sealed, "fdatasync", 2, "rotate")
+        assert SEALED_NEXT.exists()
+        sealing.boot()
+        put_back(os.urandom(32))
+        sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+        key(sealed, "load")
+        was_killed = killed(sealed, call, number, "rotate")[1]
+        assert everybody_logs_in(sealed) and logs_in(sealed, "carol")
+        if SEALED_NEXT.exists():
+            key(sealed, "rotate")
+        assert everybody_logs_in(sealed) and logs_in(sealed, "carol") and not KEY.exists()
+        if not was_killed:
+            break
+        number += 1
+    assert number > 2
 
 
 def test_a_recovery_keeps_what_it_replaces_until_everything_opens(sealed):

@@ -173,10 +173,10 @@ def test_an_upgrade_tells_of_a_key_that_does_not_open_what_is_there(fresh, deb):
     """Another machine's; and it makes none."""
     fresh.install(deb)
     fresh.enroll()
-    (fresh.path / KEY).write_bytes(bytes(32))
+    (fresh.path / KEY).write_bytes(bytes([1] * 32))
     said = fresh.install(deb)
     assert "1 enrolled passcode needs another key" in said and "passwords keep working" in said
-    assert (fresh.path / KEY).read_bytes() == bytes(32)
+    assert (fresh.path / KEY).read_bytes() == bytes([1] * 32)
 
 
 @pytest.mark.parametrize("option, place", [("key_file", "srv/keys/key"), ("store", "srv/store")])

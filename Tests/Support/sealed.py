@@ -1,11 +1,13 @@
 """A bed whose key the stand-in for a TPM seals: the files, and what is done with them."""
 
 import shutil
+import signal
 import subprocess
 
 import sealing
 from bed import become
 from machine import ACCOUNT, KEY, sh
+from recovery import printed
 from scenario import RIGHT
 from sealing import LOADED
 from tool import DONE
@@ -15,7 +17,7 @@ NEXT, SEALED_NEXT, LOADED_NEXT = (path.with_name(path.name + ".new") for path in
 
 
 def key(bed, *action, check=DONE, **how):
-    return bed.tool("key", *action, check=check, **how)
+    return bed.tool("key", *printed(*action), check=check, **how)
 
 
 def recover(bed, copy, check=DONE):
@@ -49,9 +51,9 @@ def killed(bed, call, number, *action):
     """Kills it at the N-th of these calls. What it printed, and whether it was."""
     run = subprocess.run(
         ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
-         *bed.tool_words(), "key", *action], capture_output=True, text=True,
+         *bed.tool_words(), "key", *printed(*action)], capture_output=True, text=True,
     )  # fmt: skip
-    return run.stdout, run.returncode != 0
+    return run.stdout, run.returncode == -signal.SIGKILL
 
 
 def put_back(content):

@@ -9,6 +9,8 @@ import re
 import shutil
 import time
 
+from recovery import printed
+
 PORT = 2321
 STATE = "var/tmp/tpm"
 # What these tests need in a root, besides the package's own dependencies.
@@ -69,7 +71,7 @@ class TPM:
         """passcode key ACTION."""
         if self.is_on and self.leaks:
             self.restart()
-        return self.run("passcode", "key", *action, status=status, **how)
+        return self.run("passcode", "key", *printed(*action), status=status, **how)
 
     def boot_unit(self, status=0):
         """What the unit runs."""

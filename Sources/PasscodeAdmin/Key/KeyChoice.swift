@@ -78,17 +78,18 @@ extension Vault {
   ///
   /// - Parameter room: holds the sealed one as the current one.
   func isLoadedNeeded(_ room: KeyRoom) throws(Fault) -> Bool {
-    guard !isSealed(.next), (try? readLoaded(&room.next.unsealed.key)) == true,
+    guard !isSealed(.next),
+      (try? readLoaded(&room.next.unsealed.key)) == true,
       !room.next.unsealed.key.equals(room.current.unsealed.key)
     else { return false }
     return try countOpened(&room.next.unsealed).opened > 0
   }
 
-  /// - Returns: false if there is none.
+  /// - Returns: false if there is none, or a part of one.
   private func readLoaded(_ key: inout SecretKey) throws(Fault) -> Bool {
-    guard case .found(let file, _) = try configuration.trust(.key).open(loadedKey(.current).path) else {
-      return false
+    do throws(Fault) { return try MachineKey(configuration: configuration).loadLoaded(&key) } catch {
+      if error.reason == .keyLength { return false }
+      throw error
     }
-    return (try? key.read(file)) == true
   }
 }

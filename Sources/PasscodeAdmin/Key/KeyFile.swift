@@ -2,8 +2,20 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// A file with a key, for those who may change it. It appears whole, under its name, or not at all, and is on the device
-/// before anything that depends on it.                                      test_key_rotation.py, test_key.py
+// MUST (key):
+// 16  A key that goes is overwritten where it lay, but only under `….gone`, and as its only name. What a kill leaves there
+//     is never read as a key; the next command that changes keys overwrites it, and `status` names it until then. On a file
+//     system that keeps old copies, `seal` and `rotate` say so.                      test_key_overwriting.py
+
+/// A file with a key, plain or sealed, for those who may change it. It appears whole, under its name, or not at all, and
+/// is on the device before anything that depends on it.                     test_key_rotation.py, test_key.py
+///
+/// What goes is overwritten, which helps on ext4:
+///
+///     key            the key; then renamed (or, where another file takes its name, linked first) to
+///     key.gone       which nobody reads as a key, whatever is in it; overwritten, synced, unlinked
+///
+/// A process that has it open may read anything then (MUST 17, at `MachineKey`).
 struct KeyFile {
   let path: Bytes
   private let access: Access
@@ -60,8 +72,7 @@ struct KeyFile {
       let file = try directory.open(new, .create(mode: 0o400))
       try file.write(sealed, at: 0)
       try file.sync()
-      try directory.rename(new, to: name)
-      try directory.sync()
+      try take(new, directory)
     } catch {
       throw fault(error)
     }
@@ -71,12 +82,30 @@ struct KeyFile {
   @inline(never)
   func move(to other: KeyFile) throws(Fault) {
     do throws(Errno) {
-      let directory = try Descriptor.open(folder, .directory)
-      try directory.rename(name, to: other.name)
-      try directory.sync()
+      try other.take(name, try Descriptor.open(folder, .directory))
     } catch {
       throw fault(error)
     }
+  }
+
+  /// Takes the file that has another name there, in place of the one that is here.
+  private func take(_ other: Bytes, _ directory: borrowing Descriptor) throws(Errno) {
+    let old = try? directory.open(name, .readWrite)
+    // A full disk may have no room for another name: then what a kill leaves isn't overwritten.
+    var isLinked = false
+    if let file = try? directory.open(name, .read) { isLinked = (try? directory.link(file, as: gone)) != nil }
+    try directory.rename(other, to: name)
+    try directory.sync()
+    if isLinked {
+      try overwriteGone(directory)
+    } else if let old, try old.status().links == 0 {
+      try overwrite(old)
+    }
+  }
+
+  private func overwrite(_ file: borrowing Descriptor) throws(Errno) {
+    try file.write(Bytes(repeating: 0, count: file.status().size), at: 0)
+    try file.sync()
   }
 
   /// The file that keeps what was here.
@@ -99,13 +128,43 @@ struct KeyFile {
   /// Removes the file; does nothing where there is none.
   @inline(never)
   func remove() throws(Fault) {
+    guard exists else { return }
     do throws(Errno) {
       let directory = try Descriptor.open(folder, .directory)
-      try directory.remove(name)
+      try directory.rename(name, to: gone)
       try directory.sync()
+      try overwriteGone(directory)
     } catch {
+      throw fault(error)
+    }
+  }
+
+  private var gone: Bytes { name + Bytes(text: ".gone") }
+
+  /// Whether a command was interrupted before it had overwritten what was here.
+  var isLeft: Bool { KeyFile(path + Bytes(text: ".gone"), access).exists }
+
+  /// Overwrites what an interrupted command left; nothing, if there is nothing.
+  @inline(never)
+  func overwriteLeft() throws(Fault) {
+    do throws(Errno) { try overwriteGone(try Descriptor.open(folder, .directory)) } catch {
       if error != .noEntry { throw fault(error) }
     }
+  }
+
+  private func overwriteGone(_ directory: borrowing Descriptor) throws(Errno) {
+    let status: FileStatus
+    do throws(Errno) { status = try directory.open(gone, .read).status() } catch {
+      if error == .noEntry { return }
+      throw error
+    }
+    // Under another name it is still needed.
+    if status.kind == .file, status.links == 1 {
+      try directory.open(gone, .read).setMode(0o600)
+      try overwrite(try directory.open(gone, .readWrite))
+    }
+    try directory.remove(gone)
+    try directory.sync()
   }
 
   /// The lock that one process at a time has: on a file beside the key that only its owner can open.

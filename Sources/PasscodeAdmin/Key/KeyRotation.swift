@@ -24,23 +24,34 @@ public import PasscodeVault
 //     test_one_rotation_at_a_time, test_nobody_but_root_can_hold_up_a_rotation
 // 13  A rotation uses no next key whose recovery copy was not shown.
 //     test_no_next_key_is_used_whose_paper_was_not_shown
+// 18  `rotate --must-change` leaves nobody a passcode that opens more than one login before it is changed, and is refused
+//     where nobody could change it.
+//     test_everybody_must_change_after_one_more_login, test_it_is_refused_where_nobody_could_change_anything
+// 19  A plain key that a backup brings back amid a rotation of sealed keys keeps it from nothing, and goes at its end.
+//     test_a_plain_key_that_comes_back_amid_a_rotation_keeps_nothing_from_going_on
 //
 // The list of uids is all that grows with the store.
 
 extension Vault {
   /// Puts every record under a new key, or goes on with that.
   ///
-  /// - Parameter show: prints the recovery copy of a key that is to be sealed; false: it could not.
+  /// - Parameters:
+  ///   - mustChange: whether each passcode opens only one more login, and must be changed then.
+  ///   - show: prints the recovery copy of a key that is to be sealed, or says why it can't.
+  /// - Throws: `keyMustNotChange` where nobody could change it: there root gives out the second factor.
   /// - Returns: how many passcodes there are.
   @inline(never)
   public func rotateKey(
-    _ room: KeyRoom, show: (borrowing SecretKey) -> Bool
+    _ room: KeyRoom, mustChange: Bool, show: (borrowing SecretKey) throws(Fault) -> Void
   ) throws(Fault) -> UInt64 {
+    if mustChange, policy.secondFactor { throw Fault(.keyMustNotChange) }
     let lock = try lockKeys()
     defer { _ = lock }
-    try use(.current, &room.current.unsealed.key)
     let plain = plainKey(.current)
-    if plain.exists, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
+    // Beside sealed keys that are being exchanged, a plain one came from a backup: it stays until nothing needs it.
+    let isPlain = plain.exists && !isSealed(.next)
+    if isPlain, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
+    try use(.current, &room.current.unsealed.key, unlessPlain: !isPlain)
     try forgetFinished(room)
     try chooseNextKey(&room.next.unsealed.key)
     // Recovered as the current one while it is sealed as the next one: the other key may still be needed.
@@ -51,14 +62,19 @@ extension Vault {
         throw Fault(.keyOpensNone, path: policy.keyFile, number: number)
       }
     }
-    if !plain.exists {
+    if !isPlain {
       try makeSealed(room, show)
     } else if !plainKey(.next).exists {
       try plainKey(.next).create(room.next.unsealed.key)
     }
-    let count = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+    var count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
+    if !isPlain, plain.exists, count.left > 0 {
+      // What was enrolled under that.
+      try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+      count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
+    }
     guard count.left == 0 else { throw Fault(.keyStillNeeded, number: count.left) }
-    try finishRotation(isPlain: plain.exists)
+    try finishRotation(isPlain: isPlain)
     return count.done
   }
 
@@ -124,7 +140,9 @@ extension Vault {
     key.makeUp(sodium)
   }
 
-  private func makeSealed(_ room: KeyRoom, _ show: (borrowing SecretKey) -> Bool) throws(Fault) {
+  private func makeSealed(
+    _ room: KeyRoom, _ show: (borrowing SecretKey) throws(Fault) -> Void
+  ) throws(Fault) {
     let pcrs = pcrsInUse()
     try makeLoadedFolder(&room.compared.unsealed.key)
     // After a recovery, what is sealed may be what no TPM opens: until the end both are needed.
@@ -132,7 +150,7 @@ extension Vault {
     if let current { try sealedKey(.current).replace(sealed: current) }
     // Nothing is ever under a next key whose recovery copy was not shown: before that it is in no file.
     let sealed = try sealedAgain(room.next.unsealed.key, .next, pcrs, &room.compared.unsealed.key)
-    guard show(room.next.unsealed.key) else { throw Fault(.copyNotShown) }
+    try show(room.next.unsealed.key)
     if let sealed { try sealedKey(.next).replace(sealed: sealed) }
     try load(room.next.unsealed.key, .next, &room.compared.unsealed.key)
   }
@@ -152,6 +170,8 @@ extension Vault {
   /// The order matters: what a kill leaves between two steps opens everything, and the same command finishes it.
   private func finishRotation(isPlain: Bool) throws(Fault) {
     guard isPlain else {
+      // Before anybody could enrol under one of them, since the next key is no longer the next one.
+      for file in [plainKey(.next), plainKey(.current)] { try file.remove() }
       try loadedKey(.next).move(to: loadedKey(.current))
       try sealedKey(.next).move(to: sealedKey(.current))
       return try forgetReplaced()
@@ -166,14 +186,14 @@ extension Vault {
   // MARK: - The records
 
   func rotateRecords(
-    _ current: inout Unsealed, _ next: inout Unsealed
+    _ current: inout Unsealed, _ next: inout Unsealed, mustChange: Bool = false
   ) throws(Fault) -> (done: UInt64, left: UInt64) {
     let store = try Store.open(configuration)
     var count: (done: UInt64, left: UInt64) = (0, 0)
     // Listed when the next key is there: a record that is made later is sealed with that.
     for uid in try store.uids() {
       do throws(Fault) {
-        if try rotate(uid, store, &current, &next) { count.done += 1 }
+        if try rotate(uid, store, &current, &next, mustChange) { count.done += 1 }
       } catch {
         log(error)
         count.left += 1
@@ -185,7 +205,7 @@ extension Vault {
   /// - Returns: whether the record holds a passcode, which is now under the next key.
   @inline(never)
   private func rotate(
-    _ uid: UInt32, _ store: Store, _ current: inout Unsealed, _ next: inout Unsealed
+    _ uid: UInt32, _ store: Store, _ current: inout Unsealed, _ next: inout Unsealed, _ mustChange: Bool
   ) throws(Fault) -> Bool {
     switch try LockedRecord.acquire(store, uid, .full(clock)) {
     case .missing: return false
@@ -195,15 +215,18 @@ extension Vault {
       if record.current.state == .removed { return false }
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
+      var resealed = record.current
+      if mustChange { resealed.terms = resealed.terms.afterOneLogin() }
       // The kill may have come after the first copy.
-      if Credential.open(record.current, &next) {
+      if resealed == record.current, Credential.open(record.current, &next) {
         try write(uid) { () throws(Errno) in try record.update { _ in } }
       } else {
-        guard Credential.open(record.current, &current) else {
-          throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
+        if !Credential.open(record.current, &next) {
+          guard Credential.open(record.current, &current) else {
+            throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
+          }
+          resealed.state = .enrolled(sealed: Credential.seal(&current, under: next, resealed, sodium))
         }
-        var resealed = record.current
-        resealed.state = .enrolled(sealed: Credential.seal(&current, under: next, resealed, sodium))
         try write(uid) { () throws(Errno) in try record.replace(resealed) }
       }
       return true

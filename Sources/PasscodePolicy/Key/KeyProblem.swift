@@ -33,7 +33,10 @@ public enum KeyProblem: UInt16, Sendable {
   /// A plain key (path) is in use: nothing needs to be recovered.
   case keyIsPlain
   case otherKeyLoaded
-  case copyNotShown
+  /// With `second_factor=yes` nobody can change a passcode that must be changed.
+  case keyMustNotChange
+  /// The recovery copy could not be printed; or it was not, because standard output is no terminal.
+  case copyNotShown, copyNotOnTerminal
   /// (number: records that need the old key)
   case keyStillNeeded
 
@@ -45,6 +48,8 @@ public enum KeyProblem: UInt16, Sendable {
   case warnSwappable
   /// As `keyLocked`; the key in use is loaded.
   case warnKeyLocked
+  /// An old key (path) was not overwritten: a command was interrupted.
+  case warnLeftKey
   /// It (path) is bound to a value of PCR 16 that passes.
   case warnPassingPCR
 }

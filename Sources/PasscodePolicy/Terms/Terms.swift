@@ -54,6 +54,11 @@ extension Terms {
   /// passcode alone.
   public var allowFinger: Bool { change == .notNeeded }
 
+  /// The same, but that the owner must choose another passcode after one more login.
+  public func afterOneLogin() -> Terms {
+    change == .notNeeded ? Terms(.afterLogin, expiry: expiry, seenTime: seenTime, seenAt: seenAt) : self
+  }
+
   /// What the terms say at one moment.
   struct Review: Equatable {
     let isExpired: Bool

@@ -238,14 +238,23 @@ public struct DirectLogin: Login, ~Copyable {
     _ record: Record, _ unsealed: inout Unsealed
   ) throws(Fault) -> Credential {
     let machineKey = MachineKey(configuration: vault.configuration)
-    let file = if let open = key.take() { open } else { try machineKey.open() }
-    try machineKey.read(file, &unsealed.key)
-    key = consume file
+    try readKey(machineKey, &unsealed.key)
     do throws(Fault) { return try vault.openCredential(record, &unsealed) } catch {
       // A plain key that came back from a backup must not lock out who needs the loaded one.
       guard error.reason == .sealedOtherwise, try machineKey.loadLoaded(&unsealed.key) else { throw error }
       return try vault.openCredential(record, &unsealed)
     }
+  }
+
+  /// The file that was opened at the look may have been overwritten since: then the one that is there now.
+  private mutating func readKey(_ machineKey: MachineKey, _ secret: inout SecretKey) throws(Fault) {
+    if let open = key.take(), (try? machineKey.read(open, &secret)) != nil {
+      key = consume open
+      return
+    }
+    let file = try machineKey.open()
+    try machineKey.read(file, &secret)
+    key = consume file
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.

@@ -1,6 +1,11 @@
 package import PasscodePolicy
 package import PasscodeSystem
 
+// MUST (key):
+// 17  Nothing is sealed under a key that was overwritten: who seals looks, after reading it, whether the file still has its
+//     name. A key of 32 zeros is none.
+//     test_an_enrolment_that_had_the_file_open_is_not_sealed_under_zeros, test_a_key_of_zeros_is_none
+
 /// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
 /// store holds nothing to search without it.
 ///
@@ -29,8 +34,28 @@ package struct MachineKey {
 
   /// The key to seal with: the next one, where there is one. To be asked under the record's lock: a rotation that begins
   /// later waits for that lock.                                                       test_key_rotation.py
+  ///
+  /// What was read is taken only if the file still has its name: else it may have been overwritten meanwhile (`KeyFile`).
   func loadToSeal(_ key: inout SecretKey) throws(Fault) {
-    if let file = try find(.next) { try read(file, &key) } else { try load(&key) }
+    // Each time that the name has gone, a command has just replaced a key.
+    for _ in 0..<16 {
+      let file = try openToSeal()
+      let isRead = (try? key.read(file)) == true
+      guard isSame(file, try openToSeal()) else { continue }
+      if isRead { return }
+      throw misshapen
+    }
+    throw Fault(.noKey, path: path)
+  }
+
+  private func isSame(_ one: borrowing Descriptor, _ other: borrowing Descriptor) -> Bool {
+    guard let one = try? one.status(), let other = try? other.status() else { return false }
+    return one.inode == other.inode && one.modified == other.modified
+  }
+
+  private func openToSeal() throws(Fault) -> Descriptor {
+    if let file = try find(.next) { return file }
+    return try open()
   }
 
   /// Reads the opened file.
@@ -57,8 +82,10 @@ package struct MachineKey {
   ///
   /// - Returns: false if there is none.
   @inline(never)
-  func loadLoaded(_ key: inout SecretKey) throws(Fault) -> Bool {
-    guard configuration.isUsual, let file = try find(at: KeyPlaces.loaded, []) else { return false }
+  package func loadLoaded(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) -> Bool {
+    guard configuration.isUsual,
+      let file = try find(at: KeyPlaces.loaded, KeyPlaces.suffix(generation))
+    else { return false }
     try read(file, &key)
     return true
   }

@@ -162,6 +162,9 @@ extension Command {
   func summary(of option: Option) -> Phrase {
     switch option {
     case .stdin: CommandHelp.input(name)
+    case .force where name.bytes.spells("key"): "seal, rotate: print the recovery copy even off a terminal"
+    case .mustChange where name.bytes.spells("key"):
+      "rotate: each passcode must be changed after one more login"
     case .force where batch == .enrolled: "root: even if the password is itself 4 or 6 digits"
     case .batch where batch == .enrolled: "root: for each line of this list: USER or USER:PASSCODE"
     case .conf, .quiet, .help, .version, .json, .length, .generate, .force, .pcrs, .expires, .mustChange,

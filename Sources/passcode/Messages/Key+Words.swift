@@ -43,11 +43,12 @@ extension KeyProblem {
   var isWarning: Bool {
     switch self {
     case .warnTwoKeys, .warnKeyClosed, .warnOldKey, .warnOtherKey, .warnSwappable, .warnKeyLocked,
-      .warnPassingPCR:
+      .warnPassingPCR, .warnLeftKey:
       true
     case .keyNotLoaded, .keyOfOtherConfiguration, .keysBusy, .keyRotating, .twoKeys, .keyNotSealed,
       .keyNotSealable, .keyLoadedOnly, .keyClosed, .keyOpensNothing, .keyIsPlain, .otherKeyLoaded,
-      .copyNotShown, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly, .keyGone,
+      .copyNotShown, .copyNotOnTerminal, .keyMustNotChange, .keyStillNeeded, .keyNotMounted, .keyInMemoryOnly,
+      .keyGone,
       .keyLocked, .pcrNotZero, .keyNotLost:
       false
     }
@@ -128,6 +129,16 @@ extension KeyProblem {
     case .otherKeyLoaded:
       "another key is there, loaded or sealed; nothing was changed; to check it, run: passcode key status"
     case .copyNotShown: "the recovery copy can't be written to standard output: run the command again"
+    case .keyMustNotChange:
+      """
+      with second_factor=yes nobody can change a passcode that must be changed; nothing was changed: give out new ones \
+      (passcode enroll --batch)
+      """
+    case .copyNotOnTerminal:
+      """
+      the recovery copy would be kept where standard output goes, which is no terminal; nothing was changed: run the \
+      command on a terminal, or with --force
+      """
     case .keyStillNeeded:
       Sentence(
         "%d record still needs the old key (see above): repair or remove it, then run: passcode key rotate",
@@ -143,6 +154,8 @@ extension KeyProblem {
       Sentence(
         "%d passcode is still under the old machine key; run: passcode key rotate",
         plural: "%d passcodes are still under the old machine key; run: passcode key rotate")
+    case .warnLeftKey:
+      "%1: an old key, which an interrupted command did not overwrite; run: passcode key load"
     case .warnSwappable:
       "%1: lies in memory that may be swapped to the disk; run: passcode key load"
     case .warnOtherKey:

@@ -20,6 +20,10 @@ enum Message {
   case keyRecovered
   case rotationGoesOn
   case keyRotated(UInt64)
+  /// What remains of a key that was replaced.
+  case oldKeyOverwritten, oldKeyKept
+  /// What that means for the passcodes.
+  case passcodesKnown, passcodesMustChange
   case recoveryCopy
   case keyID([Bytes])
   case recoveryFits(opened: UInt64, enrolled: UInt64)
@@ -57,6 +61,19 @@ extension Message {
       Phrase(
         count, one: "\(count) passcode is under the new machine key. The old key has been removed.",
         other: "\(count) passcodes are under the new machine key. The old key has been removed.")
+    case .oldKeyOverwritten:
+      "The old key's file was overwritten. Snapshots and backups of the disk may still have it."
+    case .oldKeyKept:
+      """
+      This file system does not overwrite in place: the old key may still be on the disk, and in snapshots and backups \
+      of it.
+      """
+    case .passcodesKnown:
+      """
+      Anybody who may have had key and store together knows the passcodes. To have each of them changed, run: passcode \
+      key rotate --must-change
+      """
+    case .passcodesMustChange: "Each passcode opens one more login, and must then be changed."
     case .recoveryCopy:
       """
       Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, the passcodes can't be \

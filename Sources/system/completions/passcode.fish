@@ -47,6 +47,8 @@ complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'roo
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l pcrs -x -d 'bind the key to these PCRs'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l check -d 'recover: only say whether it fits'
+complete -c passcode -n '__fish_seen_subcommand_from key' -l force -d 'print the recovery copy even into a file'
+complete -c passcode -n '__fish_seen_subcommand_from key' -l must-change -d 'rotate: each passcode must be changed'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l forget-sealed -d 'init: give up the sealed key'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l expires -x -a '12h 1d 7d 4w' -d 'how long the one-time code is valid'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l withdraw -d 'withdraw the one-time code'
