@@ -1,4 +1,4 @@
-"""What is written about the programs is what they do: the contract, manual pages, sample file and picture."""
+"""What is written about the programs is what they do: the contract, manual pages and sample file."""
 
 import json
 import os
@@ -9,7 +9,6 @@ import subprocess
 import pytest
 
 import contract
-from bed import BUILD
 from option_table import table
 from ran import every_test, on_request, unshown
 from tool import DONE
@@ -207,13 +206,6 @@ def test_the_readme_fits_three_pages():
 def test_the_licence_is_the_one_that_the_package_names():
     assert (TREE / "LICENSE").read_bytes() == pathlib.Path("/usr/share/common-licenses/Apache-2.0").read_bytes()
     assert "/usr/share/common-licenses/Apache-2.0" in (TREE / "debian/copyright").read_text()
-
-
-def test_the_picture_is_what_the_demo_prints():
-    done = subprocess.run(
-        [TREE / "Tests/picture", "--check"], env={**os.environ, "PASSCODE_BUILD": str(BUILD)}
-    )
-    assert done.returncode == 0
 
 
 # MARK: The contract
