@@ -169,7 +169,7 @@ class Kills:
     def advised(self):
         if self.papers and any(sealed_key(path, self.tpm) is None for path in (SEALED, SEALED_NEXT) if path.exists()):
             return ["recover"] * 2 + (["rotate"] if SEALED_NEXT.exists() else ["seal"])
-        if SEALED_NEXT.exists() and NEXT.exists():
+        if NEXT.exists() and (SEALED_NEXT.exists() or SEALED.exists()):
             return ["unseal", "rotate"]
         if SEALED_NEXT.exists() or NEXT.exists():
             return ["load", "rotate"]

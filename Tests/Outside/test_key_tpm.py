@@ -63,7 +63,7 @@ def test_status_never_advises_to_seal_to_a_value_that_passes(own, tpm, when):
     key(own, "seal", "--pcrs", "16")
     tpm.start(debug=now)
     said = status(own)
-    assert "is bound to PCR 16" in said and "may not open at the next boot; run: passcode key seal --pcrs 7" in said
+    assert "is bound to PCR 16" in said and "may fail to unseal at the next boot; run: passcode key seal --pcrs 7" in said
     assert said.count("passcode key seal") == said.count("passcode key seal --pcrs 7") == 1
     # Without --pcrs it is bound to that one no longer.
     key(own, "seal")
