@@ -30,7 +30,7 @@ public import PasscodeVault
 //     administrator can see the count and end it (`--workstation`).
 //     FleetStationTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
 //  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
-//     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode verifier restored`
+//     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode server restored`
 //     on one server, the others refuse, too, until it is run there; each passcode is locked out until it is unlocked, or
 //     replaced with a new one-time code.
 //     FleetSnapshotTests, test_a_snapshot_that_was_restored_refunds_nothing, test_verifier_seen.py

@@ -58,7 +58,7 @@ public struct StationCount: Equatable, Sendable {
 
   public static let most: UInt64 = 20
   /// Of these, for one account: so that one person's own passcode doesn't block a workstation for everybody. Somebody who
-  /// types wrong ones for three accounts or more does; `passcode verifier unlock --workstation` ends that.
+  /// types wrong ones for three accounts or more does; `passcode server unlock --workstation` ends that.
   public static let mostOfAccount: UInt64 = 8
   /// How long the window lasts, and how long a full count blocks the workstation.
   public static let seconds: UInt64 = 3_600

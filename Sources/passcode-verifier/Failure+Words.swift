@@ -9,12 +9,12 @@ extension Failure {
     switch self {
     case .fault(let fault): Failure.told(fault)
     case .unknownOption(let text):
-      "unknown option, or one without its value: \(printable(text)); see passcode verifier --help"
-    case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode verifier --help"
+      "unknown option, or one without its value: \(printable(text)); see passcode server --help"
+    case .unknownCommand(let word): "no command \"\(printable(word))\": see passcode server --help"
     case .operands(let command):
-      "usage: passcode verifier \(command.name)\(command.takesUser ? " USER" : "" as Text); see passcode verifier --help"
+      "usage: passcode server \(command.name)\(command.takesUser ? " USER" : "" as Text); see passcode server --help"
     case .notItsOption(let command, let option):
-      "\(command.name) has no option --\(option.entry.text): see passcode verifier --help"
+      "\(command.name) has no option --\(option.entry.text): see passcode server --help"
     case .lengthValue: "--length needs 4 or 6"
     case .expiresValue: "--expires needs a time like 90m, 12h, 7d or 2w: a minute to 90 days"
     case .needsBatch: "--output, --show, --skip-enrolled and --json need --batch"
@@ -29,12 +29,12 @@ extension Failure {
       "there is no account \(Installed.account): install the package libpam-passcode again"
     case .noLibrary: "libsodium could not be initialised"
     case .notEnrolled(let name):
-      "no passcode is set for \(printable(name)); to set one: passcode verifier enroll \(printable(name))"
+      "no passcode is set for \(printable(name)); to set one: passcode server enroll \(printable(name))"
     case .noCode(let name): "no one-time code is valid for \(printable(name)): there is nothing to withdraw"
     case .notListed(let name):
       "\(printable(name)) is not in \(FleetServer.workstationsPath): give the full name, as it is there"
     case .codeUsed(let name):
-      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid; if somebody else may have set it, run: passcode verifier disable \(printable(name))"
+      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid; if somebody else may have set it, run: passcode server disable \(printable(name))"
     case .notDigits: "a passcode is 4 or 6 digits"
     case .mismatch: "the two entries differ: start again"
     case .lengthNotAllowed(let length):
@@ -66,11 +66,11 @@ extension Failure {
     case .missing where fault.path == FleetServer.optionsPath:
       "\(words); write it, with a line fleet=NAME: see passcode-verifier(8)"
     case .missing where fault.path == SeenFile.usualPath:
-      "\(words); this server has seen nothing of etcd yet: run passcode verifier seen"
+      "\(words); this server has seen nothing of etcd yet: run passcode server seen"
     case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
-      "\(words); only if this server is new and etcd wasn't restored, run: passcode verifier seen --first"
+      "\(words); only if this server is new and etcd wasn't restored, run: passcode server seen --first"
     case .missing where fault.path == FleetKey.usualPath:
-      "\(words); on the fleet's first server, run: passcode verifier init; on any other, copy it from a server that has it, keeping its owner and mode"
+      "\(words); on the fleet's first server, run: passcode server init; on any other, copy it from a server that has it, keeping its owner and mode"
     case .missing where fault.path == FleetServer.workstationsPath:
       "\(words); create it, with a line for each workstation, such as CN=ws1"
     case .missing where fault.path == FleetServer.passwordPath:

@@ -66,5 +66,5 @@ func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failu
 
 /// One line on standard error.
 func complain(_ text: Text) {
-  Stream.error.write(Text("passcode verifier: \(text)\n").bytes)
+  Stream.error.write(Text("passcode server: \(text)\n").bytes)
 }

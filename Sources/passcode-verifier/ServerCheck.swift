@@ -112,7 +112,7 @@ struct ServerCheck {
       report.tell(
         .error,
         "etcd has \(members.count) members (\(names(members))), but more servers reported in the last 10 minutes: \(names(peers.map { $0.name })). If --force-new-cluster was used, its data may be old and refund wrong passcodes: stop stunnel on all servers, and do chapter 6 of README.Debian",
-        command: "passcode verifier restored")
+        command: "passcode server restored")
     }
     guard let own = fleet.ownNote() else { throw Fault(.missing, path: FleetKey.usualPath) }
     for peer in peers { compare(peer, own) }

@@ -9,7 +9,7 @@ enum Words {
   static var usage: Bytes {
     Bytes(
       text: """
-        Usage: passcode verifier COMMAND [USER] [OPTIONS]
+        Usage: passcode server COMMAND [USER] [OPTIONS]
 
         On a server of a fleet, for root; see passcode-verifier(8).
 
@@ -47,7 +47,7 @@ enum Words {
   }
 
   static var notByHand: Text {
-    "without a command, it answers a workstation over a connection; see passcode verifier --help"
+    "without a command, it answers a workstation over a connection; see passcode server --help"
   }
   static var initialized: Text {
     """
@@ -57,8 +57,8 @@ enum Words {
   }
   static var restored: Text {
     """
-    From now on each passcode is locked out until you unlock it (passcode verifier unlock USER) or its user uses a \
-    new one-time code (passcode verifier invite USER). Run this command on the other servers, too.
+    From now on each passcode is locked out until you unlock it (passcode server unlock USER) or its user uses a \
+    new one-time code (passcode server invite USER). Run this command on the other servers, too.
     """
   }
   static var first: Bytes { Bytes(text: "New passcode: ") }
@@ -88,9 +88,9 @@ enum Words {
       "this code is valid for \(time(seconds)), for \(name) only, who types it on a workstation after running: passcode enroll"
     return switch status.state {
     case .locked:
-      "\(start); the passcode is locked: to use the code now, run: passcode verifier unlock \(name)"
+      "\(start); the passcode is locked: to use the code now, run: passcode server unlock \(name)"
     case .disabled:
-      "\(start); the passcode is disabled: first run: passcode verifier enable \(name)"
+      "\(start); the passcode is disabled: first run: passcode server enable \(name)"
     case .ok, .exhausted, .corrupt, .expired, .mustChange: start
     }
   }

@@ -12,7 +12,7 @@ struct Command {
     /// `ACTION`: one of `KeyAction`
     case keyAction
     /// `ACTION …`: passcode-verifier's
-    case verifierAction
+    case serverAction
     /// `OLD NEW`
     case names
   }
@@ -97,9 +97,9 @@ struct Command {
         name: "try", operand: .none, group: .machine, options: [.demo],
         words: { CommandHelp.tryOut }, run: runTry),
       Command(
-        name: "verifier", operand: .verifierAction, group: .fleet, options: [],
-        words: { CommandHelp.verifier },
-        run: runVerifier),
+        name: "server", operand: .serverAction, group: .fleet, options: [],
+        words: { CommandHelp.server },
+        run: runServer),
     ]
   }
 

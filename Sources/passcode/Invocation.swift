@@ -61,6 +61,8 @@ var version: Text { Text(ProgramVersion().text) }
 
 extension Command {
   static func named(_ word: Bytes) throws(Failure) -> Command {
+    // Its old name, until 1.0.
+    let word = word.spells("verifier") ? Bytes(text: "server") : word
     guard let command = table().first(where: { word == $0.name.bytes }) else {
       throw .unknownCommand(word)
     }
@@ -89,7 +91,7 @@ extension Command {
     if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .batch(.needsBatch) }
     let allowed: ClosedRange<Int>
     switch operand {
-    case .verifierAction: throw .operands(name, operand)
+    case .serverAction: throw .operands(name, operand)
     case .none: allowed = 0...0
     case .user: allowed = 0...1
     case .otherUser, .keyAction: allowed = 1...1

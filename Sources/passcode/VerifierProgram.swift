@@ -3,7 +3,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// `passcode verifier …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
+/// `passcode server …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
 /// talks to etcd is in a package of its own.
 ///
 /// - It MUST be root's file, writable by nobody else, and is started for root only.        test_verifier_commands.py
@@ -11,7 +11,8 @@ internal import PasscodeVault
 enum VerifierProgram {
   /// Returns where the tool's first word is another one, or where help was asked for that this tool has, too.
   static func takeOver() throws(Failure) {
-    guard let words = Arguments.words(after: "verifier") else { return }
+    // The second is its old name, until 1.0.
+    guard let words = Arguments.words(after: "server") ?? Arguments.words(after: "verifier") else { return }
     let wantsHelp = words.contains { $0.spells("--help") || $0.spells("-h") }
     let isRoot = ProcessIdentity.current().effective == 0
     let status = try? FileStatus.of(Installed.verifier)
@@ -25,7 +26,7 @@ enum VerifierProgram {
   }
 }
 
-/// Refuses `verifier` where it isn't the first word.
-func runVerifier(_: Session) throws(Failure) -> ExitStatus {
-  throw .operands("verifier", .verifierAction)
+/// Refuses `server` where it isn't the first word.
+func runServer(_: Session) throws(Failure) -> ExitStatus {
+  throw .operands("server", .serverAction)
 }

@@ -145,7 +145,7 @@ HARMS = [
     (no_accounts, "verifier-etcd", "warning", "etcd has no accounts"),
     (a_wrong_password, "verifier-etcd", "error", "or it refuses the password"),
     (bad_option, "verifier-configuration", "error", "fleets"),
-    (no_key, "verifier-configuration", "error", "fleet.key: no such file; on the fleet's first server, run: passcode verifier init"),
+    (no_key, "verifier-configuration", "error", "fleet.key: no such file; on the fleet's first server, run: passcode server init"),
     (no_majority, "verifier-etcd", "error", "etcd"),
     (no_etcd, "verifier-etcd", "error", "etcd gives no valid answer: it is down, too few of its members"),
 ]

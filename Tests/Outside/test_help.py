@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from bed import TOOL
+from messages import TREE
 from scenario import RIGHT, WRONG, fail
 from tool import (
     CANCELLED,
@@ -41,7 +42,7 @@ COMMANDS = {
     "calibrate": {"--target", "--write"},
     "check-weak": set(),
     "try": {"--demo"},
-    "verifier ACTION": set(),
+    "server ACTION": set(),
 }  # fmt: skip
 ALL = EVERYWHERE.union(*COMMANDS.values())
 VALUES = {
@@ -123,6 +124,24 @@ def test_the_help_of_each_command_names_what_it_takes(usage):
         else:
             assert status == USAGE and said == "" and one_line(errors)
             assert f"{command} has no option {option}" in errors and f"passcode {command} --help" in errors
+
+
+def test_the_old_name_of_a_command_has_the_same_help():
+    """Until 1.0; and nothing names it any more."""
+    assert run("verifier", "--help") == run("server", "--help") and run("server", "--help")[0] == DONE
+    assert not re.search(r"^  verifier", run("--help")[1], re.MULTILINE)
+
+
+COMPLETIONS = TREE / "Sources/system/completions"
+
+
+def test_the_completions_say_of_each_command_what_the_help_says():
+    told = re.findall(r"^  ([a-z][a-z-]*)(?: \[?USER\]?| ACTION| OLD NEW)? +(\S.*)$", run("--help")[1].split("\nExamples:")[0], re.MULTILINE)
+    assert len(told) == len(COMMANDS)
+    fish = re.findall(r"use_subcommand -a ([a-z-]+) -d '(.*)'$", (COMPLETIONS / "passcode.fish").read_text(), re.MULTILINE)
+    zsh = re.findall(r"^  '([a-z-]+):(.*)'$", (COMPLETIONS / "_passcode").read_text(), re.MULTILINE)
+    assert {name: text.replace("\\'", "'") for name, text in fish} == dict(told)
+    assert {name: text.replace("'\\''", "'").replace("\\:", ":") for name, text in zsh} == dict(told)
 
 
 def test_version(bed):

@@ -39,7 +39,7 @@ def test_wrong_codes_and_another_account_s_are_attempts_like_any_other(fleet):
     assert [enroll(server, "alice", wrong).kind for wrong in (OTHER, bobs, OTHER)] == [WRONG, WRONG, WRONG_AND_LOCKED]
     assert enroll(fleet.servers[1], "alice", code).kind == LOCKED
     assert fleet.servers[2].verify(RIGHT).kind == LOCKED
-    assert "passcode verifier unlock alice" in server.run("invite", "alice").stderr
+    assert "passcode server unlock alice" in server.run("invite", "alice").stderr
     server.run("unlock", "alice")
     assert enroll(server, "alice", code).kind == WRONG, "in place of which there is another one"
     assert enroll(server, "bob", bobs).kind == DONE

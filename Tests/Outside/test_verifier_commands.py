@@ -1,4 +1,4 @@
-"""What an administrator does on a server: `passcode verifier …`."""
+"""What an administrator does on a server: `passcode server …`."""
 
 import json
 import pathlib
@@ -30,13 +30,15 @@ def test_the_tool_starts_it_with_the_words_as_they_are(fleet):
     server = fleet.servers[0]
     missing = server.tool("list", check=UNUSABLE)
     assert one_line(missing.stderr) and "apt install passcode-verifier" in missing.stderr
-    assert server.tool("--help").stdout.startswith("Usage: passcode verifier ACTION [OPTIONS]\n")
+    assert server.tool("--help").stdout.startswith("Usage: passcode server ACTION [OPTIONS]\n")
     server.install()
     assert server.tool("status", "alice").stdout == "alice: enrolled, wrong passcodes in a row: 0\n"
-    assert server.tool("--help").stdout.startswith("Usage: passcode verifier COMMAND [USER] [OPTIONS]\n")
-    assert "passcode verifier: no command" in server.tool("frobnicate", check=USAGE).stderr
+    assert server.tool("--help").stdout.startswith("Usage: passcode server COMMAND [USER] [OPTIONS]\n")
+    assert "passcode server: no command" in server.tool("frobnicate", check=USAGE).stderr
+    old = subprocess.run(server.command(TOOL, "verifier", "status", "alice"), capture_output=True, text=True, check=True)
+    assert old.stdout == server.tool("status", "alice").stdout
     server.tool("unlock", "carol", check=NOT_ENROLLED)
-    as_alice = server.command("setpriv", "--reuid", "alice", "--clear-groups", TOOL, "verifier", "list")
+    as_alice = server.command("setpriv", "--reuid", "alice", "--clear-groups", TOOL, "server", "list")
     refused = subprocess.run(as_alice, capture_output=True, text=True)
     assert refused.returncode == NOT_PERMITTED and one_line(refused.stderr)
 
@@ -55,8 +57,8 @@ def test_it_gets_its_arguments_and_nothing_of_the_environment(fleet):
     assert {"SUDO_USER", "PATH"} <= names <= {"SUDO_USER", "PATH", "PWD", "OLDPWD", "SHLVL", "_"}
     server.install(script, "0775")
     assert "denied" in server.tool("list", check=UNUSABLE).stderr
-    assert "usage: passcode verifier ACTION" in subprocess.run(
-        server.command(TOOL, "--json", "verifier", "list"), capture_output=True, text=True
+    assert "usage: passcode server ACTION" in subprocess.run(
+        server.command(TOOL, "--json", "server", "list"), capture_output=True, text=True
     ).stderr  # fmt: skip
 
 
@@ -68,9 +70,9 @@ def test_a_batch_is_as_the_tool_s(fleet):
         done = server.run("enroll", "--batch", "-", input=text, check=SOME_FAILED)
     assert done.stdout.splitlines() == ["line 1: nurse1: passcode enrolled", "line 9: nurse4: passcode enrolled"]
     failed = done.stderr.splitlines()
-    assert [re.match(r"passcode verifier: line (\d+): ", line)[1] for line in failed[:-1]] == ["2", "3", "4", "7", "8", "10"]
+    assert [re.match(r"passcode server: line (\d+): ", line)[1] for line in failed[:-1]] == ["2", "3", "4", "7", "8", "10"]
     assert "too easy to guess" in failed[1] and "8305" not in failed[3]
-    assert failed[-1] == "passcode verifier: users: 8, done: 2, failed: 6"
+    assert failed[-1] == "passcode server: users: 8, done: 2, failed: 6"
     assert server.verify("8305", "nurse1").kind == GRANTED
     done = server.run("enroll", "--batch", "-", "--json", "--skip-enrolled", input="nurse1:9147\nnurse5:9147\n")
     *rows, summary = done.stdout.splitlines(keepends=True)
@@ -123,8 +125,8 @@ def test_status_and_list_as_json(fleet):
 @pytest.mark.parametrize(
     "status, words, said",
     [
-        (USAGE, ["status"], "usage: passcode verifier status USER"),
-        (USAGE, ["list", "alice"], "usage: passcode verifier list"),
+        (USAGE, ["status"], "usage: passcode server status USER"),
+        (USAGE, ["list", "alice"], "usage: passcode server list"),
         (USAGE, ["unlock", "--generate", "alice"], "unlock has no option --generate"),
         (USAGE, ["enroll", "alice", "--output", "/x"], "need --batch"),
         (USAGE, ["enroll", "--batch", "-", "--stdin"], "--batch can't be used with USER or --stdin"),
@@ -135,7 +137,7 @@ def test_status_and_list_as_json(fleet):
         (USAGE, ["--frobnicate"], "unknown option"),
         (USAGE, ["enroll", "--length", "5", "alice"], "--length needs"),
         (NOT_PERMITTED, ["enroll", "root"], "root's passcode is never a fleet's"),
-        (NOT_ENROLLED, ["unlock", "carol"], "passcode verifier enroll carol"),
+        (NOT_ENROLLED, ["unlock", "carol"], "passcode server enroll carol"),
         (NOT_ENROLLED, ["invite", "--withdraw", "carol"], "nothing to withdraw"),
         (POLICY, ["enroll", "--stdin", "alice"], "4 or 6 digits"),
         (UNUSABLE, ["init"], "fleet.key"),
@@ -144,7 +146,7 @@ def test_status_and_list_as_json(fleet):
 )
 def test_what_is_refused_says_what_to_do(fleet, status, words, said):
     done = fleet.servers[0].run(*words, check=status, input="12345\n")
-    assert done.stdout == "" and one_line(done.stderr) and done.stderr.startswith("passcode verifier: ")
+    assert done.stdout == "" and one_line(done.stderr) and done.stderr.startswith("passcode server: ")
     assert said in done.stderr
 
 
@@ -181,7 +183,7 @@ def test_help_names_every_command_and_option_and_so_does_the_completion():
     commands = re.findall(r"^  ([a-z]+)(?: USER)? {2,}\S", text, re.MULTILINE)
     options = set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
     completion = (pathlib.Path(__file__).parents[2] / "Sources/system/completions/passcode").read_text()
-    part = completion.split("    verifier)\n")[1].split(";;")[0]
+    part = completion.split("    server)\n")[1].split(";;")[0]
     assert set(re.findall(r"--[\w-]+", part)) == options
     assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 12
     assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")

@@ -28,7 +28,7 @@ def test_a_server_that_has_seen_nothing_believes_nothing(unseen):
     """It may be new, or etcd may have been restored: an administrator must say which."""
     for server in unseen.servers:
         assert server.verify(RIGHT).kind == UNAVAILABLE
-        assert "run passcode verifier seen" in server.run("status", "alice", check=FAILED).stderr
+        assert "run passcode server seen" in server.run("status", "alice", check=FAILED).stderr
         assert "seen --first" in server.run("seen", check=FAILED).stderr
         assert server.verify(RIGHT).kind == UNAVAILABLE, "the empty file that root made isn't enough"
     unseen.servers[0].run("seen", "--first")

@@ -18,6 +18,7 @@ BANNED = {
     r"\bPIN\b": "passcode",
     r"\b(enrol|enrols|enrolled|enroll) (yourself|herself|himself|themselves)\b": "set a passcode",
     r"\b(passcode|code|key|login) opens\b|\bopens (one login|nothing|the passcodes?)\b": "be valid, unseal, let in",
+    r"\bpasscode verifier [a-z]+\b": "passcode server",
     r"\b(wholly|whoever|elsewhere than|otherwise than|by chance|watch over|mends?)\b": "plain English",
 }
 # What isn't ours: others' names for their own things.
@@ -55,7 +56,7 @@ def test_the_messages_have_one_word_for_one_thing():
 @pytest.mark.parametrize(
     "said", [
         "the passcode is right", "a right passcode", "the finger is off", "Passcode or finger:", "log on with it",
-        "delete the old passcode", "Your PIN", "the key opens", "it opens nothing", "whoever has it", "let them enrol themselves",
+        "delete the old passcode", "Your PIN", "the key opens", "it opens nothing", "passcode verifier list", "whoever has it", "let them enrol themselves",
     ],
 )  # fmt: skip
 def test_a_banned_form_is_found(said):

@@ -28,7 +28,7 @@ def test_on_a_workstation_its_person_enrols_with_it(machine, ward):
     assert "no one-time code is valid for alice" in used.errors
     for command in ("unlock", "remove"):
         refused = machine.tool(command, "--stdin", stdin="password\n", check=NOT_PERMITTED, **own)
-        assert f"passcode verifier {command} alice" in refused.errors
+        assert f"passcode server {command} alice" in refused.errors
     assert "root" in machine.tool("enroll", "bob", "--stdin", stdin=f"{code}\n{NEW}\n", check=NOT_PERMITTED, **own).errors
     for _ in range(3):
         server.invite("alice")

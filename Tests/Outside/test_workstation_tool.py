@@ -11,7 +11,7 @@ KEPT = "kept by the servers of a fleet"
 
 
 def on_a_server(command):
-    return f"on one of them, run as root: passcode verifier {command} alice\n"
+    return f"on one of them, run as root: passcode server {command} alice\n"
 
 
 def test_one_s_own_passcode_is_seen_and_changed_here(machine, ward):
@@ -32,7 +32,7 @@ def test_one_s_own_passcode_is_seen_and_changed_here(machine, ward):
     assert "passcode change: " in menu and "passcode remove: " not in menu
     assert not machine.record_file("alice").exists()
     ward.fleet.servers[1].run("disable", "alice")
-    assert "run as root on a server: passcode verifier enable alice" in machine.tool("status", user="alice").output
+    assert "run as root on a server: passcode server enable alice" in machine.tool("status", user="alice").output
     alone(machine, "verify", NEW, check=LOCKED)
     ward.stop("ws2")
     for user in ("alice", None):

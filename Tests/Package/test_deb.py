@@ -292,8 +292,8 @@ def fish(*words):
 @pytest.mark.parametrize("complete", [bash, fish])
 def test_completions(content, complete):
     """Every command, and of each every option and no other."""
-    assert complete("") >= {*COMMANDS, "verifier"}
-    assert complete("verifier", "") >= set(ACTIONS)
+    assert complete("") >= {*COMMANDS, "server"}
+    assert complete("server", "") >= set(ACTIONS)
     for command in COMMANDS:
         offered = complete(command, "--")
         assert {word for word in offered if word.startswith("--")} == options(content, command), command
@@ -308,4 +308,4 @@ def test_the_completion_for_zsh_has_every_option(content):
     of_the_fleet = {"--withdraw", "--first", "--workstation"}
     everything = set().union(*(options(content, command) for command in COMMANDS)) | of_the_fleet
     assert set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text)) == everything
-    assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == {*COMMANDS, "verifier"}
+    assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == {*COMMANDS, "server"}

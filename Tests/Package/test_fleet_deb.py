@@ -68,7 +68,7 @@ STATE, KEY = "var/lib/passcode-verifier", "etc/passcode/fleet.key"
 WANTS = "etc/systemd/system"
 ENABLED = {f"{WANTS}/sockets.target.wants/passcode-verifier.socket",
            f"{WANTS}/timers.target.wants/passcode-verifier-seen.timer"}  # fmt: skip
-# What `passcode verifier init` and README.Debian make: {name: (mode, text)}.
+# What `passcode server init` and README.Debian make: {name: (mode, text)}.
 FILES = {
     "verifier.conf": ("644", "fleet=ward-7\n"),
     "workstations": ("644", "CN=ws1\n"),
@@ -97,7 +97,7 @@ def of(machine, path):
 
 
 def make_fleet(machine):
-    machine.run("passcode", "verifier", "init")
+    machine.run("passcode", "server", "init")
     for name, (mode, text) in FILES.items():
         machine.run("install", "-m", mode, "-g", "_passcode", "/dev/stdin", f"/etc/passcode/{name}", input=text)
 

@@ -129,9 +129,9 @@ def test_from_fresh_machines_to_a_login(ward):
 
 def test_wrong_ones_count_on_the_servers(ward):
     assert ward.sudo(WRONG[0], PASSWORD)[1] == 0
-    assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
+    assert "wrong passcodes in a row: 1" in ward.server("passcode server status alice", "server2")
     ward.opens()
-    assert "wrong passcodes in a row: 0" in ward.server("passcode verifier status alice", "server3")
+    assert "wrong passcodes in a row: 0" in ward.server("passcode server status alice", "server3")
 
 
 def test_a_one_time_code(ward):
@@ -142,7 +142,7 @@ def test_a_one_time_code(ward):
     text, status = ward.alice.run("passcode enroll", *answers)
     assert status == 0, text
     assert ward.sudo(RIGHT, PASSWORD)[1] == 0
-    assert "wrong passcodes in a row: 1" in ward.server("passcode verifier status alice", "server2")
+    assert "wrong passcodes in a row: 1" in ward.server("passcode server status alice", "server2")
     ward.code = OTHER
     ward.opens()
 
@@ -190,7 +190,7 @@ def test_from_a_lost_server_back_to_three(ward):
     ward.opens()
     # The new one is as good as the others, and any one of them may now be lost.
     ward.hosts["server1"].cut()
-    assert "enrolled" in ward.server("passcode verifier status alice", "server3")
+    assert "enrolled" in ward.server("passcode server status alice", "server3")
     ward.opens()
     ward.start("server1")
 
@@ -199,7 +199,7 @@ def test_a_snapshot_that_was_restored(ward):
     """It has forgotten two wrong passcodes: before it is declared, and before an unlock, everything is refused."""
     ward.follow("6.1")
     assert ward.sudo(WRONG[1], WRONG[2], PASSWORD)[1] == 0
-    assert "wrong passcodes in a row: 2" in ward.server("passcode verifier status alice")
+    assert "wrong passcodes in a row: 2" in ward.server("passcode server status alice")
     snapshot = ward.people["server1"].machine.path / "root/passcode.snapshot"
     ward.follow("6.2")
     for name in ("server2", "server3"):
@@ -211,7 +211,7 @@ def test_a_snapshot_that_was_restored(ward):
     ward.hosts["server1"].wait(HEALTHY)
     refused(ward)
     for name in SERVERS:
-        assert "etcd was restored, or is another one" in ward.server("passcode verifier status alice", name)
+        assert "etcd was restored, or is another one" in ward.server("passcode server status alice", name)
         ward.server("systemctl start passcode-verifier-seen", name)
         assert "etcd was restored" in ward.server("journalctl --no-pager -u passcode-verifier-seen", name)
     refused(ward)
@@ -220,7 +220,7 @@ def test_a_snapshot_that_was_restored(ward):
     ward.follow("6.5", "6.6")
     ward.opens()
     for name in SERVERS:
-        assert "enrolled, wrong" in ward.server("passcode verifier status alice", name)
+        assert "enrolled, wrong" in ward.server("passcode server status alice", name)
 
 
 def test_all_servers_are_lost(ward, tmp_path):
@@ -244,7 +244,7 @@ def test_all_servers_are_lost(ward, tmp_path):
         ward.people[name].follow(ward.page, "2.8")
     ward.follow("6.2", "6.3")
     for name in SERVERS:
-        assert "no such file" in ward.server("passcode verifier status alice", name)
+        assert "no such file" in ward.server("passcode server status alice", name)
     ward.follow("6.4", "6.5")
     refused(ward)
     ward.follow("2.9")

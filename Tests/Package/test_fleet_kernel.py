@@ -53,7 +53,7 @@ def guest(deb, fleet_debs):
     [verifier] = [path for path in fleet_debs if path.name.startswith("passcode-verifier_")]
     guest = Guest(disk("trixie", deb, verifier, programs=PROGRAMS, files=FILES))
     guest.run(f"dpkg --install --force-confold /root/{deb.name} /root/{verifier.name}")
-    guest.run("systemctl start etcd && passcode verifier init && passcode verifier seen")
+    guest.run("systemctl start etcd && passcode server init && passcode server seen")
     yield guest
     guest.cut()
 
@@ -66,7 +66,7 @@ def test_each_can_do_its_work_and_no_more(guest):
     profiles = guest.run("cat /sys/kernel/security/apparmor/profiles")
     for name in ("passcode-verifier", "passcode-verifier//serve", "passcode-verifier//relay"):
         assert f"{name} (enforce)" in profiles
-    guest.run(f"echo {RIGHT} | passcode verifier enroll alice --stdin")
+    guest.run(f"echo {RIGHT} | passcode server enroll alice --stdin")
     for code, reply in ((WRONG[0], "verify 2"), (RIGHT, "verify 1")):
         said = guest.run(f"/root/ask {code}").splitlines()
         assert [said[0], said[-1]] == ["look 16", reply], said
@@ -74,8 +74,8 @@ def test_each_can_do_its_work_and_no_more(guest):
             f"passcode-verifier//&passcode-verifier//{child} (enforce)" for child in ("relay", "serve")
         ]
     # Root's commands reach what root keeps anywhere.
-    guest.run("passcode verifier invite --batch /root/users --output /root/codes && grep -q ^bob: /root/codes")
-    guest.run(f"echo {OTHER} | passcode verifier enroll alice --stdin && passcode verifier list && passcode verifier restored")
+    guest.run("passcode server invite --batch /root/users --output /root/codes && grep -q ^bob: /root/codes")
+    guest.run(f"echo {OTHER} | passcode server enroll alice --stdin && passcode server list && passcode server restored")
     guest.run("systemctl start passcode-verifier-seen")
     assert denials(guest) == []
 

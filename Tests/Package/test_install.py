@@ -195,7 +195,7 @@ def test_a_fleet_s_part_is_found_there(system):
     """After the commands: the tool starts the verifier, and its check the scripts."""
     machine, _ = system
     (machine.path / STUNNEL[1:]).symlink_to("/usr/bin/stunnel4")
-    said = machine.run("passcode", "verifier", "init")
+    said = machine.run("passcode", "server", "init")
     assert "/etc/passcode/fleet.key: created" in said
     assert machine.run("stat", "-c", "%U:%G %a", "/etc/passcode/fleet.key") == f"root:{ACCOUNT} 440\n"
     units = [f"{UNITS}/{name}" for name in ("passcode-fleet.service", "passcode-verifier.socket", "passcode-verifier-stunnel.service")]

@@ -182,8 +182,8 @@ class Server:
         subprocess.run(self.command("install", "-m", mode, program, INSTALLED), check=True)
 
     def tool(self, *words, check=0, **how):
-        """`passcode verifier …`."""
-        command = self.command(TOOL, "verifier", *words)
+        """`passcode server …`."""
+        command = self.command(TOOL, "server", *words)
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, **how)
         assert check is None or done.returncode == check, (words, done)
         return done

@@ -96,7 +96,7 @@ private func unknown(_ what: Phrase, _ suggestion: Text?) -> Phrase {
 
 /// What an administrator types on a fleet's server.
 func serverCommand(_ command: Text, _ name: Bytes) -> Text {
-  "passcode verifier \(command) \(printable(name))"
+  "passcode server \(command) \(printable(name))"
 }
 
 extension Holder {

@@ -15,7 +15,7 @@ enum CommandHelp {
   static var list: Phrase { "show the state of every enrolled user" }
   static var verify: Phrase { "test a passcode (a wrong one counts as a failed attempt)" }
   static var key: Phrase { "root: the machine key, under which passcodes are sealed" }
-  static var verifier: Phrase { "root: on a fleet's server; see passcode-verifier(8)" }
+  static var server: Phrase { "root: on a fleet's server; see passcode-verifier(8)" }
   static var check: Phrase { "show what is wrong with the installation and what to do" }
   static var checkWeak: Phrase { "read codes, one per line; say which are weak and why" }
   static var calibrate: Phrase { "find the hashing cost that suits this machine" }
@@ -75,7 +75,7 @@ extension Command.Operand {
     case .none: ""
     case .user: " [USER]"
     case .otherUser: " USER"
-    case .keyAction, .verifierAction: " ACTION"
+    case .keyAction, .serverAction: " ACTION"
     case .names: " OLD NEW"
     }
   }

@@ -13,7 +13,7 @@ complete -c passcode -n __fish_use_subcommand -a status -d 'show whether a passc
 complete -c passcode -n __fish_use_subcommand -a list -d 'show the state of every enrolled user'
 complete -c passcode -n __fish_use_subcommand -a verify -d 'test a passcode (a wrong one counts as a failed attempt)'
 complete -c passcode -n __fish_use_subcommand -a key -d 'root: the machine key, under which passcodes are sealed'
-complete -c passcode -n __fish_use_subcommand -a verifier -d 'root: on a fleet\'s server; see passcode-verifier(8)'
+complete -c passcode -n __fish_use_subcommand -a server -d 'root: on a fleet\'s server; see passcode-verifier(8)'
 complete -c passcode -n __fish_use_subcommand -a check -d 'show what is wrong with the installation and what to do'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'read codes, one per line; say which are weak and why'
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'find the hashing cost that suits this machine'
@@ -21,7 +21,7 @@ complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a tem
 
 set -l people enroll change remove unlock disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
-complete -c passcode -n '__fish_seen_subcommand_from verifier' -a 'init list check seen restored enroll invite remove unlock disable enable status'
+complete -c passcode -n '__fish_seen_subcommand_from server' -a 'init list check seen restored enroll invite remove unlock disable enable status'
 complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status seal mount load unseal recover rotate'
 
 complete -c passcode -l conf -r -F -d 'another configuration file'
@@ -52,5 +52,5 @@ complete -c passcode -n '__fish_seen_subcommand_from key' -l must-change -d 'rot
 complete -c passcode -n '__fish_seen_subcommand_from key' -l forget-sealed -d 'init: give up the sealed key'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l expires -x -a '12h 1d 7d 4w' -d 'how long the one-time code is valid'
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l withdraw -d 'withdraw the one-time code'
-complete -c passcode -n '__fish_seen_subcommand_from verifier' -l workstation -x -d 'unlock, status: a workstation in place of a user'
+complete -c passcode -n '__fish_seen_subcommand_from server' -l workstation -x -d 'unlock, status: a workstation in place of a user'
 complete -c passcode -n '__fish_seen_subcommand_from seen' -l first -d 'this server is new, and etcd was not restored'
