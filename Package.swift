@@ -112,6 +112,9 @@ let package = Package(
     .target(
       name: "PasscodeAdmin", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
       swiftSettings: swiftSettings),
+    // What the administrators' tools share: how they say something in one's language.
+    .target(
+      name: "PasscodeTool", dependencies: ["PasscodePolicy", "PasscodeSystem"], swiftSettings: swiftSettings),
     // A fleet: what is decided, and the formats; and its vault, whose records are in etcd. For passcode-fleet and
     // passcode-verifier alone.
     .target(name: "PasscodeFleetPolicy", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
@@ -137,7 +140,8 @@ let package = Package(
           embedded),
       ]),
     .executableTarget(
-      name: "passcode", dependencies: ["PasscodeAdmin", "PasscodeStacks"], swiftSettings: swiftSettings,
+      name: "passcode", dependencies: ["PasscodeAdmin", "PasscodeStacks", "PasscodeTool"],
+      swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
     .executableTarget(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
@@ -152,7 +156,7 @@ let package = Package(
       name: "passcode-fleet", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
     .executableTarget(
-      name: "passcode-verifier", dependencies: ["PasscodeAdmin", "PasscodeFleet"],
+      name: "passcode-verifier", dependencies: ["PasscodeAdmin", "PasscodeFleet", "PasscodeTool"],
       swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 

@@ -20,9 +20,16 @@ const char *cs_argument(int index) {
 
 int cs_pass_on(const char *program, int first) {
   static char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-  char *kept[] = {search, NULL, NULL};
-  for (char **variable = environ; variable && *variable; variable++)
-    if (strncmp(*variable, "SUDO_USER=", 10) == 0) kept[1] = *variable;
+  static const char *const names[] = {"SUDO_USER=", "LANG=", "LANGUAGE=", "LC_ALL=", "LC_MESSAGES="};
+  enum { kinds = sizeof names / sizeof *names };
+  char *kept[kinds + 2] = {search};
+  int next = 1;
+  for (int name = 0; name < kinds; name++)
+    for (char **variable = environ; variable && *variable; variable++)
+      if (strncmp(*variable, names[name], strlen(names[name])) == 0) {
+        kept[next++] = *variable;
+        break;
+      }
   arguments[first - 1] = (char *)program;
   execve(program, arguments + first - 1, kept);
   return errno;

@@ -49,8 +49,8 @@ public enum Arguments {
     return words
   }
 
-  /// Becomes passcode-verifier, with those words as its arguments. Of the environment it gets only who called sudo. The
-  /// corresponding C function is `execve`.
+  /// Becomes passcode-verifier, with those words as its arguments. Of the environment it gets only who called sudo, and
+  /// the language. The corresponding C function is `execve`.
   ///
   /// - Precondition: `words(after:)` gave some, and nothing was parsed.
   /// - Returns: why it could not be started.

@@ -3,6 +3,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// An administrator's commands, as root on a server. Exit statuses are those of passcode(1).
@@ -117,11 +118,11 @@ struct Administration {
 
   // MARK: What is said of what was done
 
-  static func say(_ order: Order, _ text: Text) {
-    if !order.has(.quiet) { _ = Stream.output.write(Text("\(text)\n").bytes) }
+  static func say(_ order: Order, _ phrase: Phrase) {
+    if !order.has(.quiet) { _ = Stream.output.write(Text("\(phrase)\n").bytes) }
   }
 
-  private func say(_ order: Order, _ text: Text) { Administration.say(order, text) }
+  private func say(_ order: Order, _ phrase: Phrase) { Administration.say(order, phrase) }
 
   /// Writes a command to the system's log, with the person who ran it.
   static func note(

@@ -2,6 +2,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// Findings in the form of `passcode check`; the names in JSON are its contract.
 struct CheckReport {
@@ -30,10 +31,10 @@ struct CheckReport {
     if !hasFound && !isQuiet { write(.ok, detail) }
   }
 
-  mutating func tell(_ level: Level, _ message: Text, path: Bytes = [], command: Text = "") {
+  mutating func tell(_ level: Level, _ message: Phrase, path: Bytes = [], command: Text = "") {
     hasFound = true
     if level == .error { hasErrors = true }
-    write(level, message, path, command)
+    write(level, message.text, path, command)
   }
 
   private func write(_ level: Level, _ message: Text, _ path: Bytes = [], _ command: Text = "") {
@@ -44,8 +45,10 @@ struct CheckReport {
   private func shown(_ level: Level, _ message: Text, _ command: Text) -> Text {
     var line: Text = "\(level.mark) \(check)"
     if !message.bytes.isEmpty { line += ": \(message)" }
-    return command.bytes.isEmpty ? line + "\n" : line + "\n    run: \(command)\n"
+    return command.bytes.isEmpty ? line + "\n" : line + "\n    \(run(command))\n"
   }
+
+  private func run(_ command: Text) -> Phrase { "run: \(command)" }
 
   private func json(_ level: Level, _ message: Text, _ path: Bytes, _ command: Text) -> Text {
     """

@@ -1,6 +1,7 @@
 internal import PasscodeFleet
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 // A new passcode, or a one-time code, for one user.
@@ -81,12 +82,14 @@ extension Administration {
     _ line: inout TypedLine, _ change: inout PasscodeChange
   ) throws(Failure) -> Failure? {
     defer { line.wipe() }
-    guard try read(&line, Words.first), change.new.passcode.take(line) == .passcode,
+    guard try read(&line, Words.first.text.bytes), change.new.passcode.take(line) == .passcode,
       order.length == nil || change.new.passcode.count == order.length
     else { return order.length.map { .lengthNotAllowed($0) } ?? .notDigits }
     if case .refused(let refusal) = try choice(order.user, change) { return .refused(refusal) }
     if order.has(.stdin) { return nil }
-    guard try read(&line, Words.second), change.new.passcode.isRepeated(in: line) else { return .mismatch }
+    guard try read(&line, Words.second.text.bytes), change.new.passcode.isRepeated(in: line) else {
+      return .mismatch
+    }
     return nil
   }
 

@@ -2,6 +2,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// The reasons for which a command fails. Words.swift has the line for standard error.
@@ -68,3 +69,5 @@ func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failu
 func complain(_ text: Text) {
   Stream.error.write(Text("passcode server: \(text)\n").bytes)
 }
+
+func complain(_ phrase: Phrase) { complain(phrase.text) }

@@ -2,6 +2,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// One command for each user of a list, as passcode(1) has it: the same lines, results, JSON and exit statuses. A user needs
@@ -84,7 +85,7 @@ struct FleetBatch: ~Copyable {
       case .notYet: do throws(Errno) { try lines.fill() } catch { throw .list(order.list ?? [], error) }
       case .tooLong:
         number += 1
-        try tell(BatchResult(number, [], .badLine, Words.problem(.tooLong)))
+        try tell(BatchResult(number, [], .badLine, Words.problem(.tooLong).text))
       case .line:
         number += 1
         try handle(&secrets)
@@ -102,7 +103,7 @@ struct FleetBatch: ~Copyable {
     let form = form
     switch lines.read({ BatchLine($0, form) }) {
     case .nothing: return
-    case .bad(let problem): try tell(BatchResult(number, [], .badLine, Words.problem(problem)))
+    case .bad(let problem): try tell(BatchResult(number, [], .badLine, Words.problem(problem).text))
     case .user(let name):
       guard !seen.contains(name) else { return try tell(BatchResult(number, name, .repeated)) }
       seen.append(name)
@@ -123,9 +124,9 @@ struct FleetBatch: ~Copyable {
     } catch {
       switch error {
       case .refused(.length): outcome = .wrongLength
-      case .refused(.weak(let weakness)): (outcome, reason) = (.weak, weakness.sentence.english)
+      case .refused(.weak(let weakness)): (outcome, reason) = (.weak, Phrase(weakness.sentence).text)
       case .fault(let fault):
-        try tell(BatchResult(number, name, .failed, fault.text))
+        try tell(BatchResult(number, name, .failed, fault.advice.phrase.text))
         if fault.isEverybodys { throw .fault(fault) }
         return
       }

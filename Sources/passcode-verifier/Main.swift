@@ -39,6 +39,7 @@ struct Main {
       do throws(Arguments.Problem) {
         parsed = try Arguments.parse(table)
       } catch {
+        Catalogue.useLanguageOfEnvironment()
         throw .unknownOption(error.text(table))
       }
       return try run(parsed)
@@ -54,12 +55,17 @@ struct Main {
       Stream.output.write(Text("passcode-verifier \(Bytes(ProgramVersion().text))\n").bytes)
       return 0
     }
+    let word = parsed.operands.first ?? []
+    if !given.contains(.help) {
+      if parsed.operands.isEmpty { return serve() }
+      if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
+    }
+    // Neither of those two has anything to say to a person.
+    Catalogue.useLanguageOfEnvironment()
     if given.contains(.help) {
-      Stream.output.write(Words.usage)
+      Stream.output.write(Words.usage.bytes)
       return 0
     }
-    guard let word = parsed.operands.first else { return serve() }
-    if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
     guard let command = Command.allCases.first(where: { word == $0.name.bytes }) else {
       throw .unknownCommand(word)
     }

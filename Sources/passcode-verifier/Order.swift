@@ -138,7 +138,9 @@ struct Order {
         throw .expiresValue
       }
       self.seconds = seconds
-    case .help, .version, .quiet, .json, .stdin, .generate, .show, .skipEnrolled, .withdraw, .first: break
+    // A contract is in one language, and so is what goes with it.
+    case .json: Catalogue.useEnglish()
+    case .help, .version, .quiet, .stdin, .generate, .show, .skipEnrolled, .withdraw, .first: break
     }
   }
 

@@ -2,6 +2,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// `passcode-verifier check`: what is wrong on this server, and what to do about it. `passcode check` shows it, by way of
@@ -55,7 +56,7 @@ struct ServerCheck {
     if answersAnyone && fleet.namesUser {
       return report.tell(
         .error, "etcd's accounts are off: any program that reaches its port can change everything",
-        command: "etcdctl auth enable")
+        command: "etcdctl auth enable" as Text)
     }
     if answersAnyone {
       report.tell(
@@ -85,7 +86,7 @@ struct ServerCheck {
       report.tell(
         .warning,
         "etcd's database uses \(health.size >> 20) of \(quota >> 20) MiB: turn on auto-compaction, then defragment it",
-        command: fleet.namesUser ? "etcdctl --user root defrag" : "etcdctl defrag")
+        command: fleet.namesUser ? "etcdctl --user root defrag" as Text : "etcdctl defrag" as Text)
     }
     try fleet.checkEpoch()
     report.end("\(health.size >> 10) KiB")
@@ -112,7 +113,7 @@ struct ServerCheck {
       report.tell(
         .error,
         "etcd has \(members.count) members (\(names(members))), but more servers reported in the last 10 minutes: \(names(peers.map { $0.name })). If --force-new-cluster was used, its data may be old and refund wrong passcodes: stop stunnel on all servers, and do chapter 6 of README.Debian",
-        command: "passcode server restored")
+        command: "passcode server restored" as Text)
     }
     guard let own = fleet.ownNote() else { throw Fault(.missing, path: FleetKey.usualPath) }
     for peer in peers { compare(peer, own) }

@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// `passcode calibrate`: measures which cost of hashing suits this machine, and prints it as lines for the configuration

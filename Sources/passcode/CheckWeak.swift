@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// `passcode check-weak`: judges candidates, for administrators who wonder and for scripts. It knows nobody: codes

@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// An account's passcode, for those who reach the store: root anyone's, a person with a store of their own the own

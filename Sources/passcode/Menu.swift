@@ -2,6 +2,7 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// `passcode` alone: one's own state, and what can be done next; on a terminal one can choose it there.

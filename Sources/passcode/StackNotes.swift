@@ -2,6 +2,7 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 // What the system's PAM service files have to do with passcodes: told, and nothing is decided by it.

@@ -2,6 +2,7 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// Prints one account's status; the exit status says whether there is a passcode.

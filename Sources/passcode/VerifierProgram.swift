@@ -7,7 +7,8 @@ internal import PasscodeVault
 /// talks to etcd is in a package of its own.
 ///
 /// - It MUST be root's file, writable by nobody else, and is started for root only.        test_verifier_commands.py
-/// - Its arguments MUST be those that were given, and its environment none of the caller's.  test_verifier_commands.py
+/// - Its arguments MUST be those that were given. Of the caller's environment it MUST get only SUDO_USER and the language.
+///                                                                                         test_verifier_commands.py
 enum VerifierProgram {
   /// Returns where the tool's first word is another one, or where help was asked for that this tool has, too.
   static func takeOver() throws(Failure) {

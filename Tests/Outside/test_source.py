@@ -15,6 +15,7 @@ IMPORTS = {
     "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
     "PasscodeAdmin": {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
+    "PasscodeTool": {"PasscodePolicy", "PasscodeSystem"},
     "PasscodeFleetPolicy": {"PasscodePolicy"},
     "PasscodeFleet": {"PasscodeFleetPolicy", "PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
 }

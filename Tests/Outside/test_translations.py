@@ -14,7 +14,7 @@ import host
 import languages
 import pam
 import strace
-from bed import SERVICE, person
+from bed import BUILD, SERVICE, person
 from languages import LATIN, LOCALE, catalogue, forms, languages as all_languages, setting, told, width
 from messages import TREE, messages, parameters, template
 from scenario import RIGHT, WRONG
@@ -365,6 +365,22 @@ def test_help_fits_80_columns(alice, installed, language):
     for words in ([], *([name] for name in names)):
         text = alice.tool(*words, "--help", setting=setting(language), check=DONE).output
         assert [line for line in text.splitlines() if languages.width(line) > 80] == [], words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_fleet_s_server_speaks_the_language_of_its_caller(installed, language):
+    """From the same catalogues, and in 80 columns."""
+    def run(*arguments):
+        return subprocess.run(
+            [BUILD / "passcode-verifier", *arguments], capture_output=True, text=True, env={"PATH": os.environ["PATH"], **setting(language)}
+        )
+
+    text = run("--help").stdout
+    assert [line for line in text.splitlines() if languages.width(line) > 80] == []
+    assert told(language, "show what is wrong on this server and what to do") in text
+    assert told(language, 'no command "%1": see passcode server --help', p1="x") in run("x").stderr
+    assert told(language, "--withdraw can't be used with --expires") in run("invite", "--withdraw", "--expires", "1d", "bob").stderr
+    assert "list has no option --first: see passcode server --help" in run("list", "--json", "--first").stderr
 
 
 # MARK: The script that `passcode check` runs for a fleet

@@ -49,12 +49,12 @@ def test_it_gets_its_arguments_and_nothing_of_the_environment(fleet):
     script.write_text("#!/bin/sh\nfor word; do printf '<%s>' \"$word\"; done; echo; env; exit 5\n")
     server.install(script)
     words = ["enroll", "--json", "--", "-x", "", "a b", "--conf=/x"]
-    environment = {"EVIL": "1", "LD_LIBRARY_PATH": "/x", "LANGUAGE": "de", "SUDO_USER": "carol", "PATH": "/bin"}
+    environment = {"EVIL": "1", "LD_LIBRARY_PATH": "/x", "LANGUAGE": "de", "SUDO_USER": "carol", "PATH": "/bin", "LOCPATH": "/x"}
     done = server.tool(*words, check=POLICY, env=environment)
     first, *rest = done.stdout.splitlines()
     assert first == "".join(f"<{word}>" for word in words)
     names = {line.split("=")[0] for line in rest}
-    assert {"SUDO_USER", "PATH"} <= names <= {"SUDO_USER", "PATH", "PWD", "OLDPWD", "SHLVL", "_"}
+    assert {"SUDO_USER", "PATH", "LANGUAGE"} <= names <= {"SUDO_USER", "PATH", "LANGUAGE", "PWD", "OLDPWD", "SHLVL", "_"}
     server.install(script, "0775")
     assert "denied" in server.tool("list", check=UNUSABLE).stderr
     assert "usage: passcode server ACTION" in subprocess.run(

@@ -13,12 +13,12 @@ import re
 import shlex
 
 TREE = pathlib.Path(__file__).parents[2]
-ROOMS = ("PasscodePolicy", "passcode")
+ROOMS = ("PasscodePolicy", "PasscodeTool", "passcode", "passcode-verifier")
 SCRIPTS = TREE / "Sources/system/check"
 # Declarations with one of these types have messages, and calls of these functions.
 SPOKEN = re.compile(r"\b(Phrase|Sentence|Pattern|CheckWords)\b")
 PATTERNS = re.compile(r"\b(Sentence|Pattern|CheckWords)\b")
-CALLS = {"Phrase": False, "line": False, "Sentence": True, "told": True}
+CALLS = {"Phrase": False, "line": False, "Sentence": True, "told": True, "tell": False}
 # The options' values, among other literals.
 OPTION_CALLS = {"policy", "door"}
 COMMAND = "; run: "

@@ -174,7 +174,8 @@ const uint8_t *cs_version_note(size_t *size, size_t *start);
 /* arguments.c: the program's arguments. */
 int cs_argument_count(void);
 const char *cs_argument(int index);
-/* Becomes another program, which gets the arguments from `first` on (at least 1), a usual PATH, and SUDO_USER. An errno. */
+/* Becomes another program, which gets the arguments from `first` on (at least 1), a usual PATH, SUDO_USER and the language
+   (LANG, LANGUAGE, LC_ALL, LC_MESSAGES). An errno. */
 int cs_pass_on(const char *program, int first);
 
 /* options.c: getopt_long over those arguments. */

@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// One command for each user of a list: `enroll|remove|unlock|disable|enable --batch FILE|-`. For root.

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// A line that a worker is doing.
 struct BatchTask {

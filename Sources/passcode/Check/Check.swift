@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// One row of the table of `passcode check`. To add a check, add a row here, its function beside the others in this

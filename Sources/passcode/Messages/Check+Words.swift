@@ -2,6 +2,7 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 // What `passcode check` says. Each sentence says what is wrong, and then what to do: in words, or after "; run: " by a

@@ -1,6 +1,7 @@
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
 
 // What `status` and the menu say of the fingerprint reader.
 

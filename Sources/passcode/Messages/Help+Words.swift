@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeTool
 
 // What `--help` says. Each line has at most 80 columns, in every language.
 

@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 // What the tool says about the machine key.

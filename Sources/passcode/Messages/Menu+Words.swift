@@ -1,5 +1,6 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodeTool
 internal import PasscodeVault
 
 // The menu of `passcode` alone.

@@ -1,0 +1,107 @@
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeTool
+
+// What `passcode server --help` says. Each line has at most 80 columns, in every language.
+
+extension Words {
+  static var usage: Text {
+    var text: Text = "\(head)"
+    for command in Command.allCases { text += "  \(command.column)\(command.summary)\n" }
+    text += "\n\(optionsTitle)\n"
+    for option in Order.Option.allCases { text += "  \(option.column)\(option.summary)\n" }
+    return text
+  }
+
+  private static var head: Phrase {
+    """
+    Usage: passcode server COMMAND [USER] [OPTIONS]
+
+    On a server of a fleet, for root; see passcode-verifier(8).
+
+
+    """
+  }
+
+  private static var optionsTitle: Phrase { "Options:" }
+}
+
+extension Command {
+  /// Its name and operand, 17 columns wide.
+  fileprivate var column: Text {
+    switch self {
+    case .initialize: "init             "
+    case .enroll: "enroll USER      "
+    case .invite: "invite USER      "
+    case .remove: "remove USER      "
+    case .unlock: "unlock USER      "
+    case .disable: "disable USER     "
+    case .enable: "enable USER      "
+    case .status: "status USER      "
+    case .list: "list             "
+    case .check: "check            "
+    case .seen: "seen             "
+    case .restored: "restored         "
+    }
+  }
+
+  fileprivate var summary: Phrase {
+    switch self {
+    case .initialize: "create the fleet key and this server's directory"
+    case .enroll: "set a passcode (asked twice), or replace the old one"
+    case .invite: "make a one-time code, with which USER sets a passcode"
+    case .remove: "remove the passcode and a one-time code"
+    case .unlock: "clear a lockout and reset the failure count"
+    case .disable: "disable a passcode without removing it"
+    case .enable: "enable a disabled passcode again"
+    case .status: "show whether a passcode is set, and its state"
+    case .list: "show everybody who has a passcode or a one-time code"
+    case .check: "show what is wrong on this server and what to do"
+    case .seen: "record etcd's revision; say why this server doesn't answer"
+    case .restored: "etcd was restored from a snapshot (run it on each server)"
+    }
+  }
+}
+
+extension Order.Option {
+  /// 20 columns wide.
+  fileprivate var column: Text {
+    switch self {
+    case .stdin: "--stdin             "
+    case .generate: "--generate          "
+    case .length: "--length 4|6        "
+    case .expires: "--expires TIME      "
+    case .withdraw: "--withdraw          "
+    case .first: "--first             "
+    case .workstation: "--workstation NAME  "
+    case .batch: "--batch FILE|-      "
+    case .output: "--output FILE       "
+    case .show: "--show              "
+    case .skipEnrolled: "--skip-enrolled     "
+    case .json: "--json              "
+    case .quiet: "--quiet             "
+    case .help: "--help, -h          "
+    case .version: "--version           "
+    }
+  }
+
+  fileprivate var summary: Phrase {
+    switch self {
+    case .stdin: "enroll: read the passcode from standard input"
+    case .generate: "enroll: choose a random passcode and print it once"
+    case .length: "enroll: how many digits the new passcode must have"
+    case .expires: "invite: how long the code is valid (default: 7d)"
+    case .withdraw: "invite: withdraw the code instead"
+    case .first: "seen: this server is new, and etcd was not restored"
+    case .workstation: "unlock, status: a workstation instead, such as CN=ws1"
+    case .batch: "for each line of this list: USER or USER:PASSCODE"
+    case .output: "with --batch: append USER:PASSCODE or USER:CODE there"
+    case .show: "with --batch: even on a terminal"
+    case .skipEnrolled: "with --batch: skip users who have a passcode"
+    case .json: "one JSON object per line; errors in English"
+    case .quiet: "print nothing on success"
+    case .help: "show this help"
+    case .version: "show the version"
+    }
+  }
+}
