@@ -27,7 +27,7 @@ extension Words {
 }
 
 extension Command {
-  /// Its name and operand, 17 columns wide.
+  /// A command with its operand, 17 columns wide.
   fileprivate var column: Text {
     switch self {
     case .initialize: "init             "

@@ -7,7 +7,7 @@ internal import PasscodeVault
 
 /// What the program says to an administrator, in the language of the environment. Help+Words.swift has the help.
 enum Words {
-  /// In English: what is started so isn't started by a person.
+  /// For a caller that is neither a workstation nor an administrator; in English.
   static var notByHand: Text {
     "without a command it answers a workstation over a connection: see passcode server --help"
   }
@@ -29,7 +29,7 @@ enum Words {
   static var first: Phrase { "New passcode: " }
   static var second: Phrase { "Repeat new passcode: " }
 
-  /// As it can be run.
+  /// A command of this program, as an administrator types it.
   static func command(_ command: Command, _ operand: Text = "") -> Text {
     operand.bytes.isEmpty ? "passcode server \(command.name)" : "passcode server \(command.name) \(operand)"
   }

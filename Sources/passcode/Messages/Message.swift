@@ -74,7 +74,7 @@ extension Message {
       Anybody who may have had key and store together knows the passcodes. To have each of them changed, run: passcode \
       key rotate --must-change
       """
-    case .passcodesMustChange: "Each passcode opens one more login, and must then be changed."
+    case .passcodesMustChange: "Each passcode is good for one more login, and must then be changed."
     case .recoveryCopy:
       """
       Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, the passcodes can't be \
