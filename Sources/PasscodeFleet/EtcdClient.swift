@@ -58,6 +58,14 @@ public final class EtcdClient: EtcdStore {
     post("/v3/lease/timetolive", EtcdRequest.timeLeft(lease)).flatMap { EtcdAnswer.timeLeft($0) }
   }
 
+  public func leases() -> [UInt64]? {
+    post("/v3/lease/leases", EtcdRequest.nothing).flatMap { EtcdLease.all($0) }
+  }
+
+  public func lease(_ lease: UInt64) -> EtcdLease? {
+    post("/v3/lease/timetolive", EtcdRequest.lease(lease)).flatMap { EtcdLease($0) }
+  }
+
   /// How this server's member is; nil: it doesn't answer.
   func health() -> EtcdHealth? {
     post("/v3/maintenance/status", EtcdRequest.nothing).flatMap { EtcdHealth($0) }

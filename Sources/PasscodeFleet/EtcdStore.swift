@@ -14,4 +14,10 @@ public protocol EtcdStore: AnyObject {
 
   /// Seconds; 0: it is over.
   func timeLeft(_ lease: UInt64) -> UInt64?
+
+  /// All that are there.
+  func leases() -> [UInt64]?
+
+  /// With its keys.
+  func lease(_ lease: UInt64) -> EtcdLease?
 }

@@ -194,8 +194,10 @@ extension FleetLogin where Etcd: EtcdStore {
       let state = try fleet.read(account, workstation)
       if state.record?.record.attemptID == record.attemptID { return .done }
       guard state.revision == proof.charge.revision else { throw Fault(.changedMeanwhile) }
-      guard state.code?.modified == proof.entry.modified else { return .noCode }
-      let outcome = try fleet.commit(setting(record, proof, state))
+      // It may have moved to another lease. By its nonce no other code has the same value.
+      guard let entry = state.code, entry.value == proof.entry.value else { return .noCode }
+      let now = FleetCode(charge: proof.charge, entry: entry)
+      let outcome = try fleet.commit(setting(record, now, state))
       if let outcome, outcome.succeeded { return .done }
       if outcome == nil { lost += 1 }
     }

@@ -109,7 +109,7 @@ extension FleetLogin where Etcd: EtcdStore {
       id: id, record: charged, revision: revision, before: record.record, station: station)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
-      if answer == nil { try checkTime(busy) }
+      if answer == nil || delay != nil { try checkTime(busy, least: answer == nil ? Self.hashSeconds : 1) }
       return .charged(charge)
     } catch {
       release(charge, nil)

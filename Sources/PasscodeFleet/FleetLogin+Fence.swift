@@ -17,7 +17,7 @@ internal import PasscodeVault
 
 extension FleetLogin where Etcd: EtcdStore {
   /// Seconds that `busy` must still have when a lost charge has been found, so that the hash ends before it does.
-  private static var hashSeconds: UInt64 { busySeconds / 2 }
+  static var hashSeconds: UInt64 { busySeconds / 2 }
 
   /// - Parameter read: what the charge depended on.
   /// - Returns: the revision of the charge; nil: it can't arrive any more.
@@ -42,11 +42,14 @@ extension FleetLogin where Etcd: EtcdStore {
     throw Fault.noEtcd
   }
 
-  /// A charge that was found is hashed only if no other attempt can begin before that ends. Otherwise it stays.
+  /// A charge that was found is hashed only if no other attempt can begin before that ends; and one that starts a delay, only
+  /// if nothing has been noted of that yet (FleetVault+Leases.swift). If not, it stays, and nothing is verified.
   ///
-  /// - Parameter busy: the lease of `busy`.
-  func checkTime(_ busy: UInt64) throws(Fault) {
-    guard try fleet.secondsLeft(busy) >= Self.hashSeconds else { throw Fault.noEtcd }
+  /// - Parameters:
+  ///   - busy: the lease of `busy`.
+  ///   - least: seconds.
+  func checkTime(_ busy: UInt64, least: UInt64) throws(Fault) {
+    guard try fleet.secondsLeft(busy) >= least else { throw Fault.noEtcd }
   }
 }
 

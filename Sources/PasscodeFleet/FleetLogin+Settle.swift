@@ -84,15 +84,15 @@ extension FleetLogin where Etcd: EtcdStore {
     _ transaction: inout EtcdTransaction, _ charge: FleetCharge, _ station: StationMark?
   ) {
     guard let station, station.count.window == charge.station.count.window else { return }
-    let lease = charge.station.windowLease
     // A full count has a lease of its own, and may outlast the window.
-    let isOver = station.count.isFull && fleet.etcd.timeLeft(lease) == 0
+    let lease = station.windowLease
+    let isOver = lease.map { station.count.isFull && fleet.etcd.timeLeft($0) == 0 } ?? true
     let key = FleetKeys.station(workstation)
     transaction.conditions.append(.unchanged(key, revision: station.revision))
-    transaction.actions.append(write(key, isOver ? nil : station.count.previous, lease))
+    transaction.actions.append(write(key, isOver ? nil : station.count.previous, lease ?? 0))
     if let own = station.own {
       let key = FleetKeys.station(workstation, account: account)
-      transaction.actions.append(write(key, isOver ? nil : own.previous, lease))
+      transaction.actions.append(write(key, isOver ? nil : own.previous, lease ?? 0))
     }
   }
 
@@ -108,12 +108,15 @@ struct StationMark {
   let revision: UInt64
   /// The count for this account at this workstation; nil if there is none.
   let own: StationCount?
+  /// The lease of the counts' window: they may have moved to another one since the charge. nil: the window is over.
+  let windowLease: UInt64?
 
   /// The workstation's counts as this attempt charged them.
   init(_ charge: FleetCharge) {
     count = charge.station.count
     revision = charge.revision
     own = charge.station.own
+    windowLease = charge.station.windowLease
   }
 
   /// The workstation's counts as they are now; nil if there are none.
@@ -122,5 +125,6 @@ struct StationMark {
     self.count = count
     revision = entry.modified
     own = state.ownCount
+    windowLease = count.isFull ? state.ownCount.flatMap { _ in state.ownEntry?.lease } : entry.lease
   }
 }

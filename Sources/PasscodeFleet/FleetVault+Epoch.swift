@@ -6,7 +6,7 @@ internal import PasscodeVault
 // How far etcd has come, and the fleet's epoch: what keeps a snapshot from refunding guesses. Tests: FleetSnapshotTests.
 
 extension FleetVault {
-  /// Notes how far etcd has come, and reports this server to etcd (`ServerNote`). For a timer: without that, a server
+  /// Notes how far etcd has come, reports this server to etcd (`ServerNote`), and keeps its leases from starting anew. For a timer: without that, a server
   /// that nobody asks would accept a snapshot that was restored.
   ///
   /// - Parameter isTold: an administrator says that this server is new, and that etcd wasn't restored.
@@ -18,6 +18,7 @@ extension FleetVault {
     if seen.isEmpty && !isTold { try refuseUnlessNew() }
     let epoch = try checkEpoch()
     noteServer()
+    keepLeases()
     return epoch
   }
 

@@ -17,8 +17,10 @@ public import PasscodeVault
 //     FleetFenceTests, test_fleet_fence.py, test_a_leader_that_is_killed_or_stopped_gives_no_guess_away
 //  4  While a delay's key (`wait`) exists nothing is verified, and the whole delay passes between the charge that starts it
 //     and the next charge. After the charge, the key's lease is asked how long it lasts; if that is less than the delay, the
-//     key gets a new one, and only then is anything hashed. No clocks are compared; a lease that restarts after a change of
-//     leader makes the delay longer.      FleetLoginTests, FleetDelayTests, test_a_charge_that_is_late_shortens_no_delay
+//     key gets a new one, and only then is anything hashed. No clocks are compared. Leases start anew after a change of
+//     etcd's leader; what is noted of them each minute keeps a delay, a count and a one-time code from lasting much longer
+//     (FleetVault+Leases).                FleetLoginTests, FleetDelayTests, FleetLeaseTests, test_fleet_leases.py,
+//     test_a_charge_that_is_late_shortens_no_delay
 //  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Right passcodes in parallel all pass.
 //     FleetLoginTests, test_right_ones_at_once_all_pass
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,

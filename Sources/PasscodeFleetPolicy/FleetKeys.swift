@@ -12,6 +12,7 @@ public import PasscodePolicy
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/a/<account>   those of one account there: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
+///     /passcode/1/l/<lease>                what was left of a lease: `LeaseNote`. Has that lease
 ///
 /// Account, workstation and attempt id MUST be written in hexadecimal: an account named `alice/wait` is nobody's key.
 ///                                                                                                FleetTests
@@ -26,6 +27,22 @@ public enum FleetKeys {
 
   public static func code(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/code") }
 
+  public static func left(_ lease: UInt64) -> Bytes { Text("/passcode/1/l/\(lease)").bytes }
+
+  /// Whether a change of etcd's leader must not make the key last longer: a delay, a one-time code, a count.
+  public static func isKept(_ key: Bytes) -> Bool {
+    if key.starts(with: stations) { return !isFlight(key) }
+    return key.starts(with: accounts) && (key.suffix(5).spells("/wait") || key.suffix(5).spells("/code"))
+  }
+
+  /// What finds an attempt that is under way and concerns such a key.
+  ///
+  /// - Precondition: `isKept`
+  public static func flights(concerning key: Bytes) -> EtcdTransaction.Action {
+    if let flights = flights(of: key) { return .count(prefix: flights) }
+    return .read(key.dropLast(5) + Bytes(text: "/busy"))
+  }
+
   public static let servers = Bytes(text: "/passcode/1/v/")
   public static func server(_ host: Bytes) -> Bytes { servers + hexadecimal(host) }
 
@@ -35,8 +52,21 @@ public enum FleetKeys {
     return bytes(hexadecimal: key[servers.count...])
   }
 
+  private static let stations = Bytes(text: "/passcode/1/s/")
+
+  /// Of the workstation whose count, or part of a count, a key is; nil: it is none.
+  private static func flights(of key: Bytes) -> Bytes? {
+    guard key.starts(with: stations) else { return nil }
+    let name = key[stations.count...].prefix { $0 != UInt8(ascii: "/") }
+    return stations + name + Bytes(text: "/f/")
+  }
+
+  private static func isFlight(_ key: Bytes) -> Bool {
+    flights(of: key).map { key.starts(with: $0) } ?? false
+  }
+
   public static func station(_ workstation: Bytes) -> Bytes {
-    Bytes(text: "/passcode/1/s/") + hexadecimal(workstation)
+    stations + hexadecimal(workstation)
   }
   public static func station(_ workstation: Bytes, account: Bytes) -> Bytes {
     station(workstation) + Bytes(text: "/a/") + hexadecimal(account)

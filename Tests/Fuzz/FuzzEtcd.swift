@@ -36,6 +36,8 @@ private func fuzzAnswer(_ body: Bytes) {
   }
   _ = EtcdAnswer.lease(body, seconds: 60)
   _ = EtcdAnswer.timeLeft(body)
+  _ = EtcdLease(body)
+  _ = EtcdLease.all(body)
   if let health = EtcdHealth(body) { precondition(health.complaints.allSatisfy { $0.count <= 512 }) }
   if let members = EtcdHealth.members(body) { precondition(!members.isEmpty) }
   if let token = EtcdAnswer.token(body) { precondition(EtcdAnswer.isToken(token)) }

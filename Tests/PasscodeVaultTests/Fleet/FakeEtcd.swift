@@ -45,7 +45,9 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
 
   private let lock = NSRecursiveLock()
   private var entries: [Bytes: Entry] = [:]
-  private var leases: [UInt64: UInt64] = [:]
+  /// When each ends, in milliseconds, and for how many seconds it was granted.
+  private var ends: [UInt64: UInt64] = [:]
+  private var granted: [UInt64: UInt64] = [:]
   private var late: [EtcdTransaction] = []
   private(set) var revision: UInt64 = 1
   var term: UInt64 = 2
@@ -108,8 +110,9 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     let fate = gate(.lease)
     if isDown || fate == .cut || fate == .late || fate == .lost { return nil }
     return lock.withLock {
-      let id = UInt64(leases.count + 1)
-      leases[id] = now() + seconds * 1_000
+      let id = UInt64(ends.count + 1)
+      ends[id] = now() + seconds * 1_000
+      granted[id] = seconds
       return id
     }
   }
@@ -119,14 +122,27 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     let fate = gate(.timeLeft)
     if isDown || fate == .cut || fate == .late || fate == .lost { return nil }
     return lock.withLock {
-      guard let end = leases[lease], end > now() else { return 0 }
+      guard let end = ends[lease], end > now() else { return 0 }
       return alterTimeLeft((end - now()) / 1_000)
+    }
+  }
+
+  func leases() -> [UInt64]? {
+    isDown ? nil : lock.withLock { ends.filter { $0.value > now() }.keys.sorted() }
+  }
+
+  func lease(_ lease: UInt64) -> EtcdLease? {
+    guard let left = timeLeft(lease) else { return nil }
+    return lock.withLock {
+      expire()
+      let keys = entries.filter { $0.value.lease == lease }.keys
+      return EtcdLease(left: left, granted: granted[lease] ?? 0, keys: Array(keys))
     }
   }
 
   /// Each lease that has ended takes its keys with it, in a revision of its own.
   private func expire() {
-    let ended = entries.filter { $0.value.lease != 0 && leases[$0.value.lease, default: 0] <= now() }
+    let ended = entries.filter { $0.value.lease != 0 && ends[$0.value.lease, default: 0] <= now() }
     for key in ended.keys { entries[key] = nil }
     revision += UInt64(Set(ended.values.map(\.lease)).count)
   }
@@ -141,7 +157,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     }
     let actions = isMet ? transaction.actions : transaction.otherwise
     for case .list(_, _, let limit) in actions where limit > mostListed ?? .max { return nil }
-    for case .put(_, _, let lease) in actions where lease != 0 && leases[lease, default: 0] <= now() {
+    for case .put(_, _, let lease) in actions where lease != 0 && ends[lease, default: 0] <= now() {
       return nil
     }
     let isWrite = actions.contains {
@@ -209,6 +225,33 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     lock.withLock {
       revision += 1
       entries[key] = Entry(value: value, modified: revision, lease: 0)
+    }
+  }
+
+  /// Each lease that isn't over has its whole time again.
+  func changeLeader() {
+    lock.withLock {
+      expire()
+      term += 1
+      for (lease, end) in ends where end > now() {
+        ends[lease] = now() + granted[lease, default: 0] * 1_000
+      }
+    }
+  }
+
+  /// The lease of a key; 0: it has none, or isn't there.
+  func lease(of key: Bytes) -> UInt64 { lock.withLock { entries[key]?.lease ?? 0 } }
+
+  /// Moves the keys of a lease to a fresh one, and ends it; writes another key again.
+  func replace(_ lease: UInt64, seconds: UInt64, rewriting other: Bytes? = nil) {
+    let fresh = grantLease(seconds: seconds) ?? 0
+    lock.withLock {
+      revision += 1
+      for (key, entry) in entries where entry.lease == lease {
+        entries[key] = Entry(value: entry.value, modified: revision, lease: fresh)
+      }
+      ends[lease] = 0
+      if let other { entries[other]?.modified = revision }
     }
   }
 

@@ -92,9 +92,9 @@ final class FleetBed {
   }
 
   @discardableResult
-  func fail(_ times: Int, at workstation: String = "ws1") throws -> Verdict? {
+  func fail(_ times: Int, from first: Int = 0, at workstation: String = "ws1") throws -> Verdict? {
     var verdict: Verdict?
-    for index in 0..<times { verdict = try attempt(TestBed.wrong[index], at: workstation) }
+    for index in first..<first + times { verdict = try attempt(TestBed.wrong[index], at: workstation) }
     return verdict
   }
 
@@ -150,6 +150,13 @@ final class FleetBed {
       isFirst = false
       #expect(throws: Never.self) { try act() }
     }
+  }
+
+  /// What is left is noted; half a minute later, etcd has another leader.
+  func startLeasesAnew() throws {
+    try fleet().keepLeases()
+    bed.now += 30_000
+    etcd.changeLeader()
   }
 
   /// The first of this kind that is sent gets no answer.

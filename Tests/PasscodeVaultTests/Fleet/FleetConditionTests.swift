@@ -75,6 +75,42 @@ struct FleetConditionTests {
       }
     ),
     (
+      Condition(.move, on: .wait),
+      {
+        let bed = $0
+        try bed.fail(3)
+        // So that the delay is all that moves.
+        let ws1 = Bytes(text: "ws1")
+        for key in [FleetKeys.station(ws1), FleetKeys.station(ws1, account: alice)] { bed.etcd.forget(key) }
+        try bed.startLeasesAnew()
+        bed.meanwhile(.move) { _ = try bed.fleet().unlock(alice) }
+        try bed.fleet().keepLeases()
+        return try bed.look() == nil
+      }
+    ),
+    (
+      Condition(.move, on: .code),
+      {
+        let bed = $0
+        try bed.invite()
+        try bed.startLeasesAnew()
+        bed.meanwhile(.move) { _ = try bed.fleet().withdraw(alice) }
+        try bed.fleet().keepLeases()
+        return try bed.enroll(byCode: FleetBed.code, new: other) == .noCode
+      }
+    ),
+    (
+      Condition(.move, on: .station),
+      {
+        let bed = $0
+        try bed.fail(1)
+        try bed.startLeasesAnew()
+        bed.meanwhile(.move) { _ = try bed.attempt(TestBed.wrong[1]) }
+        try bed.fleet().keepLeases()
+        return bed.station() == 2
+      }
+    ),
+    (
       Condition(.renewal, on: .record),
       {
         let bed = $0

@@ -71,7 +71,7 @@ struct FleetDelayTests {
     bed.etcd.before = { transaction in
       guard FleetDelayTests.startsDelay(transaction), late > 0 else { return }
       late -= 1
-      bed.bed.now += 18_000
+      bed.bed.now += 8_000
       if FleetBed.isCharge(transaction) { charged = bed.bed.now }
     }
     #expect(try bed.attempt(TestBed.wrong[2]) == .wrong(.locked(milliseconds: 60_000), failures: 3))
@@ -119,7 +119,7 @@ struct FleetDelayTests {
     var asked = 0
     bed.etcd.beforeTimeLeft = {
       asked += 1
-      if asked == 2 { bed.bed.now += 27_000 }
+      if asked == 3 { bed.bed.now += 27_000 }
     }
     #expect(try bed.attempt(TestBed.wrong[2]) == .wrong(.locked(milliseconds: 40_000), failures: 3))
   }

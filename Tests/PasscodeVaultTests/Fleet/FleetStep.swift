@@ -6,14 +6,17 @@ import PasscodePolicy
 
 /// What a transaction is for, by what it writes; and on what each depends.
 enum FleetStep: Hashable {
-  case charge, fence, renewal, settling, release, invitation, withdrawal, setting, alteration, declaration
+  case charge, move, fence, renewal, settling, release, invitation, withdrawal, setting, alteration,
+    declaration
 
   /// nil: it depends on nothing.
   init?(_ transaction: EtcdTransaction) {
     guard !transaction.conditions.isEmpty else { return nil }
     let written = Set(transaction.actions.compactMap { $0.put.map(Key.init) })
     let deleted = Set(transaction.actions.compactMap { $0.deleted.map(Key.init) })
-    if written.contains(.busy) {
+    if written.contains(.note) {
+      self = .move
+    } else if written.contains(.busy) {
       self = .charge
     } else if written.contains(.epoch) {
       self = .declaration
@@ -32,12 +35,13 @@ enum FleetStep: Hashable {
 
   /// The keys that transactions depend on.
   enum Key: Hashable {
-    case record, wait, busy, last, code, station, flight, epoch, other
+    case record, wait, busy, last, code, station, flight, epoch, note, other
 
     init(_ key: Bytes) {
       let text = String(decoding: key, as: UTF8.self)
       switch text.split(separator: "/").dropFirst(2).map(String.init) {
       case ["epoch"]: self = .epoch
+      case let parts where parts.first == "l": self = .note
       case let parts where parts.first == "u": self = Key(ofAccount: parts.dropFirst(2).first)
       case let parts where parts.first == "s": self = parts.contains("f") ? .flight : .station
       default: self = .other
