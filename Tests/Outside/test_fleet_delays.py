@@ -1,25 +1,16 @@
 """A fleet's delays last as long as they say, with Debian's etcd."""
 
 import base64
-import json
 import os
 import signal
 import threading
 import time
 
 from between import between
-from fleet import VERIFY, WRONG_AND_LOCKED, decode, request
+from fleet import VERIFY, WAIT, WRONG_AND_LOCKED, decode, left, request
 from scenario import WRONG as CODES
 
-WAIT = "/passcode/1/u/" + b"alice".hex() + "/wait"
 DELAY, LATE = 60, 12
-
-
-def left(fleet, key):
-    """Seconds of its lease; nothing where it isn't there."""
-    [pair] = json.loads(fleet.etcdctl(0, "get", key, "--write-out=json"))["kvs"]
-    answer = fleet.etcdctl(0, "lease", "timetolive", f"{pair['lease']:x}", "--write-out=json")
-    return json.loads(answer)["ttl"]
 
 
 def test_a_charge_that_is_late_shortens_no_delay(fleet):

@@ -3,10 +3,9 @@
 import json
 import time
 
-from fleet import LOCKED, VERIFY, at_once
+from fleet import LOCKED, VERIFY, WAIT, at_once, left
 from scenario import RIGHT
 from scenario import WRONG as CODES
-from test_fleet_delays import WAIT, left
 
 PASSED = 12  # seconds before another one leads
 NOTED = 40  # what a timer would have noted by and by

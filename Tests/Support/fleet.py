@@ -37,6 +37,8 @@ OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
 # Where the package has passcode-verifier.
 INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]
+# The key of a delay of alice's in etcd.
+WAIT = "/passcode/1/u/" + b"alice".hex() + "/wait"
 # etcd's own accounts, as the package's page makes them.
 ETCD_ACCOUNTS = (
     "user add root:once", "user grant-role root root", "user add passcode:twice", "role add passcode",
@@ -338,6 +340,13 @@ class Fleet:
         for path in ("/etc/passcode", STATE, DOOR):
             shutil.rmtree(path, ignore_errors=True)
         shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def left(fleet, key):
+    """Seconds of its lease; nothing where it isn't there."""
+    [pair] = json.loads(fleet.etcdctl(0, "get", key, "--write-out=json"))["kvs"]
+    answer = fleet.etcdctl(0, "lease", "timetolive", f"{pair['lease']:x}", "--write-out=json")
+    return json.loads(answer)["ttl"]
 
 
 def at_once(jobs, width=8):
