@@ -268,12 +268,13 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   /// All that it knows but the revision, which never goes back.
   struct Content {
     fileprivate let entries: [Bytes: Entry]
-    fileprivate let leases: [UInt64: UInt64]
+    fileprivate let ends: [UInt64: UInt64]
+    fileprivate let granted: [UInt64: UInt64]
   }
 
   var content: Content {
-    get { Content(entries: entries, leases: leases) }
-    set { (entries, leases, held) = (newValue.entries, newValue.leases, []) }
+    get { Content(entries: entries, ends: ends, granted: granted) }
+    set { (entries, ends, granted, held) = (newValue.entries, newValue.ends, newValue.granted, []) }
   }
 
   struct Snapshot {
