@@ -15,9 +15,9 @@ public protocol EtcdStore: AnyObject {
   /// Seconds; 0: it is over.
   func timeLeft(_ lease: UInt64) -> UInt64?
 
-  /// All that are there.
+  /// The numbers of all leases in etcd.
   func leases() -> [UInt64]?
 
-  /// With its keys.
+  /// What etcd tells of one lease: its time, and the keys that end with it.
   func lease(_ lease: UInt64) -> EtcdLease?
 }

@@ -44,7 +44,7 @@ public struct Verifier: ~Copyable {
   private var waiting: VerifierConnection?
   /// The socket of the connection that was used last.
   private var asked = Bytes()
-  /// What its reply said of the attempt.
+  /// Whether the verifier's last reply said that it hasn't charged the attempt.
   private var isUncharged = false
   /// From the first connection of a request to the first sign of a verifier, at either socket.
   private var turn: CallerSlot.Connecting?

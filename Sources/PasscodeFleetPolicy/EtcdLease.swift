@@ -6,10 +6,10 @@ public struct EtcdLease: Equatable, Sendable {
   public let left: UInt64
   /// Seconds for which it was granted; after a change of etcd's leader it starts with them again.
   public let granted: UInt64
-  /// The keys that go with it.
+  /// The keys that etcd deletes when the lease ends.
   public let keys: [Bytes]
 
-  /// For a store in memory.
+  /// The lease of an etcd in memory, which the unit tests have.
   public init(left: UInt64, granted: UInt64, keys: [Bytes]) {
     self.left = left
     self.granted = granted
@@ -30,7 +30,7 @@ public struct EtcdLease: Equatable, Sendable {
     self.init(left: left, granted: granted, keys: keys)
   }
 
-  /// All leases that are there; nil if there is any doubt.
+  /// The numbers of all leases, as etcd lists them; nil if there is any doubt.
   public static func all(_ body: Bytes) -> [UInt64]? {
     guard let answer = JSONValue(body), answer.member("header") != nil, answer.member("error") == nil else {
       return nil

@@ -105,9 +105,9 @@ extension Digest {
 extension SecretKey {
   /// What a key that was derived from the machine key is for. The raw values are part of the formats.
   public enum Purpose: UInt64, Sendable {
-    /// To seal credentials.
+    /// Sealing credentials in records.
     case sealing = 1
-    /// For digests: of the wrong passcode that was typed last.
+    /// The digest of the wrong passcode that was typed last.
     case digests = 2
   }
 

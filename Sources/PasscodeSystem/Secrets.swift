@@ -72,7 +72,7 @@ public struct Sodium: Sendable {
 /// What only the Vault works with: nobody types it, and nobody is told it.
 public struct Unsealed: ~Copyable {
   public var key: SecretKey
-  /// What was derived from it last (`SecretKey.derive`).
+  /// The key that was derived last from the machine key (`SecretKey.derive`).
   public var subkey: SecretKey
   public var credential: OpenedCredential
   public var digest: Digest
@@ -87,7 +87,7 @@ public struct Unsealed: ~Copyable {
     unsafe self.digest = Digest(start: digest)
   }
 
-  /// Wipes them all. The corresponding C function is `sodium_memzero`.
+  /// Wipes key, subkey, credential and digest. The corresponding C function is `sodium_memzero`.
   @inline(never)
   public mutating func wipe() {
     unsafe sodium_memzero(key.start, Length.key)

@@ -53,7 +53,7 @@ final class Question {
     return refusal != nil
   }
 
-  /// After a look that didn't refuse.
+  /// Takes from a look that didn't refuse what the prompt tells: attempts left, and whether the finger is offered.
   func note(_ looked: Looked, _ pam: PAM, isForPerson: Bool) {
     if !looked.takesFinger { finger = nil }
     if isForPerson, tells(pam) { attemptsLeft = looked.attemptsLeft }

@@ -141,7 +141,7 @@ struct KeyFile {
 
   private var gone: Bytes { name + Bytes(text: ".gone") }
 
-  /// Whether a command was interrupted before it had overwritten what was here.
+  /// Whether an old key is still on the disk: a command was interrupted before it had overwritten that file.
   var isLeft: Bool { KeyFile(path + Bytes(text: ".gone"), access).exists }
 
   /// Overwrites what an interrupted command left; nothing, if there is nothing.
