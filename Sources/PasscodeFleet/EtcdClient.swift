@@ -9,7 +9,8 @@ internal import PasscodeVault
 /// 13  etcd's port is believed only if a process of root or of the account `etcd` has accepted the connection: anybody can
 ///     bind it while etcd is down. A workstation is answered only if its full distinguished name is on the list.
 ///     ConnectionRowTests, LoopbackTests, test_verifier_attacks.py
-////// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
+///
+/// - An answer MUST come within 2 s, or there is none.                                     test_verifier_attacks.py
 /// - A request is repeated only if etcd says that its token is none: then it has not been carried out.
 /// - A token that got no answer is not used again, by the process that waited for it.            test_verifier.py
 public final class EtcdClient: EtcdStore {

@@ -17,8 +17,8 @@ public import PasscodePolicy
 ///     sealed=6f1c…                 hexadecimal: its credential (`Credential`), sealed for this fleet and this account
 ///
 /// MUST (fleet):
-/// 18  Who doesn't have the old passcode sets one only with a one-time code for that account, issued by an administrator: it
-///     is charged like a passcode, expires with a lease, works once, and is deleted in the transaction that sets the
+/// 18  Anyone without the old passcode can set one only with a one-time code for that account, issued by an administrator:
+///     it is charged like a passcode, expires with a lease, works once, and is deleted in the transaction that sets the
 ///     passcode.                                                          FleetCodeTests, test_verifier_codes.py
 ///
 /// MUST (one-time codes):

@@ -1,9 +1,9 @@
 /// What the helper can be asked, who may ask it, and what proves it: the whole table.
 ///
 /// MUST (helper):
-///  2  It gives only the rights that its table gives: to the account's own user (by the real uid), or to root. Who sets,
-///     removes or unlocks a passcode proves it by a secret, each time: an unlocked session, or a program of the person's,
-///     has no such secret.                         HelperOperationTests, test_helper_attacks.py, test_selfservice.py
+///  2  It gives only the rights that its table gives: to the account's own user (by the real uid), or to root. Setting,
+///     removing or unlocking a passcode takes a secret, each time: an unlocked session, or a program of the person, has
+///     no such secret.                             HelperOperationTests, test_helper_attacks.py, test_selfservice.py
 public enum HelperOperation: UInt8, CaseIterable, Sendable {
   /// Is there anything that refuses a passcode before it is asked for?
   case look = 1

@@ -2,8 +2,8 @@ package import PasscodePolicy
 package import PasscodeSystem
 
 // MUST (key):
-// 17  Nothing is sealed under a key that was overwritten: who seals looks, after reading it, whether the file still has its
-//     name. A key of 32 zeros is none.
+// 17  Nothing is sealed under a key that was overwritten: the sealing process checks, after reading it, that the file still
+//     has its name. A key of 32 zeros is none.
 //     test_an_enrolment_that_had_the_file_open_is_not_sealed_under_zeros, test_a_key_of_zeros_is_none
 
 /// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen

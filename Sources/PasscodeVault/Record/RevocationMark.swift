@@ -9,12 +9,12 @@ internal import PasscodeSystem
 ///     00100    passcode remove
 ///
 /// MUST (attempt):
-/// 14  Root's `disable` and `remove` wait for nobody. Where somebody holds the record, the mark is made durable first: from
-///     then on no attempt is charged, and one that was charged before is refused when it is to be settled. Who still holds
-///     the record after 1 s is ended by a handle of the kernel's, after it was compared once more that this process holds
-///     this very file (safe because of 7). That is over after 10 s. A holder that can't be ended is named, with exit
-///     status 7: it alone may still be let in, if it had already looked at the mark. Cut off anywhere, the command leaves
-///     the passcode as it was, or refused, and is finished by repeating it; `enable` ends both marks. test_revocation.py
+/// 14  Root's `disable` and `remove` wait for nobody. If somebody holds the record, the mark is made durable first: from
+///     then on no attempt is charged, and one that was charged before is refused when it is to be settled. A process that
+///     still holds the record after 1 s is killed through a pidfd, after it was checked once more that it holds this very
+///     file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named, with exit status
+///     7: it alone may still be let in, if it had already looked at the mark. An interrupted command leaves the passcode
+///     as it was, or refused, and is finished by repeating it; `enable` removes both marks.    test_revocation.py
 ///
 /// Writing to the file keeps these bits, and an older version ignores them.
 enum RevocationMark: UInt32 {
