@@ -45,7 +45,7 @@ extension FleetVault {
     let note = LeaseNote(left: min(kept.noted?.left ?? .max, left + 1), term: kept.term)
     if let noted = kept.noted, noted.term != note.term {
       try move(kept.entries, note)
-    } else if note.left + min(max(60, found.granted / 30), 3_600) <= kept.noted?.left ?? .max {
+    } else if note.left + min(max(60, found.whole / 30), 3_600) <= kept.noted?.left ?? .max {
       _ = try commit(EtcdTransaction([put(note, lease)]))
     }
   }

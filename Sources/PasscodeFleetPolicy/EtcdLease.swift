@@ -5,21 +5,21 @@ public struct EtcdLease: Equatable, Sendable {
   /// Seconds that are left, rounded down; 0: it is over.
   public let left: UInt64
   /// Seconds for which it was granted; after a change of etcd's leader it starts with them again.
-  public let granted: UInt64
+  public let whole: UInt64
   /// The keys that etcd deletes when the lease ends.
   public let keys: [Bytes]
 
   /// The lease of an etcd in memory, which the unit tests have.
-  public init(left: UInt64, granted: UInt64, keys: [Bytes]) {
+  public init(left: UInt64, whole: UInt64, keys: [Bytes]) {
     self.left = left
-    self.granted = granted
+    self.whole = whole
     self.keys = keys
   }
 
   /// nil if there is any doubt.
   public init?(_ body: Bytes) {
     guard let answer = JSONValue(body), let left = EtcdAnswer.timeLeft(body) else { return nil }
-    self.init(left: left, granted: answer.member("grantedTTL")?.number ?? 0, keys: [])
+    self.init(left: left, whole: answer.member("grantedTTL")?.number ?? 0, keys: [])
     guard left > 0, let items = answer.member("keys") else { return }
     guard let items = items.items else { return nil }
     var keys: [Bytes] = []
@@ -27,7 +27,7 @@ public struct EtcdLease: Equatable, Sendable {
       guard let text = item.text, let key = bytes(base64: text[...]), !key.isEmpty else { return nil }
       keys.append(key)
     }
-    self.init(left: left, granted: granted, keys: keys)
+    self.init(left: left, whole: whole, keys: keys)
   }
 
   /// The numbers of all leases, as etcd lists them; nil if there is any doubt.

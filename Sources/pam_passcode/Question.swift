@@ -10,9 +10,9 @@ internal import PasscodeVault
 //     test_a_lock_that_is_over_by_then_makes_it_an_attempt, test_what_is_still_locked_is_neither_read_nor_written
 //  2  A passcode that is typed where it can't be used reaches no other module. A password of digits is typed after Enter
 //     alone, at the next module's own prompt.              test_the_table, test_a_password_of_digits_is_typed_after_enter
-//  3  People who aren't enrolled, whose account isn't theirs, or who come from outside get the next module's prompt,
-//     unchanged. Attempts left and a missing key are told only where the program says who asks (the real uid or PAM_RUSER
-//     is a person's): a login screen asks for anyone who types a name.  test_the_table,
+//  3  People who aren't enrolled, whose account isn't theirs, or who come from outside (but with `remote=allow`) get the
+//     next module's prompt, unchanged. Anything is told only where the program says who asks (the real uid or PAM_RUSER is
+//     a person's): a login screen asks for anyone who types a name.  test_the_table,
 //     test_a_stranger_is_told_no_more_than_by_notices
 //  4  With `prompt=` or `quiet` nothing changes; with `use_first_pass` or `try_first_pass`, whose token an earlier module
 //     may have asked for, no prompt is added.

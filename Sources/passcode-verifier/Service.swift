@@ -67,6 +67,8 @@ struct Service: ~Copyable {
     switch fault.reason {
     case .noEtcd, .fleetRestored, .fleetEpoch:
       HelperReply(fault: Fault(.failed, path: fault.path, error: Int32(fault.error)))
+    // A damaged fleet key: on a workstation that reason means that the account has a passcode (`isOfKey`).
+    case .keyLength: HelperReply(fault: Fault(.failed, path: fault.path, error: Errno.badMessage.code))
     default: HelperReply(fault: fault)
     }
   }

@@ -20,6 +20,44 @@ from tool import DONE, UNUSABLE, one_line
 GONE = KEY.with_name("key.gone")
 
 
+# MARK: What is left
+
+
+def test_a_disk_that_fails_while_it_overwrites_ends_no_rotation(own):
+    """The new key is in use by then. `status` names what is left, and the next command overwrites it."""
+    for number in range(1, 100):
+        command = ["strace", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", f"inject=pwrite64:error=EIO:when={number}",
+                   *own.tool_words(), "key", "rotate"]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert everybody_logs_in(own)
+        if done.returncode == 0 and GONE.exists():
+            break
+        key(own, "rotate")
+    assert "key.gone" in status(own) and "was overwritten" not in done.stdout
+    key(own, "rotate")
+    assert everybody_logs_in(own) and status(own) == "" and not GONE.exists()
+
+
+def test_another_name_of_the_key_in_use_is_no_old_key(own):
+    """A command that was killed before it had replaced anything left it: to destroy it would destroy the key."""
+    os.link(KEY, GONE)
+    assert status(own) == ""
+    key(own, "rotate")
+    assert everybody_logs_in(own) and not GONE.exists()
+
+
+def test_where_a_left_file_can_t_be_overwritten_there_is_nothing_to_load_all_the_same(own):
+    GONE.write_bytes(os.urandom(32))
+    sh("mount", "--bind", KEY.parent, KEY.parent)
+    try:
+        sh("mount", "-o", "remount,bind,ro", KEY.parent)
+        key(own, "load")
+    finally:
+        sh("umount", KEY.parent)
+    key(own, "load")
+    assert not GONE.exists() and everybody_logs_in(own)
+
+
 # MARK: The raw disk
 
 

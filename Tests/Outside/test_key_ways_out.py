@@ -145,6 +145,37 @@ def test_killed_while_that_goes_on_nobody_is_lost(sealed, call):
     assert number > 2
 
 
+@pytest.mark.parametrize("enrols", [False, True], ids=["nobody enrols", "carol enrols"])
+def test_both_plain_keys_that_come_back_amid_a_rotation_replace_no_sealed_one(sealed, enrols):
+    """From a backup that was made amid an older rotation. What is under the sealed next key still needs that."""
+    number = 2
+    while killed(sealed, "fdatasync", number, "rotate")[1]:
+        sealing.boot()
+        if SEALED_NEXT.exists():
+            for path in (KEY, NEXT):
+                put_back(os.urandom(32), path)
+            if enrols:
+                sealed.tool("enroll", "--stdin", "carol", stdin=f"{RIGHT}\n", check=DONE)
+        key(sealed, "load")
+        assert everybody_logs_in(sealed)
+        key(sealed, "rotate")
+        assert everybody_logs_in(sealed) and (not enrols or logs_in(sealed, "carol"))
+        assert not KEY.exists() and not NEXT.exists()
+        number += 1
+    assert number > 3
+
+
+def test_a_recovery_removes_a_plain_key_that_opens_nothing(sealed, tpm):
+    """Left there, it would be the key of what is enrolled next, and the sealed one of the rest."""
+    tpm.clear()
+    sealing.boot()
+    put_back(os.urandom(32))
+    assert "sealed again" in recover(sealed, sealed.copy).output
+    assert not KEY.exists() and everybody_logs_in(sealed)
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+
+
 def test_a_recovery_keeps_what_it_replaces_until_everything_opens(sealed):
     """Carol's passcode is under another key, which is nowhere: it may come back."""
     put_back(os.urandom(32))

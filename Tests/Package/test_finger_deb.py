@@ -21,6 +21,7 @@ def test_what_is_in_the_package_of_the_finger(finger_deb):
     listed = [line.split() for line in output("dpkg-deb", "-c", finger_deb).splitlines()]
     files = {name.removeprefix("./"): (mode, owner) for mode, owner, _, _, _, name in listed if mode[0] != "d"}
     documents = {f"usr/share/doc/passcode-finger/{name}" for name in ("changelog.Debian.gz", "copyright")}
+    documents.add("usr/share/lintian/overrides/passcode-finger")
     page = "usr/share/man/man8/passcode-finger.8.gz"
     profile = "etc/apparmor.d/usr.libexec.passcode-finger"
     units = {f"usr/lib/systemd/system/passcode-finger{name}" for name in (".socket", "@.service")}

@@ -56,11 +56,11 @@ def killed(bed, call, number, *action):
     return run.stdout, run.returncode == -signal.SIGKILL
 
 
-def put_back(content):
+def put_back(content, path=KEY):
     """A plain key, as from a backup."""
-    KEY.write_bytes(content)
-    KEY.chmod(0o440)
-    shutil.chown(KEY, "root", ACCOUNT)
+    path.write_bytes(content)
+    path.chmod(0o440)
+    shutil.chown(path, "root", ACCOUNT)
 
 
 def another_sealed_key(content):

@@ -3,9 +3,10 @@ internal import PasscodeSystem
 internal import PasscodeVault
 
 // MUST (key):
-// 16  A key that goes is overwritten where it lay, but only under `….gone`, and as its only name. What a kill leaves there
-//     is never read as a key; the next command that changes keys overwrites it, and `status` names it until then. On a file
-//     system that keeps old copies, `seal` and `rotate` say so.                      test_key_overwriting.py
+// 16  A key that goes is overwritten where it lay, but only under `….gone`, and as its only name (on a full disk, once it
+//     has no name). What a kill or a failing disk leaves there is never read as a key; the next command that changes keys
+//     overwrites it, and `status` names it until then. On a file system that keeps old copies, `seal` and `rotate` say so.
+//     test_key_overwriting.py
 
 /// A file with a key, plain or sealed, for those who may change it. It appears whole, under its name, or not at all, and
 /// is on the device before anything that depends on it.                     test_key_rotation.py, test_key.py
@@ -96,10 +97,11 @@ struct KeyFile {
     if let file = try? directory.open(name, .read) { isLinked = (try? directory.link(file, as: gone)) != nil }
     try directory.rename(other, to: name)
     try directory.sync()
+    // The key is replaced by now, whatever becomes of the old one's file: `status` names what isn't overwritten.
     if isLinked {
-      try overwriteGone(directory)
-    } else if let old, try old.status().links == 0 {
-      try overwrite(old)
+      try? overwriteGone(directory)
+    } else if let old, (try? old.status())?.links == 0 {
+      try? overwrite(old)
     }
   }
 
@@ -133,7 +135,8 @@ struct KeyFile {
       let directory = try Descriptor.open(folder, .directory)
       try directory.rename(name, to: gone)
       try directory.sync()
-      try overwriteGone(directory)
+      // As in `take`.
+      try? overwriteGone(directory)
     } catch {
       throw fault(error)
     }
@@ -142,7 +145,9 @@ struct KeyFile {
   private var gone: Bytes { name + Bytes(text: ".gone") }
 
   /// Whether an old key is still on the disk: a command was interrupted before it had overwritten that file.
-  var isLeft: Bool { KeyFile(path + Bytes(text: ".gone"), access).exists }
+  ///
+  /// With another name beside this one it is no old key: the command was killed before it had replaced anything.
+  var isLeft: Bool { (try? FileStatus.of(path + Bytes(text: ".gone")))?.links == 1 }
 
   /// Overwrites what an interrupted command left; nothing, if there is nothing.
   @inline(never)

@@ -61,8 +61,22 @@ extension Vault {
     if !isComplete { try sealedKey(.current).keepAsOld() }
     try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
     try sealedKey(.next).remove()
-    if isComplete { try forgetReplaced() }
+    if isComplete {
+      try removePlain(room)
+      try forgetReplaced()
+    }
     return false
+  }
+
+  /// Removes a plain key that a backup brought back, once the recovered one opens everything. What was enrolled under the
+  /// plain one meanwhile comes under the recovered one; this waits for each enrolment.
+  private func removePlain(_ room: KeyRoom) throws(Fault) {
+    guard plainKey(.current).exists else { return }
+    try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+    _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+    try plainKey(.current).remove()
+    let left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    if left > 0 { throw Fault(.keyStillNeeded, number: left) }
   }
 
   /// What recoveries replaced is kept until one key opens everything.
@@ -88,7 +102,7 @@ extension Vault {
   }
 
   /// Whether a plain key is there that may be needed. One that a backup brought back beside a sealed one, and that opens
-  /// nothing, isn't: the next `seal` or `rotate` removes it.
+  /// nothing, isn't: it goes once one key opens everything.
   private func isPlainNeeded(_ room: KeyRoom) throws(Fault) -> Bool {
     guard plainKey(.current).exists else { return false }
     guard isSealed(.current) || isSealed(.next),

@@ -27,7 +27,8 @@ public import PasscodeVault
 // 18  `rotate --must-change` leaves nobody a passcode that opens more than one login before it is changed, and is refused
 //     where nobody could change it.
 //     test_everybody_must_change_after_one_more_login, test_it_is_refused_where_nobody_could_change_anything
-// 19  A plain key that a backup brings back amid a rotation of sealed keys keeps it from nothing, and goes at its end.
+// 19  A plain key that a backup brings back amid a rotation of sealed keys, current or next, keeps it from nothing, and goes
+//     at its end: no sealed key that records may need is overwritten for it.
 //     test_a_plain_key_that_comes_back_amid_a_rotation_keeps_nothing_from_going_on
 //
 // The list of uids is all that grows with the store.
@@ -68,9 +69,10 @@ extension Vault {
       try plainKey(.next).create(room.next.unsealed.key)
     }
     var count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
-    if !isPlain, plain.exists, count.left > 0 {
-      // What was enrolled under that.
-      try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+    // What was enrolled under plain keys that a backup brought back.
+    for generation in [MachineKey.Generation.current, .next] where !isPlain && plainKey(generation).exists {
+      if count.left == 0 { break }
+      try MachineKey(configuration: configuration).load(&room.current.unsealed.key, generation)
       count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
     }
     guard count.left == 0 else { throw Fault(.keyStillNeeded, number: count.left) }
@@ -130,6 +132,11 @@ extension Vault {
 
   /// The one of an interrupted rotation, else a new one; that only where the current key opens everything.
   private func chooseNextKey(_ key: inout SecretKey) throws(Fault) {
+    // Records may need the sealed one. A plain one beside it came from a backup, or from an `unseal` that was killed.
+    if isSealed(.next), plainKey(.next).exists {
+      if try MachineKey(configuration: configuration).loadLoaded(&key, .next) { return }
+      return try openSealed(&key, .next)
+    }
     do throws(Fault) {
       return try MachineKey(configuration: configuration).load(&key, .next)
     } catch {

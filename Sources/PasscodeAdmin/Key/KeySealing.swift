@@ -66,7 +66,7 @@ extension Vault {
   @inline(never)
   public func loadKey(_ room: KeyRoom) throws(Fault) -> Bool {
     guard isSealed(.current) || isSealed(.next) else {
-      if !leftKeys.isEmpty { _ = try lockKeys() }
+      if !leftKeys.isEmpty { _ = try? lockKeys() }
       try checkNoneIsGone()
       return false
     }

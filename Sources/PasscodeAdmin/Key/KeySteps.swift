@@ -32,9 +32,10 @@ extension Vault {
   /// Whether what was overwritten is gone from the device, of the key and of the records alike.
   public var overwritesInPlace: Bool {
     let folder = Bytes(policy.keyFile[..<(policy.keyFile.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
-    return [folder, policy.store].allSatisfy {
-      (try? Descriptor.open($0 + Bytes(text: "/."), .directory).isOverwrittenInPlace) == true
-    }
+    return leftKeys.isEmpty
+      && [folder, policy.store].allSatisfy {
+        (try? Descriptor.open($0 + Bytes(text: "/."), .directory).isOverwrittenInPlace) == true
+      }
   }
 
   /// The files that a command was interrupted before it had overwritten.

@@ -31,16 +31,18 @@ public enum Words {
   /// What the prompt says in place of a notice, where those are hidden, before it asks for the password (`password`);
   /// nil: nothing. It fits a terminal's line together with that, in every language.
   ///
-  /// - Parameter isForPerson: whether who asks is known (`LoginOrigin`): nobody else is told what no notice tells.
+  /// - Parameter isForPerson: whether who asks is known (`LoginOrigin`): a login screen asks for anyone who types a name,
+  ///   and hides what a notice would tell.
   public static func reason(_ refusal: Verdict, isForPerson: Bool) -> Sentence? {
+    guard isForPerson else { return nil }
     switch refusal {
-    case .locked(let milliseconds, _): locked(Remaining(milliseconds: milliseconds))
-    case .disabled: disabled
-    case .exhausted: "Passcode locked out."
-    case .expired: "Passcode expired."
-    case .mustChange: "Passcode must be changed (passcode change)."
-    case .unavailable(let fault): isForPerson && fault.reason.isOfKey ? "Passcode unavailable." : nil
-    case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: nil
+    case .locked(let milliseconds, _): return locked(Remaining(milliseconds: milliseconds))
+    case .disabled: return disabled
+    case .exhausted: return "Passcode locked out."
+    case .expired: return "Passcode expired."
+    case .mustChange: return "Passcode must be changed (passcode change)."
+    case .unavailable(let fault): return fault.reason.isOfKey ? "Passcode unavailable." : nil
+    case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: return nil
     }
   }
 

@@ -240,9 +240,13 @@ public struct DirectLogin: Login, ~Copyable {
     let machineKey = MachineKey(configuration: vault.configuration)
     try readKey(machineKey, &unsealed.key)
     do throws(Fault) { return try vault.openCredential(record, &unsealed) } catch {
-      // A plain key that came back from a backup must not lock out who needs the loaded one.
-      guard error.reason == .sealedOtherwise, try machineKey.loadLoaded(&unsealed.key) else { throw error }
-      return try vault.openCredential(record, &unsealed)
+      // Plain keys that came back from a backup must not lock out who needs a loaded one.
+      guard error.reason == .sealedOtherwise else { throw error }
+      for generation in [MachineKey.Generation.current, .next]
+      where try machineKey.loadLoaded(&unsealed.key, generation) {
+        if let credential = try? vault.openCredential(record, &unsealed) { return credential }
+      }
+      throw error
     }
   }
 

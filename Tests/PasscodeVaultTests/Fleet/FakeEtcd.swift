@@ -136,7 +136,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     return lock.withLock {
       expire()
       let keys = entries.filter { $0.value.lease == lease }.keys
-      return EtcdLease(left: left, granted: granted[lease] ?? 0, keys: Array(keys))
+      return EtcdLease(left: left, whole: granted[lease] ?? 0, keys: Array(keys))
     }
   }
 
