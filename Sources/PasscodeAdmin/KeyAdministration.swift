@@ -96,7 +96,9 @@ extension Vault {
     if let left = try leftToRotate(&room.next.unsealed) {
       tell(Fault(.warnOldKey, number: left))
     } else {
-      for file in leftKeys { tell(Fault(.warnLeftKey, path: file.path + Bytes(text: ".gone"))) }
+      for file in leftKeys where file.isOldLeft {
+        tell(Fault(.warnLeftKey, path: file.path + Bytes(text: ".gone")))
+      }
     }
     if configuration.isUsual, isSwappable() { tell(Fault(.warnSwappable, path: loadedKey(.current).path)) }
     let (plain, sealed) = (plainKey(.current), sealedKey(.current))

@@ -144,10 +144,13 @@ struct KeyFile {
 
   private var gone: Bytes { name + Bytes(text: ".gone") }
 
-  /// Whether an old key is still on the disk: a command was interrupted before it had overwritten that file.
-  ///
-  /// With another name beside this one it is no old key: the command was killed before it had replaced anything.
-  var isLeft: Bool { (try? FileStatus.of(path + Bytes(text: ".gone")))?.links == 1 }
+  /// Whether a command was interrupted while it replaced or removed this key: the next command puts that right.
+  var isLeft: Bool { left != nil }
+
+  /// Whether what it left is an old key. With another name beside this one it is the key in use.
+  var isOldLeft: Bool { left?.links == 1 }
+
+  private var left: FileStatus? { try? FileStatus.of(path + Bytes(text: ".gone")) }
 
   /// Overwrites what an interrupted command left; nothing, if there is nothing.
   @inline(never)
