@@ -120,7 +120,7 @@ extension SecretKey {
       unsafe crypto_kdf_derive_from_key(start, Length.key, purpose.rawValue, $0, key.start)
     }
     // libsodium's working copies lie below this frame.
-    sodium_stackzero(1_024)
+    sodium_stackzero(16_384)
   }
 
   /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is

@@ -159,9 +159,9 @@ def test_five_touches_over_two_prompts_then_off_and_on_again(own):
         child.expect(SUDO_PASSWORD)
         child.close()
     assert charged() == LIMIT
-    for answer in (WRONG[0], RIGHT):
+    for answer, prompt in ((WRONG[0], ALONE), (RIGHT, r"^Passcode \(2 attempts left\): ")):
         child = sudo()
-        child.expect(ALONE)
+        child.expect(prompt)
         assert child.waitnoecho(timeout=5)
         child.send(answer + "\r")
         if answer == RIGHT:

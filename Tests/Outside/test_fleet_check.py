@@ -44,7 +44,7 @@ def test_healthy_servers_know_each_other(noted):
 def another_key(fleet):
     path = fleet.servers[2].files / "fleet.key"
     key = path.read_bytes()
-    path.write_bytes(bytes(32) + key[32:])
+    path.write_bytes(b"\1" * 32 + key[32:])
     fleet.servers[2].run("seen")
     path.write_bytes(key)
 

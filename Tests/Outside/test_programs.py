@@ -115,8 +115,9 @@ def test_sudo_reads_its_standard_input(own):
 
 def test_sudo_locks_and_the_password_goes_on(own):
     child = terminal("sudo", "id", "-u")
-    for code in WRONG[:3]:
-        prompted(child, ("Passcode: ", code), (SUDO, "no"))
+    prompts = "Passcode: ", r"Passcode \(2 attempts left\): ", r"Passcode \(1 attempt left\): "
+    for prompt, code in zip(prompts, WRONG[:3], strict=True):
+        prompted(child, (prompt, code), (SUDO, "no"))
     child.expect(pexpect.EOF)
     assert own.status("alice")["state"] == "locked"
     child = terminal("sudo", "id", "-u")
@@ -164,7 +165,7 @@ def test_sudo_s_askpass_is_asked_once(field, typed):
 
 def test_sudo_with_one_field(field):
     child = terminal("sudo", "id", "-u")
-    prompted(child, ("Passcode or password: ", WRONG[0]), ("Passcode or password: ", PASSWORD))
+    prompted(child, ("Passcode or password: ", WRONG[0]), (r"Passcode \(2 attempts left\) or password: ", PASSWORD))
     child.expect(r"\b0\r\n")
     child = terminal("sudo", "id", "-u")
     prompted(child, ("Passcode or password: ", ""), (SUDO, PASSWORD))

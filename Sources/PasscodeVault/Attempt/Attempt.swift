@@ -242,11 +242,11 @@ public struct DirectLogin: Login, ~Copyable {
     do throws(Fault) { return try vault.openCredential(record, &unsealed) } catch {
       // Plain keys that came back from a backup must not lock out who needs a loaded one.
       guard error.reason == .sealedOtherwise else { throw error }
-      for generation in [MachineKey.Generation.current, .next]
-      where try machineKey.loadLoaded(&unsealed.key, generation) {
-        if let credential = try? vault.openCredential(record, &unsealed) { return credential }
+      if try machineKey.loadLoaded(&unsealed.key), let opened = try? vault.openCredential(record, &unsealed) {
+        return opened
       }
-      throw error
+      guard try machineKey.loadLoaded(&unsealed.key, .next) else { throw error }
+      return try vault.openCredential(record, &unsealed)
     }
   }
 

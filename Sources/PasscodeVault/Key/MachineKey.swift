@@ -28,7 +28,11 @@ package struct MachineKey {
     self.configuration = configuration
   }
 
+  /// Reads the key. What was opened may be overwritten before it is read: then another file has its name, or will have.
   package func load(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) {
+    do throws(Fault) { return try read(try open(generation), &key) } catch {
+      if error.reason != .keyLength { throw error }
+    }
     try read(try open(generation), &key)
   }
 
