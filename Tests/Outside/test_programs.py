@@ -168,7 +168,7 @@ def test_sudo_with_one_field(field):
     prompted(child, ("Passcode or password: ", WRONG[0]), (r"Passcode \(2 attempts left\) or password: ", PASSWORD))
     child.expect(r"\b0\r\n")
     child = terminal("sudo", "id", "-u")
-    prompted(child, ("Passcode or password: ", ""), (SUDO, PASSWORD))
+    prompted(child, (r"Passcode \(2 attempts left\) or password: ", ""), (SUDO, PASSWORD))
     child.expect(r"\b0\r\n")
 
 
