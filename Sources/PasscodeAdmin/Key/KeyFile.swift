@@ -147,7 +147,7 @@ struct KeyFile {
   /// Whether a command was interrupted while it replaced or removed this key: the next command puts that right.
   var isLeft: Bool { left != nil }
 
-  /// Whether what it left is an old key. With another name beside this one it is the key in use.
+  /// Whether an interrupted command left an old key on the disk. (With a second name, the file is the key in use.)
   var isOldLeft: Bool { left?.links == 1 }
 
   private var left: FileStatus? { try? FileStatus.of(path + Bytes(text: ".gone")) }
