@@ -73,9 +73,10 @@ extension Vault {
   private func removePlain(_ room: KeyRoom) throws(Fault) {
     guard plainKey(.current).exists else { return }
     try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
-    _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+    var left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    if left > 0 { throw Fault(.keyStillNeeded, number: left) }
     try plainKey(.current).remove()
-    let left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
     if left > 0 { throw Fault(.keyStillNeeded, number: left) }
   }
 
