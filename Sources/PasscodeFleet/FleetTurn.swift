@@ -12,6 +12,8 @@ public import PasscodeVault
 ///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
 ///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
 ///         2^24 + 96 × 16 bits of a hash + i   it has an attempt of a workstation on an account with that hash, i below 96
+///     /var/lib/passcode-verifier/asked    mode 0600; 8 bytes at 8 × 16 bits of a workstation's hash, little-endian: the
+///         moment (CLOCK_BOOTTIME, ms) at which all that it has asked would have been answered, with one answer a second
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends.
 ///
@@ -25,6 +27,9 @@ public import PasscodeVault
 ///     crowd on one account leaves some for the others. A crowd without a valid token of etcd's costs etcd one bcrypt: one
 ///     process of a server asks for a token, and the others wait for it.   test_fleet_crowds.py, test_verifier_attacks.py,
 ///     test_a_storm_is_bounded_by_the_servers_slots, TokenFileTests, test_fleet_token.py
+/// 19  A workstation may ask each server 1,000 times at once, and then once a second, whatever it asks; a look and the attempt
+///     after it are one. More than that is `unavailable`, and uncharged.
+///     test_a_workstation_may_ask_a_thousand_times_and_then_once_a_second
 ///
 /// - A verifier without a turn MUST NOT wait for an attempt after a look, even where the file can't be made or opened. Every
 ///   workstation is served all the same then.                            test_verifier.py, test_verifier_attacks.py
@@ -37,6 +42,8 @@ public struct FleetTurn: ~Copyable {
   public static let mostServing = 128
   /// How many verifiers that serve one workstation may have an attempt on one account.
   public static let mostOfAccount = 96
+  /// What a workstation may ask this server at once.
+  public static let mostAsked: UInt64 = 1_000
   private static let firstAccount = 1 << 16
   private static let firstServing = 1 << 20
   private static let firstOfAccount = 1 << 24
@@ -84,6 +91,29 @@ public struct FleetTurn: ~Copyable {
     return one(of: first..<first + mostOfAccount, from: file)
   }
 
+  /// Counts a request of a workstation.
+  ///
+  /// - Returns: false if it has asked too often; where that can't be counted, it hasn't.
+  public static func mayAsk(_ workstation: Bytes) -> Bool {
+    guard let file = open("/asked") else { return true }
+    let place = 8 * hash(workstation)
+    var rounds = 0
+    while (try? RangeLock.tryLock(file, at: place, count: 8)) == false, rounds < 1_000 {
+      SystemClock.sleep(microseconds: 100)
+      rounds += 1
+    }
+    guard let now = SystemClock.bootMilliseconds(), let kept = try? file.read(8, at: place) else {
+      return true
+    }
+    let last = now + mostAsked * 1_000
+    let answered = kept.count == 8 ? littleEndianNumber(kept, 0, 8) : 0
+    // One after `last` was written before the machine was started.
+    let next = (answered > last ? now : max(answered, now)) + 1_000
+    if next > last { return false }
+    try? file.write(littleEndian(next, 8), at: place)
+    return true
+  }
+
   private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
     for byte in bytes where (try? RangeLock.tryLock(file, at: byte, count: 1)) == true {
       return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
@@ -115,8 +145,8 @@ public struct FleetTurn: ~Copyable {
     isTaken = false
   }
 
-  private static func open() -> Descriptor? {
-    let path = FleetServer.statePath + Bytes(text: "/turns")
+  private static func open(_ name: String = "/turns") -> Descriptor? {
+    let path = FleetServer.statePath + Bytes(text: name)
     if let file = try? Descriptor.open(path, .readWrite) { return file }
     if let file = try? Descriptor.open(path, .create(mode: 0o600)) { return file }
     return try? Descriptor.open(path, .readWrite)  // another one was faster

@@ -38,6 +38,9 @@ struct Service: ~Copyable {
       guard let configuration = try configuration() else { return turnedAway() }
       admitted = configuration
       place = try taken(FleetTurn.toServe(name), of: FleetTurn.mostServing)
+      guard FleetTurn.mayAsk(name) else {
+        throw Fault(.tooManyRequests, number: FleetTurn.mostAsked)
+      }
       return nil
     } catch {
       return unavailable(error)

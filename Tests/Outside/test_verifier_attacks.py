@@ -1,6 +1,7 @@
 """passcode-verifier: who is answered, and who is believed to be etcd."""
 
 import fcntl
+import hashlib
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ import bench
 import fleet as fleets
 import pytest
 from bed import uid
-from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, OPEN, UNAVAILABLE, VERIFIER, VERIFY, request
+from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, OPEN, STATUS, UNAVAILABLE, VERIFIER, VERIFY, request
 from scenario import RIGHT
 from ward import Listener
 
@@ -84,6 +85,32 @@ def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):
             process.kill()
             process.wait()
             ours.close()
+
+
+def test_a_workstation_may_ask_a_thousand_times_and_then_once_a_second(fleet):
+    """What it has asked is kept as the moment at which all of it would have been answered, one a second."""
+    server = fleet.servers[0]
+    digest = hashlib.blake2b(b"CN=ws1", digest_size=32).digest()
+    place = 8 * int.from_bytes(digest[:2], "little")
+
+    def asked(number):
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+        with (server.state / "asked").open("r+b") as file:
+            file.seek(place)
+            file.write(struct.pack("<Q", now + number * 1_000))
+
+    assert server.ask(LOOK, "carol").kind == NOT_ENROLLED
+    assert (server.state / "asked").stat().st_mode & 0o777 == 0o600
+    asked(996)
+    kinds = [server.ask(operation, "carol").kind for operation in [LOOK, STATUS] * 10]
+    answers = len(kinds) - kinds.count(UNAVAILABLE)
+    assert 3 <= answers < 15 and UNAVAILABLE not in kinds[:3], kinds
+    assert server.verify(RIGHT).kind == UNAVAILABLE
+    assert server.verify(RIGHT, name="CN=ws2").kind == fleet.servers[1].verify(RIGHT).kind == GRANTED
+    fleets.wait_for(lambda: server.verify(RIGHT).kind == GRANTED, 5)
+    asked(10**6)  # since the machine was started, that many can't have been asked
+    assert server.verify(RIGHT).kind == GRANTED
+    assert server.failures() == 0
 
 
 def test_attempts_on_one_account_don_t_use_up_those_of_its_workstation(fleet):
