@@ -59,6 +59,12 @@ public final class EtcdClient: EtcdStore {
     post("/v3/lease/timetolive", EtcdRequest.timeLeft(lease)).flatMap { EtcdAnswer.timeLeft($0) }
   }
 
+  public func endLease(_ lease: UInt64) {
+    _ = post("/v3/lease/revoke", EtcdRequest.timeLeft(lease))
+  }
+
+  public var isFull: Bool { health()?.isFull ?? false }
+
   public func leases() -> [UInt64]? {
     post("/v3/lease/leases", EtcdRequest.nothing).flatMap { EtcdLease.all($0) }
   }

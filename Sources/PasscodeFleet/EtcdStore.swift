@@ -15,6 +15,12 @@ public protocol EtcdStore: AnyObject {
   /// Seconds; 0: it is over.
   func timeLeft(_ lease: UInt64) -> UInt64?
 
+  /// Ends a lease, and deletes the keys that it has.
+  func endLease(_ lease: UInt64)
+
+  /// Whether it has said that its database is full: then it can still be read, and nothing can be charged.
+  var isFull: Bool { get }
+
   /// The numbers of all leases in etcd.
   func leases() -> [UInt64]?
 

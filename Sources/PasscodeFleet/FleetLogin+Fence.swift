@@ -62,6 +62,8 @@ final class Charges {
   private var started: UInt64?
   /// Whether a charge may have been carried out, or may still be.
   var mayBeThere = false
+  /// The lease of a workstation's count that the settling deleted.
+  var emptyLease: UInt64?
 
   init(_ clock: Clock) {
     self.clock = clock

@@ -35,7 +35,10 @@ extension FleetLogin where Etcd: EtcdStore {
     // Mostly all is as the charge left it: then nothing has to be read.
     let first = try? fleet.commit(
       settling(charge, StationMark(charge)))
-    if let first, first.succeeded { return (true, nil) }
+    if let first, first.succeeded {
+      noteEmptyLease(StationMark(charge))
+      return (true, nil)
+    }
     if first == nil { lost += 1 }
     for _ in 0..<Self.mostRounds where lost < 2 {
       guard let state = try? fleet.read(account, workstation) else { break }
@@ -50,6 +53,11 @@ extension FleetLogin where Etcd: EtcdStore {
       if outcome == nil { lost += 1 }
     }
     return (false, nil)
+  }
+
+  /// The count is deleted if this charge was all that it counted. What others would put under its lease depends on it.
+  private func noteEmptyLease(_ station: StationMark) {
+    if station.count.previous == nil { charges.emptyLease = station.windowLease }
   }
 
   private func found(_ state: FleetState, _ charge: FleetCharge) -> Found {

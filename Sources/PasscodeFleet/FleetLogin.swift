@@ -15,7 +15,7 @@ public import PasscodeVault
 // once the charge is acknowledged, or found: that is later than the charge. If it is at least the delay, the key outlasts
 // the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the record is still as charged,
 // and that one is asked about again. An attempt that charges meanwhile writes the record: then that condition isn't met, the
-// delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none is revoked.
+// delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none that a delay has is revoked.
 // The delay that is told is what is left after the hash.
 //
 // After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
@@ -35,6 +35,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let charges: Charges
   /// False only if no charge of this login was carried out, and none can be.
   public var mayBeCharged: Bool { charges.mayBeThere }
+  /// A lease of an hour that has no keys any more, so that it may be ended: a crowd of logins would leave as many behind.
+  public var emptyLease: UInt64? { charges.emptyLease }
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
@@ -77,6 +79,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       case .ready(let record):
         let credential = try fleet.openCredential(record, &unsealed)
         try testMemory(for: credential.cost)
+        if fleet.etcd.isFull { throw Fault(.failed, path: Bytes(text: "etcd"), error: Errno.noSpace.code) }
         if state.last == nil { known = state }
         return nil
       }

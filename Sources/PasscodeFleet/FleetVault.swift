@@ -7,8 +7,9 @@ public import PasscodeVault
 //
 // MUST (fleet), here, in FleetTurn and in Verifier:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
-//     that field it did not succeed), or the fence finds the attempt's id in the record.
-//     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py
+//     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd's database is full
+//     (NOSPACE), a look is `unavailable`: no passcode is asked for that couldn't be charged.
+//     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py, test_an_alarm_of_etcd_is_told
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
 //     then does the attempt charge anew, within 30 s. A fence that gets no answer is repeated, and never the charge. After

@@ -20,6 +20,11 @@ public struct EtcdHealth: Equatable, Sendable {
     complaints = errors.map { Bytes(($0.text ?? Bytes(text: "?")).prefix(512)) }
   }
 
+  /// Whether the alarm NOSPACE is on.
+  public var isFull: Bool {
+    complaints.contains { $0[...].trimmed().suffix(7).spells("NOSPACE") }
+  }
+
   /// The names of the members: `POST /v3/cluster/member/list`; nil unless it is well-formed and complete. One that was never started has
   /// none yet.
   public static func members(_ body: Bytes) -> [Bytes]? {

@@ -95,7 +95,7 @@ private func endOfPrefix(_ prefix: Bytes) -> Bytes {
 public enum EtcdRequest {
   /// `POST /v3/lease/grant`
   public static func grant(seconds: UInt64) -> Bytes { Text("{\"TTL\":\"\(seconds)\"}").bytes }
-  /// `POST /v3/lease/timetolive`
+  /// `POST /v3/lease/timetolive` and `POST /v3/lease/revoke`
   public static func timeLeft(_ lease: UInt64) -> Bytes { Text("{\"ID\":\"\(lease)\"}").bytes }
   /// `POST /v3/maintenance/status`, `POST /v3/cluster/member/list` and `POST /v3/lease/leases`
   public static let nothing = Bytes(text: "{}")

@@ -31,6 +31,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let timedOut = Errno(ETIMEDOUT)
   public static let reset = Errno(ECONNRESET)
   public static let badMessage = Errno(EBADMSG)
+  public static let noSpace = Errno(ENOSPC)
   public static let noTerminal = Errno(ENOTTY)
 
   /// Whether the call could succeed another time: too much is open, or there is no memory (for locks: ENOLCK), space or

@@ -91,8 +91,9 @@ struct Main {
       return 0
     }
     guard let request = Request.read(sodium) else { return nonsense() }
-    serve(request, service, sodium)
+    serve(request, &service, sodium)
     HelperService.endReplies()
+    service.tidyUp()
     return 0
   }
 
@@ -103,9 +104,8 @@ struct Main {
 
   /// One request; or a look, and the attempt that follows it within 30 s.
   private static func serve(
-    _ request: consuming Request, _ service: consuming Service, _ sodium: Sodium
+    _ request: consuming Request, _ service: inout Service, _ sodium: Sodium
   ) {
-    var service = service
     let account = request.account
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
     let reply = service.answer(request)

@@ -16,6 +16,7 @@ struct Service: ~Copyable {
   /// From a look to the attempt: the connection to etcd, and what was read.
   private var etcd: EtcdClient?
   private let signs = Signs()
+  private var emptyLease: UInt64?
   private var known: FleetState?
   /// Whether the last request had a code, and that isn't charged and won't be.
   private(set) var isUncharged = false
@@ -58,6 +59,11 @@ struct Service: ~Copyable {
     } catch {
       return unavailable(error)
     }
+  }
+
+  /// Ends what a right passcode has left in etcd: a lease without keys. Called once the workstation has its reply.
+  func tidyUp() {
+    if let emptyLease { etcd?.endLease(emptyLease) }
   }
 
   private func unavailable(_ fault: Fault) -> HelperReply {
@@ -171,7 +177,10 @@ struct Service: ~Copyable {
       isSecondFactor: request.head.conditions.isSecondFactor)
     // What the look has read is this account's: `Request.read` lets an attempt follow only on the same one.
     login.known = known.take()
-    defer { if login.mayBeCharged { isUncharged = false } }
+    defer {
+      if login.mayBeCharged { isUncharged = false }
+      emptyLease = login.emptyLease
+    }
     switch request.head.operation {
     case .look:
       let refusal = login.look(&request.secrets.unsealed)

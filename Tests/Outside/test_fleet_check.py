@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from fleet import FOLDER
+from fleet import FOLDER, LOOK, OPEN, UNAVAILABLE
 from process import wait_for
 
 
@@ -180,8 +180,13 @@ def test_an_alarm_of_etcd_is_told(noted):
     subprocess.run([*noted.inside(0), "python3", "-c", post], check=True, capture_output=True)
     try:
         assert "NOSPACE" in checked(noted.servers[0], 1)["verifier-etcd", "error"]
+        assert noted.servers[0].run("enroll", "alice", "--stdin", input="2580\n", check=None).returncode != 0
+        for server in noted.servers:
+            reply = server.ask(LOOK, "alice")
+            assert (reply.kind, b"etcd" in reply.text) == (UNAVAILABLE, True), "there is no prompt that couldn't be answered"
     finally:
         noted.etcdctl(0, "alarm", "disarm")
+    assert noted.servers[0].ask(LOOK, "alice").kind == OPEN
 
 
 def test_a_cluster_with_fewer_members_than_servers_is_told(noted):

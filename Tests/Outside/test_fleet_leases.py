@@ -3,7 +3,7 @@
 import json
 import time
 
-from fleet import LOCKED, VERIFY, WAIT, at_once, left
+from fleet import GRANTED, LOCKED, VERIFY, WAIT, at_once, left
 from scenario import RIGHT
 from scenario import WRONG as CODES
 
@@ -44,3 +44,18 @@ def test_a_delay_goes_on_after_a_change_of_leader(fleet):
     assert reply.kind == LOCKED
     fleet.servers[0].run("seen")
     assert lease_of(fleet, WAIT) == moved, "once is enough"
+
+
+def test_a_right_passcode_leaves_no_lease_of_an_hour(fleet):
+    """A crowd of them would leave as many, for an hour."""
+
+    def hours():
+        leases = json.loads(fleet.etcdctl(0, "lease", "list", "--write-out=json"))["leases"]
+        told = [fleet.etcdctl(0, "lease", "timetolive", f"{lease['id']:x}", "--write-out=json") for lease in leases]
+        return [json.loads(text) for text in told if json.loads(text)["granted-ttl"] >= 3_600]
+
+    before = len(hours())
+    assert [server.verify(RIGHT).kind for server in fleet.servers] == [GRANTED] * 3
+    assert len(hours()) == before
+    fleet.servers[0].verify(CODES[0])
+    assert len(hours()) == before + 1

@@ -69,6 +69,7 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
   /// What is told of a lease's time to live.
   var alterTimeLeft: (UInt64) -> UInt64 = { $0 }
   var isDown = false
+  var isFull = false
   /// Keys of an answer that isn't too long for who asked; nil: however many.
   var mostListed: Int?
   private(set) var writes = 0
@@ -124,6 +125,16 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
     return lock.withLock {
       guard let end = ends[lease], end > now() else { return 0 }
       return alterTimeLeft((end - now()) / 1_000)
+    }
+  }
+
+  func endLease(_ lease: UInt64) {
+    let fate = gate(.lease)
+    if isDown || fate == .cut || fate == .late { return }
+    lock.withLock {
+      expire()
+      ends[lease] = now()
+      expire()
     }
   }
 

@@ -65,6 +65,7 @@ final class FleetBed {
         service: Bytes(text: "sudo"), isSecondFactor: isSecondFactor)
       let verdict = secrets.attempt(&login)
       mayBeCharged = login.mayBeCharged
+      if let lease = login.emptyLease { etcd.endLease(lease) }
       return verdict
     } catch let fault as Fault {
       return .unavailable(fault)

@@ -43,6 +43,27 @@ struct FleetStationTests {
     #expect(bed.station() == 0)
   }
 
+  @Test func `a right one leaves no lease of an hour behind unless something is still counted`() throws {
+    let bed = try FleetBed()
+    func hours() -> Int {
+      (bed.etcd.leases() ?? []).filter { bed.etcd.lease($0)?.whole ?? 0 >= StationCount.seconds }.count
+    }
+    for _ in 0..<3 { #expect(try bed.attempt(TestBed.right).isGranted) }
+    #expect(hours() == 0)
+    try bed.fail(1)
+    for _ in 0..<3 { #expect(try bed.attempt(TestBed.right).isGranted) }
+    #expect(hours() == 1)
+    #expect(bed.station() == 1)
+  }
+
+  @Test func `where etcd is full, a look says so before a passcode is typed`() throws {
+    let bed = try FleetBed()
+    #expect(try bed.look() == nil)
+    bed.etcd.isFull = true
+    let full = Fault(.failed, path: Bytes(text: "etcd"), error: ENOSPC)
+    #expect(try bed.look() == .unavailable(full))
+  }
+
   @Test func `wrong ones of an hour ago don't count`() throws {
     let bed = try FleetBed()
     let people = try people(12, bed)
