@@ -126,6 +126,16 @@ public enum VerifierService {
     }
   }
 
+  /// Sends the relay's own reply, and waits until the other end closes: what is unread at a close may cost it the reply.
+  ///
+  /// - Parameter seconds: the kernel ends this process after so many.
+  public static func replyAndWait(_ reply: [UInt8], seconds: UInt32) {
+    alarm(seconds)
+    HelperService.reply(reply)
+    shutdown(0, Int32(SHUT_WR))
+    while HelperService.receive(4_096) != nil {}
+  }
+
   /// The relay's work: sends a head to the socket, then copies both ways until it ends. Until something comes from there,
   /// it sends a sign each second, for 20 s. Passcodes pass through this process: it leaves no core dump, and nobody but
   /// root can begin to trace it.

@@ -15,7 +15,8 @@ internal import PasscodeVault
 //                                                                          test_verifier.py, test_verifier_attacks.py
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
 //     distinguished name in its certificate, and only if the list has that name. That is checked before any of the
-//     request is read.                                                                       test_verifier_attacks.py
+//     request is read; and by the relay, if it can read the list, before a verifier is started.
+//     test_verifier_attacks.py
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it each second.                       test_verifier.py

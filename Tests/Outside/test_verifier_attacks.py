@@ -43,6 +43,38 @@ def test_a_name_that_the_list_doesn_t_have_is_not_waited_for(fleet):
     assert process.wait(1) == 0
 
 
+@pytest.mark.parametrize("name", ["CN=ws3", "CN=ws1"])
+def test_for_a_name_that_the_list_doesn_t_have_the_relay_starts_nothing(fleet, name):
+    """It says so itself, whatever comes; where it can't read the list, the verifier does."""
+    server = fleet.servers[0]
+    listener = Listener(server)
+    words = server.command("setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay")
+
+    def relayed():
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                process = subprocess.Popen(words, stdin=theirs, stdout=theirs, cwd="/", env={**os.environ, "SSL_CLIENT_DN": name})
+            ours.sendall(request(LOOK, "carol", name="")[3:])
+            ours.settimeout(20)
+            reply = fleets.decode(b"".join(iter(lambda: ours.recv(4096), b"")))
+            ours.shutdown(socket.SHUT_WR)
+            assert process.wait(10) == 0
+            return reply
+
+    try:
+        (server.door / "socket").chmod(0o666)
+        for mode in (0o644, 0o600):
+            (server.files / "workstations").chmod(mode)
+            reply = relayed()
+            assert reply.kind == FORBIDDEN or fleets.says_not_listed(reply), reply
+            assert len(listener.children) == (name == "CN=ws1" or mode == 0o600) + (name == "CN=ws1" and mode == 0o600)
+    finally:
+        (server.files / "workstations").chmod(0o644)
+        listener.end()
+        (server.door / "socket").unlink()
+
+
 def test_only_root_can_look_into_the_relay(fleet):
     """Passcodes pass there. It runs as stunnel's account, as other tunnels do."""
     server = fleet.servers[0]
