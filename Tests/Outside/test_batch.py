@@ -586,32 +586,40 @@ def processor_time(pid):
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("slots, held", [(1, [0]), (2, [0]), (2, [1]), (2, [0, 1]), (4, [3, 1, 0])])
-def test_it_waits_while_no_other_slot_would_stay_free(keyed, slots, held):
+def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
     """And logins move; longer than for stuck holders. It takes no processor time, and neither slot nor record from a login.
     """
-    slow(keyed, max_parallel=slots)
-    keyed.enroll("alice", "0471")
+    cases = [(make_bed(max_parallel=slots, opslimit=4, memlimit="64M"), held) for slots, held in (
+        (1, [0]), (2, [0]), (2, [1]), (2, [0, 1]), (4, [3, 1, 0]))]  # fmt: skip
+    for bed, _ in cases:
+        bed.tool("key", "init", check=DONE)
+        bed.enroll("alice", "0471")
+    runs, begun = [], []
     with contextlib.ExitStack() as stack:
-        for slot in held:
-            stack.enter_context(holding(keyed, slot))
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
-        run.stdin.write("alice:8305\n")
-        run.stdin.flush()
-        wait_for(lambda: workers(run))
-        [worker] = workers(run)
+        for bed, held in cases:
+            for slot in held:
+                stack.enter_context(holding(bed, slot))
+            runs.append(lists.start(bed, "enroll", "--batch", "-", "--json"))
+            runs[-1].stdin.write("alice:8305\n")
+            runs[-1].stdin.flush()
+        for run in runs:
+            wait_for(lambda run=run: workers(run))
+            begun.append(workers(run))
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            # For a moment it may have one, to find that no other is free.
-            assert not hashing_for(run) and run.poll() is None
-            os.utime(keyed.store / "places")  # as a login does that takes a slot
+            for (bed, _), run in zip(cases, runs, strict=True):
+                # For a moment it may have one, to find that no other is free.
+                assert not hashing_for(run) and run.poll() is None
+                os.utime(bed.store / "places")  # as a login does that takes a slot
             time.sleep(0.1)
-        # A login finds the record free, and the slot that is left or an overflow slot.
-        assert keyed.authenticate("alice", "0471").result == "SUCCESS"
-        assert workers(run) == {worker} and processor_time(worker) < 0.3
-    output, _ = run.communicate("")
-    assert run.returncode == DONE and lists.results(output)[0] == {1: ("alice", "done")}
-    assert keyed.authenticate("alice", "8305").result == "SUCCESS"
+        for (bed, _), run, [worker] in zip(cases, runs, begun, strict=True):
+            # A login finds the record free, and the slot that is left or an overflow slot.
+            assert bed.authenticate("alice", "0471").result == "SUCCESS"
+            assert workers(run) == {worker} and processor_time(worker) < 0.3
+    for (bed, _), run in zip(cases, runs, strict=True):
+        output, _ = run.communicate("")
+        assert run.returncode == DONE and lists.results(output)[0] == {1: ("alice", "done")}
+        assert bed.authenticate("alice", "8305").result == "SUCCESS"
 
 
 def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):

@@ -265,7 +265,6 @@ def test_the_enrolled_fingers_are_listed(reader):
     assert [path.name for path in PRINTS.iterdir()] == ["alice"]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("pause", [0, pytest.param(2.3, marks=pytest.mark.on_request)])
 def test_a_match_after_the_time_is_none(reader, pause):
     """Root alone can stop the program; what it reads too late is too late."""
@@ -295,7 +294,6 @@ def test_a_match_is_as_old_as_it_may_be(reader):
         assert before - 1_300 <= match.milliseconds <= before + 1
 
 
-@pytest.mark.alone
 def test_the_reader_is_held_for_30_seconds(reader):
     begin = time.monotonic()
     with hers() as finger:
@@ -310,7 +308,6 @@ def test_the_reader_is_held_for_30_seconds(reader):
 # MARK: Login screens
 
 
-@pytest.mark.alone
 def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(reader):
     begin = time.monotonic()
     with Finger() as finger:

@@ -21,9 +21,7 @@ from process import wait_for
 from scenario import RIGHT, WRONG
 from tally import attack
 
-pytestmark = pytest.mark.alone
-
-CROWD = 500
+CROWD = 200
 HEAVY = {"memlimit": "256M", "opslimit": "8"}
 QUICK = {"memlimit": "64K", "opslimit": "1"}
 MEBIBYTE = 1 << 20
@@ -58,6 +56,7 @@ def assert_bounded(crowd, slots):
     assert crowd.most_hashing <= 2 * slots if waited else crowd.most_hashing == slots
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mood", ["crowd", "threads"])
 @pytest.mark.parametrize("slots", [1, 2, 4])
 def test_no_more_hash_at_once_than_there_are_slots(make_bed, citizens, slots, mood):
@@ -70,6 +69,7 @@ def test_no_more_hash_at_once_than_there_are_slots(make_bed, citizens, slots, mo
     assert_bounded(crowd, slots)
 
 
+@pytest.mark.alone
 def test_who_waits_for_2_s_may_take_an_overflow_slot_and_there_are_as_many_of_them(make_bed, citizens):
     bed = make_bed(memlimit="64M", opslimit=10, max_parallel=1)
     users = citizens[:24]
@@ -79,6 +79,7 @@ def test_who_waits_for_2_s_may_take_an_overflow_slot_and_there_are_as_many_of_th
     assert crowd.most_hashing == 2
 
 
+@pytest.mark.alone
 def test_a_shortage_of_descriptors_lets_nobody_hash_without_a_slot(make_bed, citizens):
     """`ulimit -n` before `su`: a login that can't open the file of the slots is refused, uncharged."""
     bed = make_bed(memlimit="8M", max_parallel=2)
@@ -96,6 +97,7 @@ def test_a_shortage_of_descriptors_lets_nobody_hash_without_a_slot(make_bed, cit
     assert [user for user in users if bed.failures(user)] == []
 
 
+@pytest.mark.alone
 def test_a_new_hash_for_a_new_cost_is_under_the_slot_of_its_login(make_bed, citizens):
     bed = make_bed(memlimit="8M", max_parallel=2)
     users = citizens[:20]
@@ -106,10 +108,11 @@ def test_a_new_hash_for_a_new_cost_is_under_the_slot_of_its_login(make_bed, citi
     assert_bounded(crowd, 2)
 
 
+@pytest.mark.alone
 def test_a_storm_costs_what_its_hashes_cost(make_bed, citizens, capsys):
-    """500 users at once, at the default cost: hardly more than the time of bare libsodium in as many processes as there
+    """200 users at once, at the default cost: hardly more than the time of bare libsodium in as many processes as there
     are slots, and the memory of twice as many hashes: nearly everybody waits for more than 2 s, so that twice as many
-    hash, while hundreds look again and again whether a slot is free.
+    hash, while the others look again and again whether a slot is free.
     """
     slots, operations, memory = 2, 3, 64 * MEBIBYTE
     bed = make_bed(memlimit="64M", opslimit=operations, max_parallel=slots)
@@ -215,6 +218,7 @@ def locker(bed, user):
     return found and int(found[1])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("what", ["logins", "enrolments"])
 def test_who_waits_for_a_record_holds_no_slot(make_bed, what):
     """Bob's login is stuck, and more of bob's wait for his record: alice doesn't notice."""
@@ -260,6 +264,7 @@ def hashing(bed, *users):
     return running
 
 
+@pytest.mark.alone
 def test_who_dies_leaves_the_slot(street):
     with attack("holders of all slots killed") as row:
         holders = hashing(street, "bob", "carol")
@@ -274,6 +279,7 @@ def test_who_dies_leaves_the_slot(street):
             row.breach("refund", user, street.failures(user) != 1)
 
 
+@pytest.mark.alone
 def test_a_child_forked_in_the_middle_of_a_hash_keeps_neither_slot_nor_record(make_bed):
     """It has the login's open files, and with them the locks, until they are given back by name."""
     bed = make_bed(max_parallel=1)
@@ -352,6 +358,7 @@ def test_who_is_stuck_costs_others_one_pause_and_no_refusal(street, stuck):
         assert street.failures(user) == 0
 
 
+@pytest.mark.alone
 def test_one_stuck_holder_leaves_the_other_slots_to_all(street):
     with attack("one slot's holder stopped") as row:
         [holder] = hashing(street, "bob")
@@ -433,7 +440,8 @@ def freeze(_, first):
     return frozen([first])
 
 
-@pytest.mark.parametrize("way, seconds", [(hand_over, 13), (pulses, 7), (freeze, 7)])
+@pytest.mark.alone
+@pytest.mark.parametrize("way, seconds", [(hand_over, 13), (pulses, 5), (freeze, 5)])
 @pytest.mark.parametrize("slots, longest", [("1", 3), ("auto", 1.5)])
 def test_one_person_holds_others_up_for_3_s_at_most(make_bed, slots, longest, way, seconds):
     """Bob starts login after login with his right passcode, and has one of them hold a slot all the time. With `auto`

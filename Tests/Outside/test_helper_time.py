@@ -35,8 +35,6 @@ from helper import (
 from machine import HELPER, PROOF, STORE
 from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 
-pytestmark = pytest.mark.alone
-
 KEPT = []
 UNFINISHED = []  # helpers whose requests don't end; from the first test on, as they take 30 s
 
@@ -251,7 +249,8 @@ def waiting_for_record(host):
 
     def found():
         with contextlib.suppress(OSError):
-            return [child for child in children(host) if record in open_files(child)]
+            # Until its helper is started, the child has the files that the tests have open.
+            return [child for child in children(host) if is_started(child) and record in open_files(child)]
 
     wait_for(found)
     return found()[0]

@@ -24,7 +24,7 @@ from scenario import RIGHT, WRONG
 
 MOST = 16
 FILE = RUN / "waiting"
-pytestmark = [pytest.mark.usefixtures("own"), pytest.mark.alone]
+pytestmark = pytest.mark.usefixtures("own")
 
 
 class Look:
