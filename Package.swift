@@ -77,7 +77,7 @@ let hardening: [LinkerSetting] = [
   .unsafeFlags(
     [
       "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all", "-Xlinker", "-z",
-      "-Xlinker", "pack-relative-relocs",
+      "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-eh-frame-hdr",
     ], embedded),
 ]
 

@@ -152,9 +152,8 @@ cs_memory cs_machine_memory(void) {
 }
 
 uint64_t cs_block_signals(void) {
-  sigset_t all, before;
+  sigset_t all, before = {0};
   memset(&all, 0xff, sizeof all);
-  sigemptyset(&before);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   uint64_t mask;
   memcpy(&mask, &before, sizeof mask);
@@ -162,8 +161,7 @@ uint64_t cs_block_signals(void) {
 }
 
 void cs_restore_signals(uint64_t mask) {
-  sigset_t before;
-  sigemptyset(&before);
+  sigset_t before = {0};
   memcpy(&before, &mask, sizeof mask);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

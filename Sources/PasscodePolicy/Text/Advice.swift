@@ -20,14 +20,13 @@ public struct Advice: Equatable, Sendable {
   ///   - exact: what stands for `%1`, `%2` and `%3` in the command.
   ///   - translation: of the sentence; the command is what it is.
   @inline(never)
-  public init(_ whole: Sentence, exact: (Bytes, Bytes, Bytes), in translation: Translation) {
+  public init(_ whole: Sentence, exact: [Bytes], in translation: Translation) {
     let (told, remedy) = Advice.parts(whole.pattern)
     sentence = Sentence(told, plural: Advice.parts(whole.plural).told, whole.number, whole.parameters)
       .text(in: translation)
-    let isSafe =
-      (isPlain(exact.0) || !remedy.names(1)) && (isPlain(exact.1) || !remedy.names(2))
-      && (isPlain(exact.2) || !remedy.names(3))
-    command = isSafe ? filled(remedy, whole.number, [exact.0, exact.1, exact.2]).text : ""
+    let filled = filled(remedy, whole.number, exact)
+    let isSafe = exact.indices.allSatisfy { filled.named >> UInt32($0) & 1 == 0 || isPlain(exact[$0]) }
+    command = isSafe ? filled.text : ""
   }
 
   /// Splits a pattern into what is told and the command after it, which may be empty.
@@ -43,15 +42,6 @@ public struct Advice: Equatable, Sendable {
   }
 
   private static var mark: String { "; run: " }
-}
-
-extension ArraySlice<UInt8> {
-  /// Whether `%1` and so on occurs.
-  fileprivate func names(_ parameter: UInt8) -> Bool {
-    indices.dropLast().contains {
-      self[$0] == UInt8(ascii: "%") && self[$0 + 1] == UInt8(ascii: "0") + parameter
-    }
-  }
 }
 
 /// Whether a command can take this as a word of its own: letters, digits and `/._-`, and not like an option. At most 128

@@ -165,7 +165,7 @@ extension Words {
     let third = fault.reason == .badValue ? told(values(fault.name), translation) : error
     return Advice(
       sentence.with(fault.number, [first, printable(fault.name), third]),
-      exact: (fault.path, fault.name, third),
+      exact: [fault.path, fault.name, third],
       in: translation)
   }
 

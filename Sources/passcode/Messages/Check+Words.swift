@@ -206,7 +206,7 @@ func told(
   let shown = printable(path)
   let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
   let advice = Advice(
-    Sentence(pattern, number, [place, printable(name), printable(other)]), exact: (path, name, other),
+    Sentence(pattern, number, [place, printable(name), printable(other)]), exact: [path, name, other],
     in: Catalogue.translation)
   return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
 }

@@ -37,7 +37,7 @@ extension KeyProblem {
   func advice(_ fault: Fault) -> Advice {
     Advice(
       sentence.with(fault.number, [printable(fault.path), printable(fault.name)]),
-      exact: (fault.path, fault.name, []), in: Catalogue.translation)
+      exact: [fault.path, fault.name, []], in: Catalogue.translation)
   }
 
   /// Whether everything works all the same.

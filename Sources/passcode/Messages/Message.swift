@@ -94,7 +94,7 @@ extension Message {
       Advice(
         Sentence(
           "warning: %1: the group root can write there; run: chmod -R go=,g-s %1", 0, [printable(path)]),
-        exact: (path, [], []), in: Catalogue.translation
+        exact: [path, [], []], in: Catalogue.translation
       ).phrase
     case .forgotten: "Forgotten? Set a new one with your password: \("passcode enroll" as Text)"
     case .confirmRoot: "Set a passcode for root, and not for another user? Type \("yes" as Text) to go on: "

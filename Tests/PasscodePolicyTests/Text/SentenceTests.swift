@@ -64,7 +64,7 @@ import Testing
   @Test func `the command is what it was, in every language`() {
     let whole = Sentence("%1: of %2; run: rm %1", 0, [Bytes(text: "/a"), Bytes(text: "bob")])
     var asked: [String] = []
-    let advice = Advice(whole, exact: (Bytes(text: "/a"), Bytes(text: "bob"), [])) { pattern, _, _ in
+    let advice = Advice(whole, exact: [Bytes(text: "/a"), Bytes(text: "bob"), []]) { pattern, _, _ in
       asked.append(text(pattern))
       return Bytes(text: "%2 hat %1; run: rm -rf %2")
     }
