@@ -115,7 +115,7 @@ def test_every_exit_status_is_documented():
 
 def test_every_name_in_json_is_documented(alice):
     of_status, of_codes, of_line, of_all, of_check = re.split(
-        r"^\.B check-weak\nprints|^\.B --batch|^The summary:|^\.B check\nprints", section(TOOL_PAGE, "JSON"),
+        r"^\.B check-weak\nprints|^\.B --batch|^The summary:|^\.B check\nprints", section(PAGES["passcode-json.5"], "OBJECTS"),
         flags=re.MULTILINE,
     )  # fmt: skip
     assert ["version", *items(of_status)] == list(alice.status("alice"))

@@ -296,6 +296,7 @@ def release(tmp_path):
         "debian/changelog": "pam-passcode (1.2.3-1) unstable; urgency=medium\n", "debian/build": "#!/bin/false\n",
         "Sources/CSystem/version.c": '#define VERSION "1.2.3"\n', ".gitignore": ".build\n",
         "Sources/system/man/a.1": '.TH A 1 2026-11-21 "pam_passcode 1.2.3" "User commands"\n',
+        "Sources/system/schema/passcode-1.json": "{}\n", "Tests/Outside/released/passcode-1.json": "{}\n",
         "Tests/messages": "#!/bin/true\n", "Tests/contract": "#!/bin/true\n", "Tests/fresh": "#!/bin/false\n",
         "bin/swift": "#!/bin/true\n",
     }.items():  # fmt: skip
@@ -324,7 +325,7 @@ def git(tree, *arguments):
 def test_what_can_be_released_passes_the_cheap_checks(release):
     done = release("--check", "1.2.3")
     assert (done.returncode, done.stderr) == (0, "") and "FAILED" not in done.stdout
-    assert done.stdout.count("ok ") == 8
+    assert done.stdout.count("ok ") == 9
 
 
 @pytest.mark.parametrize(
@@ -336,6 +337,7 @@ def test_what_can_be_released_passes_the_cheap_checks(release):
         ("Sources/system/man/b.8", '.TH B 8 2026-11-21 "pam_passcode 1.2.2" "System"\n', "manual-pages"),
         ("Tests/messages", "#!/bin/false\n", "catalogues"),
         ("Tests/contract", "#!/bin/false\n", "contract"),
+        ("Sources/system/schema/passcode-1.json", "[]\n", "schema"),
         ("bin/swift", "#!/bin/false\n", "layout"),
         ("new", "not committed", "clean-tree"),
     ],

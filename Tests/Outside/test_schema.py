@@ -1,5 +1,6 @@
-"""Every JSON object is what the installed schema says; and `list --state`, `--since`."""
+"""Every JSON object is what the installed schema says, and what the last released one said; `list --state`, `--since`."""
 
+import copy
 import json
 import pathlib
 
@@ -9,7 +10,16 @@ import pytest
 from scenario import RIGHT, fail
 from tool import DONE, NOT_ENROLLED, SOME_FAILED, USAGE, one_line
 
-SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "Sources/system/schema/passcode-1.json").read_text())
+TREE = pathlib.Path(__file__).parents[2]
+SCHEMA = json.loads((TREE / "Sources/system/schema/passcode-1.json").read_text())
+# A copy as of the last release, or of 0.2.0 before the first: Tests/release compares them.
+RELEASED = json.loads((TREE / "Tests/Outside/released/passcode-1.json").read_text())
+
+
+def names(kind, field="required"):
+    """Of a part of the schema and of the one that it extends, in their order."""
+    part = SCHEMA["$defs"][kind]
+    return (names(part["$ref"].rpartition("/")[2], field) if "$ref" in part else []) + list(part.get(field, []))
 
 
 def validated(kind, output):
@@ -19,14 +29,67 @@ def validated(kind, output):
     for row in rows:
         jsonschema.Draft202012Validator(part).validate(row)
         jsonschema.Draft202012Validator(SCHEMA).validate(row)
-        assert list(row) == SCHEMA["$defs"][kind]["required"]
+        assert list(row) == names(kind)
     return rows
 
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    for part in SCHEMA["$defs"].values():
-        assert set(part.get("required", [])) == set(part.get("properties", {}))
+    for part in SCHEMA["anyOf"]:
+        kind = part["$ref"].rpartition("/")[2]
+        assert set(names(kind)) == set(names(kind, "properties"))
+
+
+def broken(old, new, place=""):
+    """Where the new schema lacks something of the old one, or says something else about it: names may be added, and
+    nothing more. A description is what a name means, so it stays as it is, too."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        added = new.keys() - old.keys() if place.rpartition("/")[2] not in ("properties", "$defs") else set()
+        lost = [place for name in old.keys() - new.keys() | added]
+        return lost + [found for name in old.keys() & new.keys() for found in broken(old[name], new[name], f"{place}/{name}")]
+    if place.rpartition("/")[2] in ("required", "anyOf"):
+        return [] if all(item in new for item in old) else [place]
+    return [] if old == new else [place]
+
+
+def test_nothing_of_the_released_schema_is_gone_or_means_something_else():
+    assert RELEASED["$defs"]["version"] == {"const": 1}
+    assert broken(RELEASED, SCHEMA) == []
+
+
+LISTED, TIME = ("$defs", "listed", "properties"), ("$defs", "time")
+
+
+@pytest.mark.parametrize(
+    "path, value, is_broken",
+    [
+        ((*LISTED, "uid"), None, True),
+        ((*LISTED, "length", "enum"), [4, 6], True),
+        ((*LISTED, "state", "enum"), ["ok"], True),
+        ((*LISTED, "must_change", "type"), "string", True),
+        ((*LISTED, "uid", "description"), "the name of its group", True),
+        ((*TIME, "description"), "in local time", True),
+        ((*TIME, "pattern"), None, True),
+        (("$defs", "status", "$ref"), "#/$defs/fleet", True),
+        (("$defs", "summary"), None, True),
+        (("$defs", "version", "const"), 2, True),
+        (("$defs", "status", "required"), ["finger", "fingers"], True),
+        (("anyOf",), SCHEMA["anyOf"][1:], True),
+        ((*LISTED, "shell"), {"type": "string"}, False),
+        (("$defs", "status", "required"), ["finger", "fingers", "finger_services", "shell"], False),
+        (("$defs", "greeting"), {"type": "object"}, False),
+    ],
+)  # fmt: skip
+def test_what_breaks_a_front_end_is_found(path, value, is_broken):
+    changed = copy.deepcopy(RELEASED)
+    place = changed
+    for name in path[:-1]:
+        place = place[name]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    assert bool(broken(RELEASED, changed)) == is_broken
 
 
 def test_status_and_list(alice):
