@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from fleet import TREE
 from scenario import RIGHT
 from ward import FIRST_PORT, SOCKETS, at, crowds
 
@@ -38,6 +39,35 @@ def test_right_ones_at_two_workstations_all_pass(machine, ward):
     for crowd in crowds(machine, [[("alice", RIGHT, 0)] * 30] * 2):
         assert crowd.count("SUCCESS") == 30
     assert ward.fleet.servers[1].failures() == 0
+
+
+# MARK: Which server
+
+PAGE = TREE / "debian/passcode-verifier.README.Debian"
+SAMPLE = TREE / "Sources/system/stunnel/passcode-fleet.conf"
+
+
+def test_the_page_puts_each_server_first_for_a_third_of_the_workstations():
+    """One of these orders, each as likely as the others. The second socket begins with another server."""
+    [(edit, orders)] = re.findall(r'^    sed "(.*)\$\(shuf -n 1 -e (.*)\)/"', PAGE.read_text(), re.MULTILINE)
+    firsts = []
+    for order in orders.split():
+        done = subprocess.run(["sed", f"{edit}{order}/", SAMPLE], check=True, capture_output=True, text=True).stdout
+        found = [re.findall(r"^connect = (server\d)\.example\.org:7470$", part, re.MULTILINE) for part in done.split("\n[")]
+        before, *sections = found
+        assert before == [] and [sorted(section) for section in sections] == [["server1", "server2", "server3"]] * 2
+        assert sections[0][0] != sections[1][0] and done.count("checkHost") == SAMPLE.read_text().count("checkHost")
+        firsts.append(sections[0][0])
+    assert sorted(firsts) == ["server1", "server2", "server3"]
+
+
+def test_workstations_with_another_server_first_share_the_load(machine, ward):
+    """How many verifiers each server has started for three logins at each of two workstations."""
+    ward.connect("another", "ws2", first=1)
+    for name in ("ws1", "another"):
+        at(machine, name)
+        assert [machine.authenticate("alice", RIGHT).result for _ in range(3)] == ["SUCCESS"] * 3
+    assert [len(listener.children) for listener in ward.listeners] == [3, 3, 0]
 
 
 # MARK: Silent connections

@@ -149,13 +149,13 @@ class Ward:
         self.fleet.in_net("python3", "-c", f"if True:\n import socket, time\n for _ in range(400):\n"
                           f"  if socket.socket().connect_ex(('127.0.0.1', {port})) == 0: break\n  time.sleep(0.05)\n else: raise SystemExit(1)")  # fmt: skip
 
-    def connect(self, name, identity):
+    def connect(self, name, identity, first=0):
         """A workstation's end: the socket that its passcode.conf names, and the second one."""
         paths = SOCKETS / name / "verifier.sock", SOCKETS / name / "verifier.sock.2"
         make_folder(paths[0].parent)
         text = "client = yes\nfailover = prio\nTIMEOUTconnect = 1\ncheckHost = server\n" + self._identity(identity, "servers")
         for path, order in zip(paths, ((0, 1, 2), (1, 2, 0)), strict=True):
-            servers = "".join(f"connect = 127.0.0.1:{FIRST_PORT + number}\n" for number in order)
+            servers = "".join(f"connect = 127.0.0.1:{FIRST_PORT + (first + number) % 3}\n" for number in order)
             text += f"[{path.suffix}]\naccept = {path}\n{servers}"
         self._stunnel(name, ["nsenter", f"--net=/proc/{self.fleet.net.pid}/ns/net"], text)
         for path in paths:
