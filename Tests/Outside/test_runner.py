@@ -174,7 +174,7 @@ def whole(tmp_path, unit=UNIT, changed=(), **setting):
         "bin/swift": f"""if [ $1 = test ]; then
 cat <<'EOF'
 {INTERLEAVED}EOF
-cat >"${{3%.xml}}-swift-testing.xml" <<'EOF'
+cat >"${{4%.xml}}-swift-testing.xml" <<'EOF'
 {unit}EOF
 fi""",
     } | dict(changed)  # fmt: skip
