@@ -12,7 +12,7 @@ from process import wait_for
 
 pytestmark = pytest.mark.on_request
 
-PROGRAMS = "at cron dbus-x11 fonts-dejavu-core greetd screen vlock xscreensaver"
+PROGRAMS = "at cron dbus-x11 fonts-dejavu-core greetd lightdm lightdm-gtk-greeter screen vlock xscreensaver"
 # In trixie only.
 NEWER = "gnome-settings-daemon-common gtklock phoc phosh sway wtype xfce4-screensaver xfconf"
 PASSWORD_ONLY = "Password: "

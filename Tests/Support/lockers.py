@@ -310,6 +310,49 @@ class Phosh(Locker):
 # MARK: Logins
 
 
+class LightDM(Display):
+    """Its GTK greeter on an Xvfb. It shows notices, and of the prompts only the field."""
+
+    service = "lightdm"
+    files = {
+        "usr/local/bin/xserver": '#!/bin/sh\nexec Xvfb "$1" -screen 0 800x600x24 -ac\n',
+        "etc/lightdm/lightdm.conf": "[Seat:*]\nxserver-command=/usr/local/bin/xserver\n"
+        "greeter-session=lightdm-gtk-greeter\nuser-session=mark\n",
+        "usr/share/xsessions/mark.desktop": "[Desktop Entry]\nName=mark\nExec=touch /home/alice/in\nType=Application\n",
+    }
+
+    def lock(self):
+        for name, text in self.files.items():
+            path = self.machine.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
+        self.machine.run("sh", "-c", "mkdir -p /run/dbus && dbus-daemon --system --fork")
+        self.daemon = subprocess.Popen(
+            self.machine.command("lightdm"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_for(lambda: self.talk.calls(self.service), 60)  # it asks for the name
+        time.sleep(3)
+        self.answer("alice")
+        self.wait_for_prompt(0)
+
+    def environment(self):
+        return ("DISPLAY=:0",)
+
+    def calls(self):
+        return [call for call in super().calls() if call.prompts != ["login:"]]
+
+    def again(self):
+        self.wait_for_prompt(1)
+
+    def is_open(self):
+        return (self.machine.path / "home/alice/in").exists()
+
+    def stop(self):
+        self.daemon.kill()
+        self.daemon.wait()
+
+
 class Greetd(Locker):
     """A greeter is whoever speaks its protocol on its socket."""
 
@@ -362,4 +405,4 @@ class Greetd(Locker):
         self.daemon.wait()
 
 
-LOCKERS = [Vlock, Screen, XScreenSaver, Greetd, GtkLock, XfceScreenSaver, Phosh]
+LOCKERS = [Vlock, Screen, XScreenSaver, LightDM, Greetd, GtkLock, XfceScreenSaver, Phosh]
