@@ -415,12 +415,12 @@ def hibernation_to_a_plain_disk(system):
     return swap_file("")(system)
 
 
-@broken("key", "warning", SWAP, None, "swap space that is not encrypted")
+@broken("key", "warning", SWAP, None, "unencrypted swap space")
 def swap_on_a_plain_disk(system):
     return swap_file("LVM-0123", "", states="freeze mem")(system)
 
 
-@broken("key", "warning", SWAP, None, "swap space that is not encrypted")
+@broken("key", "warning", SWAP, None, "unencrypted swap space")
 def swap_on_a_plain_disk_of_a_locked_down_kernel(system):
     return swap_file("", ways="[disabled]")(system)
 
@@ -868,7 +868,7 @@ def another_module(system):
     service("su", f"auth sufficient {MODULE}\nauth required pam_unix.so\n")
 
 
-@broken("services", "error", ETC / "su", 1, "no such module")
+@broken("services", "error", ETC / "su", 1, "there is no module")
 def module_at_a_missing_place(system):
     service("su", "auth sufficient /opt/pam_passcode.so\nauth required pam_unix.so\n")
 

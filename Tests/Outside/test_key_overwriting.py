@@ -251,7 +251,7 @@ def test_everybody_must_change_after_one_more_login(own, tpm):
     expires = own.status("carol")["expires_at"]
     said = key(own, "rotate", "--must-change").output
     assert "3 passcodes are under the new machine key" in said
-    assert "Each passcode is good for one more login, and must then be changed." in said
+    assert "Each passcode is good for one more login and must then be changed." in said
     own.tool("enable", "bob", check=DONE)
     for user in ("alice", "bob", "carol"):
         assert own.authenticate(user, RIGHT).result == "SUCCESS"

@@ -130,7 +130,7 @@ def test_only_the_right_recovery_copy_is_taken(sealed, tpm):
         "1" * 600 + "\n" + rest,
     ):
         said = recover(sealed, wrong, check=POLICY).errors
-        assert re.search(r"line \d is not that of a recovery copy; nothing was changed", said)
+        assert re.search(r"line \d is not from a recovery copy; nothing was changed", said)
         assert not any(word in said for word in sealed.copy.split() if len(word) == 4)
     # Lines that are all 0: the check digit is 16 minus twice the number.
     zeros = "".join(f"{number}  0000 0000 0000 0000  {check}\n" for number, check in zip("1234", "eca8", strict=True))

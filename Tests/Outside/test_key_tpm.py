@@ -11,7 +11,7 @@ from sealed import SEALED, SEALED_NEXT, boot, everybody_logs_in, key, logs_in, r
 from sealing import LOADED
 from tool import UNUSABLE, one_line
 
-LOCKED = "the TPM refuses for now: dictionary attack lockout"
+LOCKED = "the TPM refuses for now (dictionary attack lockout"
 
 
 @pytest.fixture

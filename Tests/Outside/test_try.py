@@ -144,7 +144,7 @@ class Menu:
 MENU = [
     "  1  set a passcode\r\n", "  2  log in, with the correct passcode or a wrong one\r\n", "  3  watch the lock count down\r\n",
     "  4  unlock the passcode\r\n", "  5  change the passcode\r\n", "  6  remove the passcode\r\n",
-    "  q  quit, and remove the store\r\n",
+    "  q  quit and remove the store\r\n",
 ]  # fmt: skip
 NEW, AGAIN = r"New passcode \(4 or 6 digits\): $", "Repeat new passcode: $"
 

@@ -33,6 +33,24 @@ def test_a_machine_in_use_is_silent(machine):
     assert check(machine) == check(machine, "bob") == []
 
 
+def test_sudo_s_messages_are_named_where_sudo_can_show_them(machine, release):
+    """Bookworm's sudo can't: it has no pam_silent. An administrator who has decided isn't told."""
+
+    def said(user="root"):
+        [row] = [line for line in machine.run("passcode", "check", user=user).splitlines() if " services" in line]
+        return row
+
+    hint = "✓ services: sudo hides PAM's messages; \"Defaults !pam_silent\" in sudoers would show them"
+    assert said() == (hint if release == "trixie" else "✓ services")
+    assert said("alice") == "✓ services"
+    decided = machine.path / "etc/sudoers.d/silent"
+    decided.write_text("Defaults !pam_silent\n")
+    assert said() == "✓ services"
+    decided.unlink()
+    (machine.path / "etc/pam.d/sudo").write_text("auth required pam_unix.so\naccount required pam_unix.so\n")
+    assert said() == "✓ services"
+
+
 def test_what_pam_auth_update_does_not_change_any_more(machine):
     path = machine.path / COMMON
     before = path.read_text()

@@ -10,6 +10,7 @@ from dialogue import EITHER, END, LEFT, Dialogue, Program, put_faillock_around, 
 
 PROGRAMS = {
     "sudo": Program(("sudo", "id", "-un"), "root", asks_again_after="Sorry, try again.", is_silent=True),
+    "sudo_!pam_silent": Program(("sudo", "whoami"), "root", asks_again_after="Sorry, try again."),
     "sudo-rs": Program(("sudo-rs", "id", "-un"), "root", asks_again_after="failed, try again.", is_silent=True),
     "su": Program(("su", "alice", "-c", "id -un"), "alice"),
     "doas": Program(("doas", "id", "-un"), "root"),
@@ -18,7 +19,12 @@ PROGRAMS = {
     # In bookworm it wants a session of logind's: "No session for cookie".
     "pkexec": Program(("sh", "-c", "pkexec id -un; exit $?"), "root"),
 }
-ONLY = {"sudo-rs": "trixie", "pkexec": "trixie"}
+# Bookworm's sudo always hides messages: it says that it doesn't know pam_silent.
+ONLY = {"sudo-rs": "trixie", "sudo_!pam_silent": "trixie", "pkexec": "trixie"}
+# After each wrong passcode.
+NOTICES = (
+    "Wrong passcode, 2 attempts left.", "Wrong passcode, 1 attempt left.", "Passcode locked (1 minute left to unlock).",
+)  # fmt: skip
 
 pytestmark = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.only(ONLY[name])] if name in ONLY else []) for name in PROGRAMS]
@@ -39,6 +45,7 @@ def ready(machine):
     without_delays_of_their_own(machine)
     for file in ("sudoers-rs", "sudoers.d/alice"):
         (machine.path / "etc" / file).write_text("Defaults timestamp_timeout=0\nalice ALL=(ALL:ALL) ALL\n")
+    (machine.path / "etc/sudoers.d/silent").write_text("Defaults!/usr/bin/whoami !pam_silent\n")
     (machine.path / "etc/doas.conf").write_text("permit alice\n")
     machine.run("usermod", "-aG", "sudo", "alice")  # for polkit an administrator
     machine.run("sh", "-c", "mkdir -p /run/dbus && dbus-daemon --system --fork")
@@ -108,7 +115,10 @@ def test_cancelling_lets_nobody_in_and_counts_nothing(shared, name):
 
 def test_three_wrong_passcodes_lock_the_passcode_and_not_the_password(around, name):
     for failures, code in enumerate(WRONG[1:4]):
-        assert asked(around, name, code) == (False, [[prompt(name, failures)]])
+        wrong = Dialogue(around, PROGRAMS[name])
+        wrong.answer(code)
+        assert (wrong.is_let_in(), wrong.calls) == (False, [[prompt(name, failures)]])
+        assert PROGRAMS[name].is_silent or NOTICES[failures] in wrong.transcript.getvalue()
     assert around.state()["state"] == "locked" and tallied(around) == []
     locked = Dialogue(around, PROGRAMS[name])
     locked.answer(PASSWORD)

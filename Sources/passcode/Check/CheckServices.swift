@@ -22,6 +22,21 @@ func checkServices(_ run: CheckRun) {
   }
   do throws(Fault) { try PasswordService.check() } catch { run.tell(.fault(error)) }
   if report.groups.isEmpty, report.unknown.isEmpty { run.tell(.nobodyAsks) }
+  let sudo = Bytes(text: "sudo")
+  if run.access == .root, report.groups.contains(where: { $0.services.contains(sudo) }), sudoHidesMessages() {
+    run.detail = CheckDetail.hiddenMessages
+  }
+}
+
+/// Whether sudo has `pam_silent` (since 1.9.16), and the administrator hasn't decided about it. Only files are read:
+/// `sudo -V` can wait for name servers.
+private func sudoHidesMessages() -> Bool {
+  let option = "pam_silent"
+  let plugins = ["/usr/libexec/sudo/sudoers.so", "/usr/lib/sudo/sudoers.so"] as [String]
+  guard plugins.contains(where: { contains(content(Bytes(text: $0), 4 << 20), option) }) else { return false }
+  let folder = Bytes(text: "/etc/sudoers.d")
+  let files = [Bytes(text: "/etc/sudoers")] + names(folder).map { Text("\(folder)/\($0)").bytes }
+  return !files.contains { contains(content($0), option) }
 }
 
 private func surroundings(_ run: CheckRun) -> PAMSurroundings {
@@ -41,10 +56,10 @@ private func names(_ folder: Bytes) -> [Bytes] {
   (try? Descriptor.open(Text("\(folder)/.").bytes, .directory).names()) ?? []
 }
 
-/// A file's first 64 KiB; empty if it can't be read.
+/// A file's first 64 KiB, or as much as is said; empty if it can't be read.
 @inline(never)
-private func content(_ path: Bytes) -> Bytes {
-  (try? Descriptor.open(path, .readLinked).read(PAMFile.largest, at: 0)) ?? []
+private func content(_ path: Bytes, _ most: Int = PAMFile.largest) -> Bytes {
+  (try? Descriptor.open(path, .readLinked).read(most, at: 0)) ?? []
 }
 
 /// Whether `text` occurs in the bytes.

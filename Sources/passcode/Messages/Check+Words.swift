@@ -67,6 +67,10 @@ extension CheckSkip {
 enum CheckDetail {
   static func key(isSealed: Bool) -> Phrase { isSealed ? "sealed by the TPM, and loaded" : "not sealed" }
 
+  static var hiddenMessages: Phrase {
+    "sudo hides PAM's messages; \"Defaults !pam_silent\" in sudoers would show them"
+  }
+
   /// - Parameter milliseconds: of one hash.
   static func cost(milliseconds: UInt64, slots: Int) -> Phrase {
     slots == 1
@@ -91,7 +95,7 @@ extension CheckFinding {
     // The helper makes it again. Other commands could follow a link; rm -r doesn't.
     case .run(.unsoundWaiting(let path)):
       told(
-        .error, "%1: must be a file, and belong to %2 alone; run: rm -rf %1", path, name: Installed.account)
+        .error, "%1: must be a file that belongs to %2 alone; run: rm -rf %1", path, name: Installed.account)
     case .line(let finding): finding.words
     case .rule(let finding): finding.words
     case .unread(let unread): (.warning, CheckWords(unread.sentence, path: unread.path))
@@ -110,7 +114,7 @@ extension CheckFinding {
     case .swapSpace(let path):
       told(
         .warning,
-        "%1: swap space that is not encrypted, and could receive what the sealed key protects: encrypt it",
+        "%1: unencrypted swap space could receive what the sealed key protects: encrypt it",
         path)
     case .hibernation(let path):
       told(
@@ -136,7 +140,7 @@ extension CheckFinding {
         .warning, "%1: %2 is not the installed module: write pam_passcode.so instead", path, line,
         name: module)
     case .otherModule(let path, let line, let module, false):
-      told(.error, "%1: %2: no such module: write pam_passcode.so instead", path, line, name: module)
+      told(.error, "%1: there is no module %2: write pam_passcode.so instead", path, line, name: module)
     case .helperMode(let path):
       told(
         .error,

@@ -41,7 +41,7 @@ extension PAMRule {
     case .neverLetsIn:
       (.error, "%1: even the correct passcode is refused: its success must skip the lines that refuse", [])
     case .decidesNothing:
-      (.warning, "%1: the passcode has no effect here: put the line before the password's", [])
+      (.warning, "%1: the passcode has no effect here: put the line before the one for the password", [])
     case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
     case .nullokLetsAnyoneIn:
       (.error, "%1: nullok lets users without a passcode in without any secret: remove nullok", [])

@@ -82,7 +82,7 @@ extension Failure {
     case .confPath: "--conf needs an absolute path"
     case .lengthValue: "--length needs 4 or 6"
     case .pcrsValue: "--pcrs needs numbers from 0 to 23, with + between them"
-    case .wrongRecoveryLine(let number): "line \(number) is not that of a recovery copy; nothing was changed"
+    case .wrongRecoveryLine(let number): "line \(number) is not from a recovery copy; nothing was changed"
     case .expiresValue:
       "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
     }

@@ -87,11 +87,11 @@ extension KeyAction {
     switch self {
     case .initialise: "create the key and the store, if there are none"
     case .status: "show whether the key is there and fits the passcodes"
-    case .seal: "seal the key with the TPM, and print a recovery copy once"
+    case .seal: "seal the key with the TPM and print a recovery copy once"
     case .mount: "prepare memory for the unsealed key (done at each boot)"
     case .load: "unseal the key until the next boot (done at each boot)"
     case .unseal: "go back to a key file that is not sealed"
-    case .recover: "type in the recovery copy, when the TPM fails"
+    case .recover: "type in the recovery copy when the TPM fails"
     case .rotate: "make a new key; nobody has to enrol again"
     }
   }
@@ -145,7 +145,7 @@ extension Command.Option {
     case .pcrs: "seal, recover: bind the key to these PCRs, such as 7"
     case .expires: "root: until when it is valid: 12h, 7d, 2w, or a date"
     case .mustChange: "root: good for one login; after that it must be changed"
-    case .demo: "run a scripted session, and check every step"
+    case .demo: "run a scripted session and check every step"
     case .batch: "root: for each user of this list, one name per line"
     case .output: "with --batch and --generate: append USER:PASSCODE there"
     case .show: "with --batch and --generate: even on a terminal"

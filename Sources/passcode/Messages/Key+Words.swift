@@ -61,7 +61,7 @@ extension KeyProblem {
     case .keyNotLoaded: "%1: sealed, and not loaded; run: passcode key load"
     case .keyOfOtherConfiguration:
       "only the key of /etc/security/passcode.conf can be sealed: leave out --conf"
-    case .keysBusy: "another process is changing the machine key: let it finish, and try again"
+    case .keysBusy: "another process is changing the machine key: let it finish and try again"
     case .keyRotating: "a key rotation is unfinished; finish it first with: passcode key rotate"
     case .twoKeys, .warnTwoKeys:
       """
@@ -102,8 +102,8 @@ extension KeyProblem {
       """
     case .keyLocked, .warnKeyLocked:
       """
-      %1: the TPM refuses for now: dictionary attack lockout, after power cuts or wrong attempts. Passwords keep working. \
-      The package tpm2-tools ends it; run: tpm2_dictionarylockout --clear-lockout
+      %1: the TPM refuses for now (dictionary attack lockout, after power cuts or wrong attempts). Passwords keep working. \
+      The package tpm2-tools can end it; run: tpm2_dictionarylockout --clear-lockout
       """
     case .pcrNotZero:
       """

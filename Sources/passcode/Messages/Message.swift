@@ -55,7 +55,7 @@ extension Message {
     case .keyLoaded: "The machine key is loaded."
     case .nothingSealed: "No machine key is sealed: there is nothing to load."
     case .keyUnsealed(let path): "\(printable(path)): plain again. The sealed key has been removed."
-    case .keyRecovered: "The machine key works, and is sealed again."
+    case .keyRecovered: "The machine key works and is sealed again."
     case .rotationGoesOn:
       "The machine key is loaded. To finish its rotation, run: passcode key rotate"
     case .keyRotated(let count):
@@ -74,7 +74,7 @@ extension Message {
       Anybody who may have had key and store together knows the passcodes. To have each of them changed, run: passcode \
       key rotate --must-change
       """
-    case .passcodesMustChange: "Each passcode is good for one more login, and must then be changed."
+    case .passcodesMustChange: "Each passcode is good for one more login and must then be changed."
     case .recoveryCopy:
       """
       Recovery copy of the machine key. Write it down and lock it away: if the TPM fails, the passcodes can't be \

@@ -72,7 +72,7 @@ extension Status {
     case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
     case .corrupt: "damaged"
     case .expired: "expired; to set a new one: passcode enroll \(name)"
-    case .mustChange: "must be changed, and can't be used until then; run as \(name): passcode change"
+    case .mustChange: "must be changed and can't be used until then; run as \(name): passcode change"
     }
   }
 }

@@ -77,7 +77,7 @@ extension TryMenu.Title {
     case .unlock: "unlock the passcode"
     case .change: "change the passcode"
     case .remove: "remove the passcode"
-    case .quit: "quit, and remove the store"
+    case .quit: "quit and remove the store"
     }
   }
 }
