@@ -101,32 +101,33 @@ CALLS = "openat linkat fsync fdatasync pwrite64 renameat flock fchmod fchown".sp
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_killed_at_each_step_everybody_has_one_key_and_the_next_run_finishes(alice, call):
-    """Each call of that name in turn: each is what the kill at the next one comes after."""
+def test_killed_at_each_step_everybody_has_one_key_and_the_next_run_finishes(machine, call):
+    """Each call of that name in turn: each is what the kill at the next one comes after. Where there is the service account,
+    the key gets an owner."""
     for user, code in PEOPLE.items():
-        alice.enroll(user, code)
+        machine.enroll(user, code)
     number, killed = 0, True
     while killed:
         number += 1
         run = subprocess.run(
             ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
-             "-e", f"inject={call}:signal=KILL:when={number}", *alice.tool_words(), "key", "rotate"],
+             "-e", f"inject={call}:signal=KILL:when={number}", *machine.tool_words(), "key", "rotate"],
             capture_output=True,
         )  # fmt: skip
         killed = run.returncode != 0
-        found = assert_all_open(alice, 3)
+        found = assert_all_open(machine, 3)
         for user, code in PEOPLE.items():
-            alice.tool("verify", "--stdin", user, stdin=f"{code}\n", check=DONE)
-        if len(keys(alice)) == 2:
+            machine.tool("verify", "--stdin", user, stdin=f"{code}\n", check=DONE)
+        if len(keys(machine)) == 2:
             left = sum(copies == [{"old"}, {"old"}] for copies in found.values())
-            assert says_what_is_left(alice, left)
+            assert says_what_is_left(machine, left)
         # From the beginning, or from where the last one was killed.
         if number % 2 == 0:
-            rotate(alice)
-            assert len(keys(alice)) == 1
+            rotate(machine)
+            assert len(keys(machine)) == 1
     assert number > 1, "nothing was killed"
-    rotate(alice)
-    assert all(copies == [{"old"}, {"old"}] for copies in assert_all_open(alice, 3).values())
+    rotate(machine)
+    assert all(copies == [{"old"}, {"old"}] for copies in assert_all_open(machine, 3).values())
 
 
 @pytest.mark.parametrize("number", range(1, 5))
