@@ -8,29 +8,12 @@ import jsonschema
 import pytest
 
 from scenario import RIGHT, fail
+from schema import SCHEMA, names, validated
 from tool import DONE, NOT_ENROLLED, SOME_FAILED, USAGE, one_line
 
 TREE = pathlib.Path(__file__).parents[2]
-SCHEMA = json.loads((TREE / "Sources/system/schema/passcode-1.json").read_text())
 # A copy as of the last release, or of 0.2.0 before the first: Tests/release compares them.
 RELEASED = json.loads((TREE / "Tests/Outside/released/passcode-1.json").read_text())
-
-
-def names(kind, field="required"):
-    """Of a part of the schema and of the one that it extends, in their order."""
-    part = SCHEMA["$defs"][kind]
-    return (names(part["$ref"].rpartition("/")[2], field) if "$ref" in part else []) + list(part.get(field, []))
-
-
-def validated(kind, output):
-    """The objects, each valid against the schema and this part of it, without a name that the part doesn't have."""
-    part = {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{kind}"}]}
-    rows = [json.loads(line) for line in output.splitlines()]
-    for row in rows:
-        jsonschema.Draft202012Validator(part).validate(row)
-        jsonschema.Draft202012Validator(SCHEMA).validate(row)
-        assert list(row) == names(kind)
-    return rows
 
 
 def test_the_schema_is_one():

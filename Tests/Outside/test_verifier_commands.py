@@ -1,29 +1,17 @@
 """What an administrator does on a server: `passcode server …`."""
 
-import json
 import pathlib
 import re
 import stat
 import subprocess
 
-import jsonschema
 import pytest
 
 from bed import TOOL
 from fleet import FOLDER, GRANTED, LOCKED, VERIFIER, WRONG, refusing_weak
 from scenario import RIGHT
+from schema import validated
 from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, POLICY, SOME_FAILED, UNUSABLE, USAGE, one_line
-
-SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "Sources/system/schema/passcode-1.json").read_text())
-
-
-def validated(kind, output):
-    part = {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{kind}"}]}
-    rows = [json.loads(line) for line in output.splitlines()]
-    for row in rows:
-        jsonschema.Draft202012Validator(part).validate(row)
-        assert list(row) == SCHEMA["$defs"][kind]["required"]
-    return rows
 
 
 def test_the_tool_starts_it_with_the_words_as_they_are(fleet):
