@@ -95,6 +95,33 @@ def test_ansible_2_14_waits_for_ever_after_a_wrong_password_too(machine):
     assert waits(machine, "not the password")
 
 
+ASKPASS = '#!/bin/sh\necho "$1" >> /tmp/asked\ncat /tmp/answer\n'
+
+
+@pytest.mark.parametrize("secret", [PASSWORD, RIGHT])
+def test_sudo_a_shows_its_program_what_the_prompt_says(machine, secret):
+    """Also while the passcode is locked: then it takes the password alone, and from sudo -S, too."""
+    machine.configure(fail_delay="0")
+    (machine.path / "tmp/askpass").write_text(ASKPASS)
+    (machine.path / "tmp/askpass").chmod(0o755)
+    (machine.path / "tmp/answer").write_text(f"{secret}\n")
+
+    def asked(status):
+        machine.run("env", "SUDO_ASKPASS=/tmp/askpass", "sudo", "-A", "id", "-u", user="alice", status=status)
+        told = (machine.path / "tmp/asked").read_text().splitlines()
+        (machine.path / "tmp/asked").unlink()
+        return told
+
+    assert asked(0) == ["Passcode or password: "]
+    lock(machine)
+    status = 0 if secret == PASSWORD else 1
+    told = asked(status)
+    assert len(told) == (1 if secret == PASSWORD else 3)
+    for prompt in told:
+        assert re.fullmatch(r"Passcode locked \(\d+ \w+ left to unlock\)\. Password: ", prompt)
+    machine.run("sudo", "-S", "id", "-u", user="alice", input=f"{secret}\n", status=status)
+
+
 @ONE_RELEASE
 @pytest.mark.parametrize("lines", [[PASSWORD], [RIGHT], [WRONG[0], RIGHT], [WRONG[0], PASSWORD]], ids=str)
 def test_sudo_rs_reads_its_standard_input(machine, lines):
