@@ -37,7 +37,8 @@ let swiftSettings: [SwiftSetting] = [
 
 let cSettings: [CSetting] = [
   .unsafeFlags([
-    "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-fvisibility=hidden", "-fPIC", "-Oz",
+    "-Wall", "-Wextra", "-Wformat", "-Werror=format-security", "-Werror", "-fstack-protector-strong",
+    "-fvisibility=hidden", "-fPIC", "-Oz",
     "-D_FORTIFY_SOURCE=3", "-fstack-clash-protection", "-ffunction-sections", "-fdata-sections",
     "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-plt",
     "-ffile-prefix-map=\(Context.packageDirectory)=.", "-ffile-compilation-dir=.",

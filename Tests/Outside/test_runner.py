@@ -109,7 +109,7 @@ def test_a_quick_run_tests_the_quick_build(tree):
 def test_the_build_refuses_another_argument_in_one_sentence(argument):
     done = subprocess.run([TREE / "debian/build", "--quick", argument], capture_output=True, text=True)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
-    assert f'debian/build: "{argument}" is neither --quick nor one of the programs ' in done.stderr
+    assert f'debian/build: "{argument}" is neither --quick, --verbose nor one of the programs ' in done.stderr
 
 
 def test_programs_of_another_folder_are_tested_as_they_are(tree):

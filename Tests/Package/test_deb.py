@@ -36,9 +36,11 @@ def content(deb, finger_deb, fleet_debs):
 
 
 def test_lintian(built):
-    """No error and no warning."""
+    """No error and no warning. Left out: a tag that sid's lintian no longer has, where an override of it is an error
+    (test_reviewers.py). Without systemd there is no sealed key, and no fleet: README.Debian says so."""
     (changes,) = built.glob("*.changes")
-    said = output("lintian", "--fail-on", "error,warning", "--allow-root", changes)
+    without = "--suppress-tags", "package-supports-alternative-init-but-no-init.d-script"
+    said = output("lintian", "--fail-on", "error,warning", "--allow-root", *without, changes)
     assert not re.search("^[EW]:", said, re.MULTILINE)
 
 

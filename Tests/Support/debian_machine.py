@@ -123,7 +123,7 @@ class Machine:
         children = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
         self.pid = children.read_text().split()[0]
         self.inside = pathlib.Path(f"/proc/{self.pid}/root")
-        while os.readlink(self.inside) == "/":  # not yet there
+        while os.path.samefile(self.inside, "/"):  # not yet there
             time.sleep(0.001)
         self.ready()
 
