@@ -15,7 +15,7 @@ static inline void cpam_syslog(const pam_handle_t *handle, int priority, const u
 }
 
 /* One message through the program's conversation function; NULL if that failed or there is none. */
-static inline struct pam_response *cpam_converse(pam_handle_t *handle, int style, const uint8_t *text) {
+static inline __attribute__((noinline)) struct pam_response *cpam_converse(pam_handle_t *handle, int style, const uint8_t *text) {
   const void *item = NULL;
   if (pam_get_item(handle, PAM_CONV, &item) != PAM_SUCCESS || item == NULL) return NULL;
   const struct pam_conv *conversation = item;

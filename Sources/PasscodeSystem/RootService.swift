@@ -25,6 +25,7 @@ public struct RootService: ~Copyable {
 
   /// Sends a request, unless this is no longer its connection. It fits into the connection's buffer: this doesn't wait.
   /// The corresponding C function is `send`.
+  @inline(never)
   public func send(_ bytes: [UInt8]) {
     if connection.inode != inode { return }
     _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))

@@ -28,6 +28,7 @@ func markLoginAgain(_ pam: PAM) {
 /// Resets the touch count: our own `authenticate` admitted the account in this handle, and the program goes on to a
 /// session, so that something has let it in. PAM_USER may be another by now: sudo's target, who asked is then in
 /// PAM_RUSER. Where neither is that account, somebody else was let in with this handle.
+@inline(never)
 func resetTouches(_ pam: PAM) {
   guard let uid = pam.noted(.mayLogIn), ProcessIdentity.current().effective == 0,
     isAccount(pam.item(.user), uid) || isAccount(pam.item(.requester), uid)

@@ -118,6 +118,7 @@ internal import PasscodeSystem
     /// The account has logged in by other means, and the mark for that could not be set.
     case isUnmarked
 
+    @inline(never)
     fileprivate var name: Bytes {
       switch self {
       case .waitsForLogin: Bytes(text: "pam_passcode\0")
@@ -129,6 +130,7 @@ internal import PasscodeSystem
 
   /// Keeps in this handle whose account it is, or that it is nobody's any longer. The corresponding C function is
   /// `pam_set_data`.
+  @inline(never)
   func note(_ note: Note, _ uid: UInt32?) {
     guard uid != noted(note) else { return }
     unsafe cpam_note(handle, note.name, uid.map { Int($0) + 1 } ?? 0)
@@ -153,6 +155,7 @@ internal import PasscodeSystem
   }
 
   /// Facility authpriv. The corresponding C function is `pam_syslog`.
+  @inline(never)
   func log(_ priority: Priority, _ line: Bytes) {
     unsafe cpam_syslog(handle, priority.number, withNUL(line))
   }

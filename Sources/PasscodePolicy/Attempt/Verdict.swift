@@ -52,6 +52,7 @@ extension Verdict {
   }
 
   /// What the reader came to, where that decided.
+  @inline(never)
   public var finger: FingerOutcome? {
     switch self {
     case .fingerGranted: .matched

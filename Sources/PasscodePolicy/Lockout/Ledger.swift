@@ -77,6 +77,7 @@ public struct BootID: Equatable, Sendable {
   }
 
   /// 32 hexadecimal digits.
+  @inline(never)
   public var hexadecimalText: Bytes {
     hexadecimal(littleEndian(high.byteSwapped, 8) + littleEndian(low.byteSwapped, 8))
   }

@@ -210,6 +210,7 @@ private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
 
 /// An absolute path without `.`, `..` or empty components, of at most 1,023 bytes: the kind whose every
 /// directory can be named and checked.
+@inline(never)
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }
   return text[(text.startIndex + 1)...].allParts(between: UInt8(ascii: "/")) {

@@ -112,6 +112,7 @@ struct RecordReader {
     return copy[value]
   }
 
+  @inline(never)
   private mutating func place(_ line: RecordLine) -> Range<Int>? {
     seek(line)
     let names = lines.utf8.span
@@ -131,6 +132,7 @@ struct RecordReader {
   }
 
   /// Finds the name of a line: from the last one on, since they are read in their order. A long list reads millions.
+  @inline(never)
   private mutating func seek(_ line: RecordLine) {
     let names = lines.utf8.span
     if line.rawValue < known { (known, start) = (0, 0) }

@@ -165,6 +165,7 @@ public struct RecordCodec: Sendable {
     }
   }
 
+  @inline(never)
   private func contents(_ copy: Copy, nextCopy: Int, beside older: Copy? = nil) -> Contents? {
     guard copy.record.generation <= RecordCodec.highestGeneration else { return nil }
     if let older, older.record.generation + 1 != copy.record.generation { return nil }

@@ -77,6 +77,7 @@ extension Terms {
   /// The terms with `seenTime` moved on to the earliest time that it can be now.
   ///
   /// - Parameter wall: seconds since 1970; ignored if it is behind what was seen.
+  @inline(never)
   public func seen(now: Instant, wall: UInt64) -> Terms {
     guard expiry > 0 else { return self }
     let seconds = countsOn(to: now) ? (now.milliseconds - seenAt.milliseconds) / 1_000 : 0
@@ -89,6 +90,7 @@ extension Terms {
     return Terms(change, expiry: expiry, seenTime: counted, seenAt: moment)
   }
 
+  @inline(never)
   private func countsOn(to now: Instant) -> Bool {
     seenAt.boot == now.boot && seenAt.milliseconds <= now.milliseconds
   }

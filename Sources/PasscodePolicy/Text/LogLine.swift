@@ -36,6 +36,7 @@ public struct LogLine {
     text.append(byte: UInt8(ascii: "\""))
   }
 
+  @inline(never)
   public mutating func add(_ key: String, _ value: UInt64) {
     add(key, decimalDigits(value))
   }

@@ -45,6 +45,7 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
   }
 
   /// Where English never has one of it, and other languages may have as many plurals as they like.
+  @inline(never)
   public convenience init(counted pattern: Pattern, _ number: UInt64, _ parameters: [Bytes] = []) {
     self.init(pattern, plural: pattern, number, parameters)
   }

@@ -268,6 +268,7 @@ public struct DirectLogin: Login, ~Copyable {
     try write(&record) { $0.charge(at: now, wall: wall, service: service) }
   }
 
+  @inline(never)
   private func write(_ record: inout LockedRecord, _ change: (inout Record) -> Void) throws(Fault) {
     do throws(Errno) { try record.update(change) } catch { throw vault.unwritten(account, error) }
   }

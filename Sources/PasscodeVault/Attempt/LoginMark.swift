@@ -22,6 +22,7 @@ public struct LoginMark {
     self.access = access
   }
 
+  @inline(never)
   private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".login") }
 
   /// Whether the account has logged in by other means since the boot; in doubt it has not.

@@ -77,6 +77,7 @@ package struct MachineKey {
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
+  @inline(never)
   package func open(_ generation: Generation = .current) throws(Fault) -> Descriptor {
     if let file = try find(generation) { return file }
     throw Fault(.noKey, path: path)
@@ -120,6 +121,7 @@ package struct MachineKey {
 /// |                                     | `/run/passcode`, which is the service account's            |
 package enum KeyPlaces {
   /// Only the keys of the default configuration are sealed and loaded.
+  @inline(never)
   package static var loaded: Bytes { loadedFolder + Bytes(text: "/key") }
 
   package static var loadedFolder: Bytes { Bytes(text: "/run/passcode-key") }
