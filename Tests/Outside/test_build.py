@@ -65,8 +65,9 @@ def test_the_environment_of_the_build_says_where_things_are(tmp_path, places, ex
     assert words(tmp_path, defined(tmp_path / "scratch", **places)) == set(expected.values())
 
 
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize("path", ["", "passcode-helper", '/a"b'])
+@pytest.mark.parametrize(
+    "name, path", [*((name, "passcode-helper") for name in PATHS), ("PASSCODE_HELPER_PATH", ""), ("PASSCODE_HELPER_PATH", '/a"b')]
+)
 def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
     done = package(tmp_path, **{name: path})
     assert done.returncode != 0 and f"{name} is not an absolute path: {path}" in done.stderr + done.stdout

@@ -1,3 +1,4 @@
+import Glibc
 import PasscodePolicy
 
 /// The text as the slice that parsers take.
@@ -36,4 +37,11 @@ func testChecksum(_ bytes: some Sequence<UInt8>) -> Bytes {
 /// The fault in words.
 func sentence(_ fault: Fault?) -> String {
   fault.map { text(Words.fault($0, error: Bytes(text: "Permission denied"))) } ?? ""
+}
+
+/// What this thread has used: the other tests run beside it.
+func processorTime() -> Duration {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

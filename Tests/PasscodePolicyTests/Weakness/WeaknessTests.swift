@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 @testable import PasscodePolicy
@@ -21,13 +20,6 @@ private func digits(_ value: Int, _ length: Int) -> Bytes {
     rest /= 10
   }
   return code
-}
-
-/// What this thread has used: the other tests run beside it.
-private func processorTime() -> Duration {
-  var time = timespec()
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
 struct WeaknessTests {
