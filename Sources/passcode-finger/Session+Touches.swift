@@ -21,7 +21,7 @@ extension Session {
     if isMatch {
       guard remaining(prompt.latest) > 0 else { return .over(.time) }
       guard isPresent(bus, now + Session.readyWithin) else { return .over(.noSession) }
-      tell(.matched(serial: count.serial, milliseconds: prompt.drained))
+      tellMatch(serial: count.serial, milliseconds: prompt.drained)
       return .over(nil)
     }
     tell(.noMatch)

@@ -29,6 +29,8 @@ struct Session: ~Copyable {
   private(set) var isAtEnter = false
   /// Why a login screen doesn't have the reader just now.
   private var lastEnd = FingerEnd.noTouch
+  /// What it is told at Enter instead: a match that is fresh.
+  private var kept: (match: FingerEvent, milliseconds: UInt64)?
 
   init(_ request: FingerRequest, _ account: Account, _ caller: consuming Caller) {
     self.request = request
@@ -62,7 +64,7 @@ struct Session: ~Copyable {
       return false
     }
     let end = talk(&prompt, bus)
-    let comesBack = end.map { isToComeBack(prompt, $0) } ?? false
+    let comesBack = end.map { isToComeBack(prompt, $0) } ?? (kept != nil)
     finish(&prompt, bus)
     return comesBack
   }
@@ -78,16 +80,25 @@ struct Session: ~Copyable {
     return false
   }
 
-  /// Leaves the reader to others for a while.
+  /// Tells a match; at a login screen at Enter, for once it is told no other one can be.
+  mutating func tellMatch(serial: UInt32, milliseconds: UInt64) {
+    let match = FingerEvent.matched(serial: serial, milliseconds: milliseconds)
+    if request.isForPerson || isAtEnter { return tell(match) }
+    kept = (match, milliseconds)
+  }
+
+  /// Leaves the reader to others for a while: for as long as a match is fresh.
   ///
   /// - Returns: whether the prompt still stands: at its end false, and at Enter.
-  private func leaves() -> Bool {
-    let deadline = now + Session.leftWithin
+  private mutating func leaves() -> Bool {
+    HelperService.limitTime(seconds: Session.longest)
+    let match = kept.take()
+    let deadline = match.map { $0.milliseconds + FingerTranscript.matchIsFresh } ?? now + Session.leftWithin
     while true {
       let left = remaining(deadline)
       if left == 0 { return true }
       if caller.waits(milliseconds: left) { continue }
-      if HelperService.nextByte() == FingerRequest.enter { tell(.ended(lastEnd)) }
+      if HelperService.nextByte() == FingerRequest.enter { tell(match?.match ?? .ended(lastEnd)) }
       return false
     }
   }

@@ -6,7 +6,7 @@ import statistics
 import time
 
 import pytest
-from finger import LIMIT, LIST, Finger, Match, count_file, touches, waits
+from finger import ENTER, LIMIT, LIST, Finger, Match, count_file, touches, waits
 from logind import Logind
 from process import wait_for
 from reader import BROKEN, NO_READER, PRINTS, VIRTUAL, slow
@@ -18,7 +18,7 @@ def milliseconds():
 
 def test_a_touch_that_matches_is_told_once_and_the_reader_is_free(reader):
     before = milliseconds()
-    with Finger() as finger:
+    with hers() as finger:
         assert finger.event() == "watching"
         assert not reader.is_free()
         reader.touch("alice-finger")
@@ -48,7 +48,7 @@ def test_a_match_after_a_touch_that_didn_t(reader):
         assert finger.event() == "no match"
         time.sleep(0.1)
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
 
 
 def test_a_touch_that_can_t_be_read_is_none(reader):
@@ -58,7 +58,7 @@ def test_a_touch_that_can_t_be_read_is_none(reader):
         assert finger.hears_nothing()
         assert touches() == 1  # charged before the reader waited
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
     assert touches() == 0
 
 
@@ -73,9 +73,6 @@ def test_a_prompt_without_a_touch_costs_nothing(reader):
 def test_without_an_enrolled_finger(reader):
     with Finger("bob") as finger:
         assert finger.events() == ["not enrolled"]
-
-
-ENTER = b"\1"
 
 
 def test_enter_is_answered_at_once_where_no_finger_is_on_the_reader(reader):
@@ -152,7 +149,7 @@ def test_one_prompt_at_a_time_has_the_reader(reader):
         with Finger("bob") as third:
             assert third.events() == ["not enrolled"]
         reader.touch("alice-finger")
-        assert isinstance(first.event(), Match)
+        assert isinstance(first.match(reader), Match)
 
 
 def test_without_a_reader(restored):
@@ -215,7 +212,7 @@ def test_the_prompt_does_not_wait_while_fprintd_is_started(restored):
         assert time.monotonic() - begin < 0.2
         assert finger.event() == "watching"
         restored.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(restored), Match)
 
 
 def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
@@ -235,7 +232,7 @@ def test_a_slow_reader_joins_late(restored):
         assert finger.event() == "watching"
         assert time.monotonic() - begin > 0.7
         restored.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(restored), Match)
 
 
 def test_a_slow_reader_is_not_claimed_for_somebody_who_enrolled_no_finger(restored):
@@ -290,7 +287,7 @@ def test_a_match_is_as_old_as_it_may_be(reader):
         reader.touch("alice-finger")
         time.sleep(5)
         finger.program.send_signal(signal.SIGCONT)
-        match = finger.event()
+        match = finger.match(reader)
         assert before - 1_300 <= match.milliseconds <= before + 1
 
 
@@ -321,7 +318,7 @@ def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(r
         assert finger.event() == "no match"
         time.sleep(0.1)
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
     assert touches() == 1
 
 
@@ -337,8 +334,27 @@ def test_a_login_screen_shares_the_reader(restored):
         wait_for(restored.is_claimed, 5)
         time.sleep(0.1)
         restored.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(restored), Match)
     assert touches() == 0
+
+
+@pytest.mark.parametrize("touches_again", [False, True])
+def test_a_login_screen_is_told_of_a_match_at_enter_and_takes_the_reader_again_once_that_is_old(reader, touches_again):
+    with Finger() as finger:
+        assert finger.event() == "watching"
+        reader.touch("alice-finger")
+        wait_for(reader.is_free)
+        assert finger.hears_nothing(8) and reader.is_free() and touches() == 0
+        waits(reader)
+        later = milliseconds()
+        assert finger.hears_nothing()
+        if touches_again:
+            reader.touch("alice-finger")
+            assert finger.match(reader).milliseconds >= later - 1_000
+        else:
+            finger.connection.sendall(ENTER)
+            assert finger.events() == ["no touch"]
+    assert touches() == 0 and reader.is_free()
 
 
 def test_a_login_screen_has_no_more_tries_by_that(restored):
@@ -403,7 +419,7 @@ def test_the_prompt_hardly_waits(restored):
 def test_a_match_is_told_at_once(reader):
     taken = []
     for _ in range(5):
-        with Finger() as finger:
+        with hers() as finger:
             assert finger.event() == "watching"
             begin = time.monotonic()
             reader.touch("alice-finger")

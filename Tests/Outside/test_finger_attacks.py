@@ -39,7 +39,7 @@ def test_a_forged_result_is_not_believed(reader, sender, directly):
         assert finger.hears_nothing()
         assert touches() == 1  # the one that the reader waits for
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
 
 
 def test_a_forged_loss_of_fprintd_is_not_believed(reader):
@@ -56,7 +56,7 @@ def test_a_forged_loss_of_fprintd_is_not_believed(reader):
         subprocess.run(command, check=True)
         assert finger.hears_nothing()
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
 
 
 def test_another_object_s_result_is_not_believed(reader):
@@ -99,7 +99,7 @@ def test_the_environment_names_no_other_bus(reader, tmp_path):
     with Finger(env=environment) as finger:
         assert finger.event() == "watching"
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
     with pytest.raises(TimeoutError):
         trap.accept()
     trap.close()
@@ -162,7 +162,7 @@ def test_forged_results_at_every_moment_of_a_prompt_open_nothing(reader):
     with Finger() as finger:
         assert finger.event() == "watching"
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
     assert touches() == 0
 
 
@@ -229,4 +229,4 @@ def test_nobody_can_send_it_descriptors(reader):
         assert descriptors(finger.program.pid) == before
         bus.close()
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)

@@ -114,7 +114,7 @@ def test_it_is_root_in_every_id_and_in_a_session_of_its_own(reader):
             command = ["setpriv", "--reuid=alice", "--clear-groups", "kill", f"-{int(number)}"]
             assert subprocess.run([*command, str(finger.program.pid)], stderr=subprocess.DEVNULL).returncode
         reader.touch("alice-finger")
-        assert finger.event().serial == 2
+        assert finger.match(reader).serial == 2
 
 
 def test_it_keeps_nothing_that_it_inherited(reader, tmp_path):

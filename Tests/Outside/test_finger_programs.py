@@ -133,7 +133,8 @@ def test_what_is_typed_counts_even_if_the_finger_matches_meanwhile(own, name, ty
         child.send(PASSWORD + "\r")
     is_let_in(child, name)
     said = [line.message for line in own.log() if "finger=" in line.message]
-    assert len(said) == 1 and "finger=unused" in said[0]
+    # login is told of a match at Enter alone.
+    assert len(said) == 1 and f"finger={'no-touch' if name == 'login' else 'unused'}" in said[0]
     assert "finger granted" not in said[0]
     # Both turn the finger on again: the passcode, and the password of a program that opens a session.
     assert charged() == 0
@@ -166,6 +167,8 @@ def test_five_touches_over_two_prompts_then_off_and_on_again(own):
         child.send(answer + "\r")
         if answer == RIGHT:
             is_let_in(child, "sudo")
+        else:
+            child.expect(SUDO_PASSWORD)
         child.close()
     assert charged() == 0
     test_a_match_and_enter(own, "sudo")

@@ -92,15 +92,19 @@ TYPED = {
 
 
 @pytest.mark.parametrize("either", [False, True], ids=["", "either"])
+@pytest.mark.parametrize("by", ["machine", "alice"])
 @pytest.mark.parametrize("touched", [False, True], ids=["no touch", "match"])
 @pytest.mark.parametrize("typed", TYPED)
-def test_what_is_typed_decides_and_a_match_is_discarded(own, either, touched, typed):
+def test_what_is_typed_decides_and_a_match_is_discarded(own, either, by, touched, typed):
+    """A login screen is told of a match at Enter alone."""
     text, *results, failures = TYPED[typed]
     own.service(*(["either"] if either else []))
-    outcome = own.authenticate("alice", after(*([match(own)] if touched else []), then=text))
+    items = {"RUSER": "alice"} if by == "alice" else {}
+    with Logind():
+        outcome = own.authenticate("alice", after(*([match(own)] if touched else []), then=text), items=items)
     assert (outcome.result, outcome.prompts) == (results[either], [EITHER if either else FINGER])
     assert own.failures("alice") == failures
-    assert words(own) == ["unused" if touched else "no-touch"]
+    assert words(own) == ["unused" if touched and by == "alice" else "no-touch"]
     assert charged() == 0
 
 
@@ -288,8 +292,17 @@ def test_a_match_counts_once_and_only_as_the_last_touch(own):
 
 
 def test_a_match_is_worth_something_for_ten_seconds(own):
-    outcome = own.authenticate("alice", after(match(own), lambda: time.sleep(10.1)))
+    with Logind():
+        outcome = own.authenticate("alice", after(match(own), lambda: time.sleep(10.1)), items={"RUSER": "alice"})
     assert (outcome.result, outcome.texts, words(own)) == ("AUTH_ERR", [TOO_LATE], ["too-late"])
+    assert charged() == 0
+
+
+@pytest.mark.parametrize("touches_again", [False, True])
+def test_at_a_login_screen_another_touch_counts_then(own, touches_again):
+    again = [match(own)] if touches_again else []
+    outcome = own.authenticate("alice", after(match(own), lambda: wait_for(own.reader.is_claimed, 12), *again))
+    assert (outcome.result, words(own)) == (("SUCCESS", ["match"]) if touches_again else ("AUTH_ERR", ["no-touch"]))
     assert charged() == 0
 
 

@@ -208,7 +208,7 @@ def test_a_touch_at_another_console_is_none(reader, foreground):
         foreground("tty1")
         waits(reader)
         reader.touch("alice-finger")
-        assert isinstance(finger.event(), Match)
+        assert isinstance(finger.match(reader), Match)
 
 
 @pytest.mark.parametrize("later", [OWN | {"UID": 4711}, GREETER | {"DISPLAY": ":1"}, GREETER | {"front": None}])
@@ -225,4 +225,4 @@ def test_a_touch_for_another_display_is_none(reader, later):
         with Logind(**GREETER):
             waits(reader)
             reader.touch("alice-finger")
-            assert isinstance(finger.event(), Match)
+            assert isinstance(finger.match(reader), Match)

@@ -116,7 +116,7 @@ def test_a_reader_that_is_in_use_tells_its_fingers_too(system, user):
         assert in_json(system, user) == ("ok", ["right-index-finger"], ["sudo"])
         assert system.reader.is_claimed()
         system.reader.touch("alice-finger")
-        assert isinstance(prompt.event(), Match)
+        assert isinstance(prompt.match(system.reader), Match)
 
 
 @pytest.mark.parametrize("user", [None, "bob"])

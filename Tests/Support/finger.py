@@ -25,6 +25,7 @@ ENDS = {
     7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch",
 }  # fmt: skip
 LENGTH = 16
+ENTER = b"\1"
 OTHER, LOGIN_SCREEN = 0, 255
 SOCKET = pathlib.Path("/run/passcode-finger.socket")
 Match = collections.namedtuple("Match", "serial milliseconds")
@@ -123,6 +124,12 @@ class Finger:
     def events(self, **how):
         """All up to the end."""
         return list(iter(lambda: self.event(**how), None))
+
+    def match(self, reader):
+        """A login screen's, after a touch: it is told at Enter alone, and the reader is freed before."""
+        wait_for(reader.is_free)
+        self.connection.sendall(ENTER)
+        return self.event()
 
     def hears_nothing(self, seconds=0.2):
         try:

@@ -34,8 +34,8 @@
 ///  5  It waits for at most 3 touches that don't match, and 30 s by CLOCK_BOOTTIME: a match that it reads later is none. It
 ///     stamps a match with the last time that the bus had nothing for it, which is never too late. Where its caller runs
 ///     for the machine (a login screen), it frees the reader after those 30 s, and takes it again 2 s later, for as long
-///     as the prompt stands; so too once the reader was lost, or is in use. That is no other transcript: the touches that
-///     don't match are counted over all of it.                    test_finger.py, test_finger_touches.py
+///     as the prompt stands; so too once the reader was lost, is in use, or a match, told there at Enter alone, is 10 s old.
+///     All that is one transcript: touches that don't match add up.    test_finger.py, test_finger_touches.py
 ///  6  It frees the reader when its caller ends, however that happens: 0.1 s later it is free.
 ///                                                                test_finger.py, test_finger_caller.py
 ///  7  It uses the system bus at its usual place, whatever the environment says.     test_finger_attacks.py
