@@ -1,9 +1,11 @@
 """The machine key in a TPM, on both releases: sealed, loaded at boot, lost and recovered, replaced.
 
-Interrupted at each step: on request. Tests/Outside/test_key_sealing.py has the same, with a stand-in for the TPM.
+Interrupted at each step, and at random: on request. Tests/Outside/test_key_sealing.py has the same, with a stand-in for the TPM.
 """
 
+import collections
 import hashlib
+import os
 import random
 import re
 import shutil
@@ -289,15 +291,20 @@ def test_sealed_by_one_release_and_opened_by_the_next(installed):
 # MARK: Interrupted
 
 
-def killed(tpm, call, number, *action):
-    """Kills the action at the N-th of these calls; false: it ended before."""
+def disturbed(tpm, call, number, *action, **how):
+    """Kills the action at the N-th of these calls. What it said, and its exit status."""
     tpm.restart()
     said = tpm.run(
         "sh", "-c",
         f"strace -qq -o /dev/null -e trace={call} -e inject={call}:signal=KILL:when={number} passcode key {' '.join(printed(*action))};"
-        ' echo "ended: $?"', status=None,
+        ' echo "ended: $?"', status=None, **how,
     )  # fmt: skip
-    status = int(re.search(r"ended: (\d+)", said)[1])
+    return said, int(re.search(r"ended: (\d+)", said)[1])
+
+
+def killed(tpm, call, number, *action):
+    """False: it ended before."""
+    said, status = disturbed(tpm, call, number, *action)
     assert status in (0, 137), said
     return status == 137
 
@@ -351,6 +358,36 @@ def test_killed_while_replacing_a_sealed_key_every_boot_opens_everything(machine
     boot(machine, tpm, "firmware")
     tpm.boot_unit()
     assert works(machine)
+
+
+ACTIONS = {"seal": 5, "rotate": 6, "unseal": 3, "load": 2, "recover --stdin": 2}
+CALLS = {"openat": 70, "pwrite64": 12, "fdatasync": 8, "fsync": 14, "renameat": 7, "unlinkat": 12, "write": 12, "clone3": 4}
+
+
+@pytest.mark.on_request
+def test_killed_at_random_nobody_is_lost(machine, tpm, capsys):
+    """With boots between. PASSCODE_KILLS=, PASSCODE_SEED=: as in key_kills.py, which does more with a stand-in for the TPM."""
+    seed = int(os.environ.get("PASSCODE_SEED") or random.SystemRandom().randrange(1 << 32))
+    with capsys.disabled():
+        print(f"\n  seed {seed}", flush=True)
+    chance, copies, kills, history = random.Random(seed), [""], collections.Counter(), []
+    while kills.total() < int(os.environ.get("PASSCODE_KILLS", "300")):
+        action, call = chance.choices(list(ACTIONS), ACTIONS.values())[0], chance.choice(list(CALLS))
+        number = chance.randint(1, CALLS[call])
+        said, status = disturbed(tpm, call, number, *action.split(), input=chance.choice(copies))
+        history.append((action, call, number, status, said[-300:]))
+        kills[action] += status == 137
+        if len(re.findall(r"^    \d  ", said, re.MULTILINE)) == 4:
+            copies = [*copies[-2:], recovery_copy(said)]
+        if chance.random() < 0.3:
+            boot(machine, tpm, "firmware")
+            tpm.boot_unit(status=None)
+        tpm.key("load", status=None)
+        assert logs_in(machine, [RIGHT]) and logs_in(machine, [OTHER], user="bob"), history[-20:]
+    tpm.key("rotate")
+    assert "warning" not in tpm.key("status") and works(machine), history[-20:]
+    with capsys.disabled():
+        print(f"  {kills.total()} killed in {len(history)} commands: {dict(kills)}; no passcode lost")
 
 
 def lose_the_tpm_while_rotating(machine, tpm, call, number):
