@@ -1,6 +1,5 @@
 public import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// passcode-finger, asked which fingers are enrolled: by root for anyone, by others for themselves.
 ///

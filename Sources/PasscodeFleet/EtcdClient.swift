@@ -1,7 +1,6 @@
 public import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// This server's etcd, by its JSON gateway on 127.0.0.1.
 ///

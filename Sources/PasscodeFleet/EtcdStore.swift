@@ -1,6 +1,4 @@
 public import PasscodeFleetPolicy
-internal import PasscodePolicy
-internal import PasscodeVault
 
 /// An etcd, as a fleet needs it: the one of this server, or one in memory for tests.
 ///

@@ -1,6 +1,5 @@
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
-internal import PasscodeVault
 
 // What keeps a delay from being shorter than it says; the argument is in FleetLogin.swift.
 

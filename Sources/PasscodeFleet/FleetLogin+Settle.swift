@@ -1,6 +1,5 @@
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
-internal import PasscodeSystem
 internal import PasscodeVault
 
 extension FleetLogin where Etcd: EtcdStore {

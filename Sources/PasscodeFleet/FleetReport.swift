@@ -1,7 +1,5 @@
 internal import PasscodeFleetPolicy
 public import PasscodePolicy
-internal import PasscodeSystem
-internal import PasscodeVault
 
 // What an administrator, and a workstation, is told of an account. Tests: FleetAdministrationTests, FleetListTests.
 

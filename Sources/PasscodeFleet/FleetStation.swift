@@ -1,6 +1,5 @@
 internal import PasscodeFleetPolicy
 public import PasscodePolicy
-internal import PasscodeVault
 
 // What an administrator does about a workstation's wrong passcodes (`StationCount`). Tests: FleetStationTests.
 

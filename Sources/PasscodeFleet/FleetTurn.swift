@@ -146,9 +146,6 @@ public struct FleetTurn: ~Copyable {
   }
 
   private static func open(_ name: String = "/turns") -> Descriptor? {
-    let path = FleetServer.statePath + Bytes(text: name)
-    if let file = try? Descriptor.open(path, .readWrite) { return file }
-    if let file = try? Descriptor.open(path, .create(mode: 0o600)) { return file }
-    return try? Descriptor.open(path, .readWrite)  // another one was faster
+    try? ServiceFile.openOrCreate(FleetServer.statePath + Bytes(text: name))
   }
 }

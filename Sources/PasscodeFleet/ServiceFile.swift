@@ -5,6 +5,14 @@ internal import PasscodeVault
 /// A file in the service account's folder that root uses, too: a name there may be a hard link to any file, or a file
 /// that was moved.
 enum ServiceFile {
+  /// Opens a file, or makes it with mode 0600; another process may be faster.
+  static func openOrCreate(_ path: Bytes) throws(Errno) -> Descriptor {
+    for access in [Descriptor.Access.readWrite, .create(mode: 0o600)] {
+      if let file = try? Descriptor.open(path, access) { return file }
+    }
+    return try Descriptor.open(path, .readWrite)
+  }
+
   /// Root gives a file that it has just made to the service account.
   ///
   /// - Throws: EACCES if it isn't a plain file with one name, or is somebody else's.

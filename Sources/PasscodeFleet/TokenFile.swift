@@ -72,18 +72,11 @@ struct TokenFile {
   /// Opens or makes the token's file; nil if that fails, or if the file is somebody else's.
   private func open() -> Descriptor? {
     do throws(Errno) {
-      let file = try openOrCreate()
+      let file = try ServiceFile.openOrCreate(path)
       try ServiceFile.adopt(file, for: access)
       return file
     } catch {
       return nil
     }
-  }
-
-  private func openOrCreate() throws(Errno) -> Descriptor {
-    for access in [Descriptor.Access.readWrite, .create(mode: 0o600)] {
-      if let file = try? Descriptor.open(path, access) { return file }
-    }
-    return try Descriptor.open(path, .readWrite)  // another process was faster
   }
 }

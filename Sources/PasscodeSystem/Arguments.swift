@@ -3,15 +3,22 @@ internal import CSystem
 /// The program's own options, by getopt_long(3): they may stand before or after the command.
 public enum Arguments {
   public struct Option: Sendable {
-    public let name: StaticString
-    public let takesValue: Bool
+    let name: StaticString
+    /// The name of its value in `--help`, such as FILE; nil: it takes none.
+    let value: StaticString?
 
     /// The name, for messages.
     public var text: [UInt8] { literal(name) }
 
-    public init(_ name: StaticString, takesValue: Bool = false) {
+    /// As `--help` shows it.
+    public var usage: [UInt8] {
+      let help = text == literal("help") ? literal(", -h") : []
+      return literal("--") + text + (value.map { literal(" ") + literal($0) } ?? help)
+    }
+
+    public init(_ name: StaticString, _ value: StaticString? = nil) {
       self.name = name
-      self.takesValue = takesValue
+      self.value = value
     }
   }
 
@@ -66,7 +73,7 @@ public enum Arguments {
     let entries = unsafe table.map {
       unsafe cs_option(
         name: UnsafeRawPointer($0.name.utf8Start).assumingMemoryBound(to: CChar.self),
-        takes_value: $0.takesValue ? 1 : 0)
+        takes_value: $0.value == nil ? 0 : 1)
     }
     while true {
       let found = unsafe cs_next_option(entries, Int32(entries.count))

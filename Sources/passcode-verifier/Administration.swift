@@ -21,15 +21,19 @@ struct Administration {
     }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
     switch order.command {
-    case .initialize: try initialize(configuration, sodium)
-    case .restored: try reporting { () throws(Fault) in try declareRestored(vault) }
+    case .initialize:
+      try initialize(configuration, sodium)
+      note("fleet key created")
+      say(order, Words.initialized)
+    case .restored:
+      try reporting { () throws(Fault) in try declareRestored(vault) }
+      note("etcd declared restored")
+      say(order, Words.restored)
     case .seen, .check, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
       let start: SeenFile.Start = order.command == .seen ? .allowed : .refused
       let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault, start) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
     }
-    note(order.command)
-    say(order, order.command == .initialize ? Words.initialized : Words.restored)
     return 0
   }
 
@@ -46,8 +50,8 @@ struct Administration {
     case .invite: try invite()
     case .remove, .unlock, .disable, .enable:
       let changed = try reporting { () throws(Fault) in try change(order.user) }
-      guard let changed else { throw .notEnrolled(order.user) }
-      say(order, Words.did(order.command, order.user, changed))
+      guard let changed, let act = order.command.act else { throw .notEnrolled(order.user) }
+      say(order, changed ? act.done(order.user) : act.already(order.user))
     }
     return 0
   }
@@ -62,7 +66,7 @@ struct Administration {
     case .enable: changed = try fleet.disable(account, false)
     case .initialize, .restored, .seen, .check, .list, .status, .enroll, .invite: changed = nil
     }
-    if changed == true { Administration.note(order.command, account) }
+    if changed == true, let act = order.command.act { Administration.note(act.event, account) }
     return changed
   }
 
@@ -75,7 +79,7 @@ struct Administration {
     let workstation = FleetServer.workstation(name)
     if order.command == .unlock {
       let changed = try reporting { () throws(Fault) in try fleet.unlock(station: workstation) }
-      if changed { Administration.note(.unlock, event: "workstation unlocked", workstation: name) }
+      if changed { Administration.note("workstation unlocked", workstation: name) }
       say(order, Words.unlocked(name, changed))
     } else {
       let report = try reporting { () throws(Fault) in try fleet.station(workstation) }
@@ -124,12 +128,8 @@ struct Administration {
 
   private func say(_ order: Order, _ phrase: Phrase) { Administration.say(order, phrase) }
 
-  /// Writes a command to the system's log, with the person who ran it.
-  static func note(
-    _ command: Command, _ account: Bytes = [], event: Text? = nil, workstation: Bytes = []
-  ) {
-    let event = event ?? command.event
-    guard !event.bytes.isEmpty else { return }
+  /// Writes what was done to the system's log, with the person who ran it.
+  static func note(_ event: Text, _ account: Bytes = [], workstation: Bytes = []) {
     var line = LogLine("passcode-verifier: \(event)")
     if workstation.isEmpty { line.add("user", account) } else { line.add("workstation", workstation) }
     line.add("by_uid", UInt64(ProcessIdentity.current().real))

@@ -1,15 +1,10 @@
-internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
 
-/// Findings in the form of `passcode check`; the names in JSON are its contract.
+/// Findings in the form of `passcode check`.
 struct CheckReport {
-  enum Level {
-    case ok, warning, error
-  }
-
   private let isQuiet: Bool
   private let wantsJSON: Bool
   private(set) var hasErrors = false
@@ -28,55 +23,17 @@ struct CheckReport {
 
   /// Says so where the check has found nothing.
   mutating func end(_ detail: Text = "") {
-    if !hasFound && !isQuiet { write(.ok, detail) }
+    if !hasFound && !isQuiet { write(.ok, CheckWords(Advice(detail))) }
   }
 
-  mutating func tell(_ level: Level, _ message: Phrase, path: Bytes = [], command: Text = "") {
+  mutating func tell(_ level: CheckLevel, _ message: Phrase, path: Bytes = [], command: Text = "") {
     hasFound = true
     if level == .error { hasErrors = true }
-    write(level, message.text, path, command)
+    write(level, CheckWords(Advice(message.text, command), path: path))
   }
 
-  private func write(_ level: Level, _ message: Text, _ path: Bytes = [], _ command: Text = "") {
-    let line = wantsJSON ? json(level, message, path, command) : shown(level, message, command)
+  private func write(_ level: CheckLevel, _ words: CheckWords) {
+    let line = wantsJSON ? words.json(check, level) : words.line(check, level)
     Stream.output.write(line.bytes)
-  }
-
-  private func shown(_ level: Level, _ message: Text, _ command: Text) -> Text {
-    var line: Text = "\(level.mark) \(check)"
-    if !message.bytes.isEmpty { line += ": \(message)" }
-    return command.bytes.isEmpty ? line + "\n" : line + "\n    \(run(command))\n"
-  }
-
-  private func run(_ command: Text) -> Phrase { "run: \(command)" }
-
-  private func json(_ level: Level, _ message: Text, _ path: Bytes, _ command: Text) -> Text {
-    """
-    {"version":1,"check":"\(check)","level":"\(level.name)","path":\(quoted(path)),"line":null,\
-    "message":\(quoted(message.bytes)),"command":\(quoted(command.bytes))}
-
-    """
-  }
-
-  private func quoted(_ text: Bytes) -> Text {
-    text.isEmpty ? "null" : "\"\(jsonEscaped(text))\""
-  }
-}
-
-extension CheckReport.Level {
-  fileprivate var mark: Text {
-    switch self {
-    case .ok: "✓"
-    case .warning: "!"
-    case .error: "✗"
-    }
-  }
-
-  fileprivate var name: Text {
-    switch self {
-    case .ok: "ok"
-    case .warning: "warning"
-    case .error: "error"
-    }
   }
 }

@@ -1,4 +1,5 @@
 internal import PasscodeFleet
+internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
@@ -20,7 +21,7 @@ extension Administration {
     _ = try reporting { () throws(Fault) in try fleet.status(order.user) }
     var secrets = try newSecrets()
     try enroll(&secrets)
-    guard order.has(.generate) else { return Administration.say(order, Words.did(.enroll, order.user, true)) }
+    guard order.has(.generate) else { return Administration.say(order, Act.enrolled.done(order.user)) }
     try tell(secrets.change.new.passcode)
   }
 
@@ -43,7 +44,7 @@ extension Administration {
     _ account: Bytes, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed
   ) throws(EnrolmentError) {
     try fleet.enroll(account, change, &unsealed, by: .direct)
-    Administration.note(.enroll, account)
+    Administration.note(Act.enrolled.event, account)
   }
 
   func checkLength() throws(Failure) {
@@ -150,13 +151,13 @@ extension Administration {
   /// Stores an account's one-time code in etcd, and logs that.
   func keep(_ account: Bytes, _ code: borrowing Passcode, _ unsealed: inout Unsealed) throws(Fault) {
     try fleet.invite(account, code, seconds: order.seconds, &unsealed)
-    Administration.note(.invite, account)
+    Administration.note(Act.invited.event, account)
   }
 
   /// Withdraws an account's one-time code, and logs that.
   func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
     let outcome = try fleet.withdraw(account)
-    if outcome == .done { Administration.note(.invite, account, event: "one-time code withdrawn") }
+    if outcome == .done { Administration.note("one-time code withdrawn", account) }
     return outcome
   }
 }

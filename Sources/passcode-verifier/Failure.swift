@@ -1,9 +1,7 @@
-internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 /// The reasons for which a command fails. Words.swift has the line for standard error.
 enum Failure: Error {

@@ -85,7 +85,7 @@ struct FleetBatch: ~Copyable {
       case .notYet: do throws(Errno) { try lines.fill() } catch { throw .list(order.list ?? [], error) }
       case .tooLong:
         number += 1
-        try tell(BatchResult(number, [], .badLine, Words.problem(.tooLong).text))
+        try tell(BatchResult(number, [], .badLine, BatchLine.Problem.tooLong.text.text))
       case .line:
         number += 1
         try handle(&secrets)
@@ -103,7 +103,7 @@ struct FleetBatch: ~Copyable {
     let form = form
     switch lines.read({ BatchLine($0, form) }) {
     case .nothing: return
-    case .bad(let problem): try tell(BatchResult(number, [], .badLine, Words.problem(problem).text))
+    case .bad(let problem): try tell(BatchResult(number, [], .badLine, problem.text.text))
     case .user(let name):
       guard !seen.contains(name) else { return try tell(BatchResult(number, name, .repeated)) }
       seen.append(name)
@@ -203,22 +203,24 @@ struct FleetBatch: ~Copyable {
       guard !order.has(.quiet) || result.outcome.isFailure else { return }
       guard Stream.output.write(result.json.bytes) else { throw .unwritable }
     } else if result.outcome.isFailure {
-      complain(Words.line(result, order.command))
+      complain(line(result))
     } else if !order.has(.quiet), output == nil || !order.output.isEmpty {
       // Standard output gets the passcodes, and nothing else.
-      guard Stream.output.write(Text("\(Words.line(result, order.command))\n").bytes) else {
+      guard Stream.output.write(Text("\(line(result))\n").bytes) else {
         throw .unwritable
       }
     }
   }
+
+  private func line(_ result: BatchResult) -> Phrase { result.text(order.command.act ?? .enrolled) }
 
   private func finish(isAll: Bool) throws(Failure) {
     let stoppedAt = isAll ? nil : number
     if order.has(.json) {
       guard Stream.output.write(counts.json(stoppedAt).bytes) else { throw .unwritable }
     }
-    if !order.has(.quiet) || counts.failed > 0 { complain(Words.summary(counts)) }
-    if let stoppedAt { complain(Words.stopped(stoppedAt, order.has(.skipEnrolled))) }
+    if !order.has(.quiet) || counts.failed > 0 { complain(counts.text) }
+    if let stoppedAt { complain(BatchCounts.stopped(stoppedAt, order.has(.skipEnrolled))) }
   }
 }
 

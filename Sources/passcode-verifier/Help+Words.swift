@@ -27,23 +27,7 @@ extension Words {
 }
 
 extension Command {
-  /// A command with its operand, 17 columns wide.
-  fileprivate var column: Text {
-    switch self {
-    case .initialize: "init             "
-    case .enroll: "enroll USER      "
-    case .invite: "invite USER      "
-    case .remove: "remove USER      "
-    case .unlock: "unlock USER      "
-    case .disable: "disable USER     "
-    case .enable: "enable USER      "
-    case .status: "status USER      "
-    case .list: "list             "
-    case .check: "check            "
-    case .seen: "seen             "
-    case .restored: "restored         "
-    }
-  }
+  fileprivate var column: Text { padded(takesUser ? "\(name) USER" : name, 17) }
 
   fileprivate var summary: Phrase {
     switch self {
@@ -64,26 +48,7 @@ extension Command {
 }
 
 extension Order.Option {
-  /// 20 columns wide.
-  fileprivate var column: Text {
-    switch self {
-    case .stdin: "--stdin             "
-    case .generate: "--generate          "
-    case .length: "--length 4|6        "
-    case .expires: "--expires TIME      "
-    case .withdraw: "--withdraw          "
-    case .first: "--first             "
-    case .workstation: "--workstation NAME  "
-    case .batch: "--batch FILE|-      "
-    case .output: "--output FILE       "
-    case .show: "--show              "
-    case .skipEnrolled: "--skip-enrolled     "
-    case .json: "--json              "
-    case .quiet: "--quiet             "
-    case .help: "--help, -h          "
-    case .version: "--version           "
-    }
-  }
+  fileprivate var column: Text { padded(Text(entry.usage), 20) }
 
   fileprivate var summary: Phrase {
     switch self {

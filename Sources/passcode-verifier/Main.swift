@@ -2,7 +2,6 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 // passcode-verifier: on a server of a fleet, answers its workstations. One process a request: there is none while nobody
 // asks. With an argument it is an administrator's tool, or stunnel's relay.

@@ -1,7 +1,7 @@
-internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// What an administrator may ask for.
 enum Command: CaseIterable {
@@ -45,18 +45,16 @@ enum Command: CaseIterable {
     }
   }
 
-  /// The log's words for the command once it was done.
-  var event: Text {
+  /// What it does with a passcode; nil: nothing that is noted.
+  var act: Act? {
     switch self {
-    case .initialize: "fleet key created"
-    case .restored: "etcd declared restored"
-    case .seen, .check, .list, .status: ""
-    case .enroll: "passcode enrolled"
-    case .invite: "one-time code created"
-    case .remove: "passcode removed"
-    case .unlock: "passcode unlocked"
-    case .disable: "passcode disabled"
-    case .enable: "passcode enabled"
+    case .initialize, .restored, .seen, .check, .list, .status: nil
+    case .enroll: .enrolled
+    case .invite: .invited
+    case .remove: .removed
+    case .unlock: .unlocked
+    case .disable: .disabled
+    case .enable: .enabled
     }
   }
 }
@@ -76,16 +74,16 @@ struct Order {
       case .quiet: Arguments.Option("quiet")
       case .json: Arguments.Option("json")
       case .stdin: Arguments.Option("stdin")
-      case .length: Arguments.Option("length", takesValue: true)
+      case .length: Arguments.Option("length", "4|6")
       case .generate: Arguments.Option("generate")
-      case .batch: Arguments.Option("batch", takesValue: true)
-      case .output: Arguments.Option("output", takesValue: true)
+      case .batch: Arguments.Option("batch", "FILE|-")
+      case .output: Arguments.Option("output", "FILE")
       case .show: Arguments.Option("show")
       case .skipEnrolled: Arguments.Option("skip-enrolled")
-      case .expires: Arguments.Option("expires", takesValue: true)
+      case .expires: Arguments.Option("expires", "TIME")
       case .withdraw: Arguments.Option("withdraw")
       case .first: Arguments.Option("first")
-      case .workstation: Arguments.Option("workstation", takesValue: true)
+      case .workstation: Arguments.Option("workstation", "NAME")
       }
     }
   }

@@ -1,8 +1,6 @@
-internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// What stunnel starts for each connection (`exec`), as its own account: it passes on the name in the client's certificate,
 /// which stunnel has verified, and then every byte. It reads no file but the list of workstations: for one that isn't on it, nothing else is started.

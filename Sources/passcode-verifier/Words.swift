@@ -3,7 +3,6 @@ internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 /// What the program says to an administrator, in the language of the environment. Help+Words.swift has the help.
 enum Words {
@@ -32,21 +31,6 @@ enum Words {
   /// A command of this program, as an administrator types it.
   static func command(_ command: Command, _ operand: Text = "") -> Text {
     operand.bytes.isEmpty ? "passcode server \(command.name)" : "passcode server \(command.name) \(operand)"
-  }
-
-  static func did(_ command: Command, _ name: Bytes, _ changed: Bool) -> Phrase {
-    let name = printable(name)
-    return switch command {
-    case .unlock where !changed: "\(name) has no failed attempts to clear."
-    case .disable where !changed: "Passcode already disabled for \(name)."
-    case .enable where !changed: "Passcode already enabled for \(name)."
-    case .enroll: "Passcode set for \(name)."
-    case .remove: "Passcode removed for \(name)."
-    case .unlock: "Passcode unlocked for \(name)."
-    case .disable: "Passcode disabled for \(name)."
-    case .enable: "Passcode enabled for \(name)."
-    case .initialize, .restored, .seen, .check, .list, .status, .invite: ""
-    }
   }
 
   static func withdrawn(_ name: Bytes) -> Phrase { "One-time code withdrawn for \(printable(name))." }
@@ -113,7 +97,7 @@ enum Words {
 
   static func unlocked(_ workstation: Bytes, _ changed: Bool) -> Phrase {
     let name = printable(workstation)
-    return changed ? "Workstation unlocked: \(name)." : "\(name) has no failed attempts to clear."
+    return changed ? "Workstation unlocked: \(name)." : Act.unlocked.already(workstation)
   }
 
   private static func time(_ seconds: UInt64) -> Phrase {
@@ -125,68 +109,5 @@ enum Words {
     case .hours: Phrase(count, counted: "\(count) hours")
     case .days: Phrase(count, counted: "\(count) days")
     }
-  }
-}
-
-// MARK: - A batch
-
-extension Words {
-  /// `line 3: alice: too easy to guess: …`
-  static func line(_ result: BatchResult, _ command: Command) -> Phrase {
-    var what: Text = result.name.isEmpty ? "" : "\(printable(result.name)): "
-    what += outcome(result.outcome, command).text
-    if !result.reason.bytes.isEmpty { what += ": \(result.reason)" }
-    return "line \(result.line): \(what)"
-  }
-
-  private static func outcome(_ outcome: BatchOutcome, _ command: Command) -> Phrase {
-    switch outcome {
-    case .done: done(command)
-    case .unchanged: "nothing to change"
-    case .skipped: "already has a passcode"
-    case .notEnrolled: "no passcode is set"
-    case .weak: "too easy to guess"
-    case .wrongLength: "the configuration (lengths) doesn't allow that length"
-    case .unknownUser: "unknown user"
-    case .repeated: "an earlier line names the same user"
-    case .badLine: "bad line"
-    case .failed: "failed"
-    }
-  }
-
-  private static func done(_ command: Command) -> Phrase {
-    switch command {
-    case .enroll: "passcode enrolled"
-    case .invite: "one-time code created"
-    case .remove: "passcode removed"
-    case .unlock: "passcode unlocked"
-    case .disable: "passcode disabled"
-    case .enable: "passcode enabled"
-    case .initialize, .restored, .seen, .check, .list, .status: ""
-    }
-  }
-
-  static func problem(_ problem: BatchLine.Problem) -> Phrase {
-    switch problem {
-    case .tooLong: "longer than 511 bytes"
-    case .noUser: "does not begin with a user name"
-    case .noPasscode: "no passcode: the line must be USER:PASSCODE"
-    case .surplusPasscode: "the line must be a user name and nothing else"
-    case .notDigits: "what follows the user name is not 4 or 6 digits"
-    case .carriageReturn: "ends in a carriage return: convert the file with dos2unix"
-    }
-  }
-
-  static func summary(_ counts: BatchCounts) -> Phrase {
-    var text: Phrase = "users: \(counts.all), done: \(counts.done)"
-    if counts.unchanged > 0 { text = "\(text), unchanged: \(counts.unchanged)" }
-    if counts.skipped > 0 { text = "\(text), skipped: \(counts.skipped)" }
-    return "\(text), failed: \(counts.failed)"
-  }
-
-  static func stopped(_ line: UInt64, _ skipsEnrolled: Bool) -> Phrase {
-    skipsEnrolled
-      ? "stopped after line \(line): run it again to do the rest"
-      : "stopped after line \(line): the rest begins at line \(line + 1) (tail -n +\(line + 1))"
   }
 }

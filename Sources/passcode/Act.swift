@@ -1,41 +1,25 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
-/// What was done with somebody's passcode.
-enum Act {
-  case enrolled, changed, removed, unlocked, disabled, enabled, renamed
-
+extension Act {
   /// The command that does the same on a fleet's server.
   var command: Text {
     switch self {
-    case .enrolled, .changed, .renamed: "enroll"
+    case .enrolled, .changed, .renamed, .invited: "enroll"
     case .removed: "remove"
     case .unlocked: "unlock"
     case .disabled: "disable"
     case .enabled: "enable"
     }
   }
-
-  /// The log's words for what was done.
-  var event: Text {
-    switch self {
-    case .enrolled: "passcode enrolled"
-    case .changed: "passcode changed"
-    case .removed: "passcode removed"
-    case .unlocked: "passcode unlocked"
-    case .disabled: "passcode disabled"
-    case .enabled: "passcode enabled"
-    case .renamed: "passcode renamed"
-    }
-  }
 }
 
 extension Session {
   /// Prints a message about something that worked, unless `--quiet` is set.
-  func say(_ message: Message) {
-    if !isQuiet { printLine(message.text) }
+  func say(_ phrase: Phrase) {
+    if !isQuiet { printLine(phrase) }
   }
 
   /// What somebody else may have tried, once the right passcode was typed.
@@ -45,11 +29,7 @@ extension Session {
   }
 
   func say(_ act: Act, _ account: Account, already: Bool = false) {
-    say(already ? .already(act, account.name) : .did(act, account.name))
-  }
-
-  func sayUnlocked(_ hadFailures: Bool, _ account: Account) {
-    say(hadFailures ? .did(.unlocked, account.name) : .noFailures(account.name))
+    say(already ? act.already(account.name) : act.done(account.name))
   }
 
   /// Notes an administrative act in the system's log, with who really did it.

@@ -18,11 +18,11 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   let largest = configuration.options.policy.largestMemory
   let cost = Calibration.cost(target: session.target * 1_000, largest: largest, time: time)
   guard let taken = time(cost) else { throw .batch(.noMemoryToMeasure) }
-  let measured = Message.measured(cost, milliseconds: taken / 1_000)
+  let measured = Phrase.measured(cost, milliseconds: taken / 1_000)
   let operations = decimalDigits(cost.operations)
   let memory = Text("\(cost.memory >> 20)M").bytes
   guard session.writes else {
-    guard Stream.output.write("\(measured.text)\nopslimit=\(operations)\nmemlimit=\(memory)\n") else {
+    guard Stream.output.write("\(measured)\nopslimit=\(operations)\nmemlimit=\(memory)\n") else {
       throw .unwritable
     }
     return .done

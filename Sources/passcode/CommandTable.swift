@@ -115,29 +115,29 @@ struct Command {
 
     var entry: Arguments.Option {
       switch self {
-      case .conf: Arguments.Option("conf", takesValue: true)
+      case .conf: Arguments.Option("conf", "FILE")
       case .quiet: Arguments.Option("quiet")
       case .help: Arguments.Option("help")
       case .version: Arguments.Option("version")
       case .json: Arguments.Option("json")
       case .stdin: Arguments.Option("stdin")
-      case .length: Arguments.Option("length", takesValue: true)
+      case .length: Arguments.Option("length", "4|6")
       case .generate: Arguments.Option("generate")
       case .force: Arguments.Option("force")
-      case .expires: Arguments.Option("expires", takesValue: true)
+      case .expires: Arguments.Option("expires", "TIME")
       case .mustChange: Arguments.Option("must-change")
       case .demo: Arguments.Option("demo")
       case .check: Arguments.Option("check")
       case .forgetSealed: Arguments.Option("forget-sealed")
-      case .pcrs: Arguments.Option("pcrs", takesValue: true)
-      case .batch: Arguments.Option("batch", takesValue: true)
-      case .output: Arguments.Option("output", takesValue: true)
+      case .pcrs: Arguments.Option("pcrs", "LIST")
+      case .batch: Arguments.Option("batch", "FILE|-")
+      case .output: Arguments.Option("output", "FILE")
       case .show: Arguments.Option("show")
       case .skipEnrolled: Arguments.Option("skip-enrolled")
-      case .target: Arguments.Option("target", takesValue: true)
+      case .target: Arguments.Option("target", "TIME")
       case .write: Arguments.Option("write")
-      case .state: Arguments.Option("state", takesValue: true)
-      case .since: Arguments.Option("since", takesValue: true)
+      case .state: Arguments.Option("state", "STATE")
+      case .since: Arguments.Option("since", "TIME")
       }
     }
   }
@@ -156,7 +156,7 @@ extension Command {
       text += "\n"
     }
     text += "\(CommandHelp.options)\n"
-    for option in Option.everywhere { text += "  \(option.text)\(option.summary)\n" }
+    for option in Option.everywhere { text += "  \(option.column)\(option.summary)\n" }
     return text + "\n\(CommandHelp.examples)"
   }
 
@@ -168,12 +168,7 @@ extension Command {
       text += "\n"
     }
     text += "\(CommandHelp.options)\n"
-    for option in options + Option.everywhere { text += "  \(option.text)\(summary(of: option))\n" }
+    for option in options + Option.everywhere { text += "  \(option.column)\(summary(of: option))\n" }
     return text
   }
-}
-
-/// The text, and blanks up to so many columns; at least one.
-func padded(_ text: Text, _ width: Int) -> Text {
-  text + Text(Bytes(repeating: UInt8(ascii: " "), count: max(1, width - columns(text.bytes[...]))))
 }

@@ -1,6 +1,6 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// `passcode remove` of an account that was deleted, for root: by its name, or by the number that `list` shows. While

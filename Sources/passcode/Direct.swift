@@ -41,7 +41,7 @@ final class Direct {
     guard case .terminal = session.asker, standardInputIsTerminal(), Stream.error.isTerminal else {
       throw .needsName
     }
-    Stream.error.write(Message.confirmRoot.text.text)
+    Stream.error.write(.confirmRoot)
     var secrets = try newSecrets()
     guard secrets.line.readFromInput() == .line, secrets.line.read({ Bytes($0).spells("yes") }) else {
       throw .cancelled
@@ -109,7 +109,7 @@ final class Direct {
       try vault.unlock(account, by: .direct, then: noting(.unlocked))
     }
     guard let unlocked else { throw .notEnrolled(account.name) }
-    session.sayUnlocked(unlocked, account)
+    session.say(.unlocked, account, already: !unlocked)
     return .done
   }
 

@@ -1,4 +1,3 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
@@ -72,10 +71,6 @@ enum Failure: Error {
   case wrongRecoveryLine(Int)
   case pcrsValue
   case expiresValue
-
-  init(_ fault: Fault) {
-    self = .fault(fault)
-  }
 
   init(_ error: EnrolmentError) {
     switch error {

@@ -1,7 +1,5 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// What the tool was asked, all of it known and allowed.
 enum Invocation {

@@ -45,8 +45,8 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
       session.say(try vault.createKey() ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
     case .status:
       let form = try vault.examineKey(room)
-      for folder in try vault.sharedFolders() { complain(Message.sharedFolder(folder).text) }
-      session.say(.keyWorks(form))
+      for folder in try vault.sharedFolders() { complain(.sharedFolder(folder)) }
+      session.say(form.text)
       session.say(.keyID(vault.keyIDs(room)))
     case .seal:
       try vault.sealKey(room, pcrs: session.pcrs) { (key) throws(Fault) in try show(key, session) }
@@ -88,7 +88,7 @@ private func show(_ key: borrowing SecretKey, _ session: Session) throws(Fault) 
 }
 
 private func write(_ key: borrowing SecretKey) -> Bool {
-  guard var secrets = try? newSecrets(), Stream.output.write("\(Message.recoveryCopy.text)\n\n") else {
+  guard var secrets = try? newSecrets(), Stream.output.write("\(Phrase.recoveryCopy)\n\n") else {
     return false
   }
   // So that papers can be told apart.
@@ -142,7 +142,7 @@ private func forgetSealedKey(_ session: Session, _ vault: Vault, _ room: KeyRoom
 {
   let isDone = try vault.forgetSealedKey(room) { count in
     guard var secrets = try? newSecrets() else { return false }
-    session.asker.tell(Message.passcodesLost(count).text)
+    session.asker.tell(.passcodesLost(count))
     guard (try? session.asker.askLine(.agreement, &secrets.line)) == true else { return false }
     return secrets.line.read {
       $0.count == 3 && $0[0] == UInt8(ascii: "y") && $0[1] == UInt8(ascii: "e") && $0[2] == UInt8(ascii: "s")
@@ -170,7 +170,7 @@ private func ask(
     let isWhole = try asker.askLine(.recoveryLine(number), &line)
     if isWhole, line.read({ RecoveryCopy.read($0, number: number) { key.set($0, at: $1) } }) { return }
     guard asker.isPatient else { break }
-    asker.tell(Message.wrongLine(number).text)
+    asker.tell(.wrongLine(number))
   }
   throw .wrongRecoveryLine(number)
 }

@@ -1,6 +1,4 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
-internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault

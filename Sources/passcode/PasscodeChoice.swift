@@ -1,6 +1,6 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// Choosing a passcode: asked twice, in at most three rounds, or made up; one place for enrolment and change.
@@ -77,7 +77,7 @@ final class PasscodeChoice {
     else { return lengthProblem }
     switch try judge(change) {
     case .accepted: break
-    case .easy(let weakness): asker.tell(Message.easyPasscode(weakness).text)
+    case .easy(let weakness): asker.tell(.easyPasscode(weakness))
     case .refused(.length): return lengthProblem
     case .refused(.weak(let weakness)): return .weak(weakness)
     }

@@ -1,6 +1,6 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// A person's own passcode, without root: each command is one question to the helper, or two.
@@ -78,7 +78,7 @@ final class SelfService {
     let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else {
       let status = tell(verdict)
-      if status == .locked, canForget { complain(Message.forgotten.text) }
+      if status == .locked, canForget { complain(.forgotten) }
       return status
     }
     secrets.change.old.passcode.copy(secrets.passcode)
@@ -116,7 +116,7 @@ final class SelfService {
     try askPassword(.password, &secrets.password)
     let reply = try reporting { () throws(Fault) in try Helper.unlock(account.uid, by: secrets.password) }
     try done(reply)
-    session.sayUnlocked(reply.number(0) == 1, account)
+    session.say(.unlocked, account, already: reply.number(0) != 1)
     return .done
   }
 

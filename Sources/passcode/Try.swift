@@ -110,8 +110,8 @@ struct TryBed {
           return true
         }
       }
-      if check == nil, record.questions == 0 { printLine(TrialMessage.didNotAsk.text) }
-      printLine(TrialMessage.result(outcome.text).text)
+      if check == nil, record.questions == 0 { printLine(.didNotAsk) }
+      printLine(.result(outcome.text))
       return check?(outcome, record) ?? true ? 0 : 1
     }
     guard let status else { throw .loginEnded }

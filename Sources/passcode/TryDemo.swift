@@ -1,4 +1,3 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
@@ -40,17 +39,17 @@ struct TryDemo {
 
   /// - Returns: `wrong` if any step failed.
   func play() throws(Failure) -> ExitStatus {
-    printLine(TrialMessage.demoBegins.text)
+    printLine(.demoBegins)
     var number: UInt64 = 0
     for (title, step) in story() {
       number += 1
-      printLine(TrialMessage.demoStep(number, title).text)
+      printLine(.demoStep(number, title))
       guard try play(step) else {
-        printLine(TrialMessage.demoFailed(number).text)
+        printLine(.demoFailed(number))
         return .wrong
       }
     }
-    printLine(TrialMessage.demoWorked(number).text)
+    printLine(.demoWorked(number))
     return .done
   }
 

@@ -1,4 +1,3 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
@@ -39,11 +38,11 @@ struct TryMenu {
   }
 
   func play() throws(Failure) -> ExitStatus {
-    printLine(TrialMessage.menuBegins.text)
+    printLine(.menuBegins)
     while true {
       try showState()
       for choice in TryMenu.choices() { printLine("  \(choice.key)  \(choice.title.text)") }
-      Stream.output.write(TrialMessage.menuQuestion.text)
+      Stream.output.write(.menuQuestion)
       guard let key = try readKey(), !key.spells("q") else { return .done }
       guard let choice = TryMenu.choices().first(where: { $0.key.bytes == key }) else { continue }
       // What went wrong here is part of the trying; the menu comes again.
@@ -74,22 +73,22 @@ struct TryMenu {
   /// Counts a delay down until it is over, or Enter is pressed.
   private func watch() throws(Failure) {
     while case .locked(let milliseconds) = try status().state {
-      Stream.output.write(TrialMessage.countdown(Remaining(milliseconds: milliseconds)).text)
+      Stream.output.write(.countdown(Remaining(milliseconds: milliseconds)))
       if inputIsReady(within: 1_000) {
         _ = try readKey()
         return
       }
     }
-    printLine(TrialMessage.notLocked.text)
+    printLine(.notLocked)
   }
 
   private func unlock() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.unlock(bed.account, by: .direct) }
-    printLine((done == true ? TrialMessage.unlocked : .nothingToUnlock).text)
+    printLine(done == true ? .unlocked : .nothingToUnlock)
   }
 
   private func remove() throws(Failure) {
     let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account, by: .direct) }
-    printLine((done ? TrialMessage.removed : .nothingToRemove).text)
+    printLine(done ? .removed : .nothingToRemove)
   }
 }

@@ -1,7 +1,5 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// `passcode server …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
 /// talks to etcd is in a package of its own.

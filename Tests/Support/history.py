@@ -11,7 +11,7 @@ import threading
 import time
 
 import fleet as fleets
-from fleet import DISABLED, EXHAUSTED, GRANTED, LOCKED, LOOK, NOT_ENROLLED, STATUS, VERIFY, WRONG, WRONG_AND_LOCKED
+from fleet import GRANTED, LOOK, STATUS, VERIFY, WRONG, WRONG_AND_LOCKED
 from process import wait_for
 from scenario import RIGHT
 
@@ -19,7 +19,6 @@ LOCKOUT = "2:1s,4:2s,6:3s"
 DELAYS = {2: 1, 3: 1, 4: 2, 5: 2}  # seconds after so many failures; 3 after more
 PATIENCE = 7  # seconds until a person gives up
 WORKERS = 6
-VERDICTS = (GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED)
 
 
 @dataclasses.dataclass

@@ -41,16 +41,4 @@ public struct Fingers: Equatable, Sendable {
     for index in all.indices where bits & 1 << UInt16(index) != 0 { names.append(Bytes(text: all[index])) }
     return names
   }
-
-  /// For people: "right index finger, left thumb".
-  public var text: Bytes {
-    var text = Bytes()
-    for name in names {
-      if !text.isEmpty { text.append(text: ", ") }
-      for byte in name {
-        text.append(byte == UInt8(ascii: "-") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return text
-  }
 }

@@ -9,9 +9,9 @@ public struct Advice: Equatable, Sendable {
   /// A command that can be run as it is; empty where there is none.
   public let command: Text
 
-  public init(_ sentence: Text) {
+  public init(_ sentence: Text, _ command: Text = "") {
     self.sentence = sentence
-    command = ""
+    self.command = command
   }
 
   /// - Parameters:

@@ -13,6 +13,11 @@ public func columns(_ text: ArraySlice<UInt8>) -> Int {
   return columns
 }
 
+/// The text, and blanks up to so many columns; at least one.
+public func padded(_ text: Text, _ width: Int) -> Text {
+  text + Text(Bytes(repeating: UInt8(ascii: " "), count: max(1, width - columns(text.bytes[...]))))
+}
+
 /// The first character of a text in UTF-8, and its length in bytes; a byte that isn't UTF-8 counts as one.
 func firstScalar(_ text: ArraySlice<UInt8>) -> (scalar: UInt32, length: Int) {
   guard let first = text.first else { return (0, 0) }

@@ -92,7 +92,7 @@ final class Batch {
       reached -= 1
     }
     for task in undone {
-      try report.tell(BatchResult(task.line, task.name, .failed, BatchMessage.notBegun.text.text))
+      try report.tell(BatchResult(task.line, task.name, .failed, Phrase.notBegun.text))
     }
     undone = []
     return reached < last
@@ -129,12 +129,12 @@ final class Batch {
   private func finish(_ task: BatchTask) throws(Failure) {
     switch task.finish() {
     case .result(let result, let stuckSlots):
-      if background.stuckSlots.isEmpty, !stuckSlots.isEmpty { report.note(BatchMessage.stuckSlots.text) }
+      if background.stuckSlots.isEmpty, !stuckSlots.isEmpty { report.note(.stuckSlots) }
       background.stuckSlots = stuckSlots
       try report.tell(result)
     case .stopped where Stops.isRequested: undone.append(task)
     case .stopped, .died:
-      let reason = BatchMessage.workerDied(task.worker.process).text.text
+      let reason = Phrase.workerDied(task.worker.process).text
       try report.tell(BatchResult(task.line, task.name, .failed, reason))
     }
   }
@@ -234,7 +234,7 @@ final class Batch {
   private func change(_ account: Account, _ done: @escaping () -> Void) throws(Fault) -> BatchOutcome {
     let changed: Bool?
     switch act {
-    case .enrolled, .changed, .renamed, .removed:
+    case .enrolled, .changed, .renamed, .invited, .removed:
       changed = try vault.remove(account, by: .direct, then: done) ? true : nil
     case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
     case .disabled: changed = try vault.disable(account, true, then: done)

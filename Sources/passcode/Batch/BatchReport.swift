@@ -103,9 +103,9 @@ struct BatchReport {
   mutating func finish(stoppedAt: UInt64?) throws(Failure) -> ExitStatus {
     erase()
     if session.wantsJSON { try write(counts.json(stoppedAt)) }
-    if !session.isQuiet || counts.failed > 0 { complain(BatchMessage.summary(counts).text) }
+    if !session.isQuiet || counts.failed > 0 { complain(counts.text) }
     if let stoppedAt {
-      complain(BatchMessage.stopped(stoppedAt, skipsEnrolled: session.skipsEnrolled).text)
+      complain(BatchCounts.stopped(stoppedAt, session.skipsEnrolled))
       return .cancelled
     }
     return counts.failed > 0 ? .someFailed : .done

@@ -1,4 +1,3 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
@@ -54,16 +53,6 @@ func runCheck(_ session: Session) throws(Failure) -> ExitStatus {
   for check in Check.table() { run.perform(check) }
   guard run.isWritten else { throw .unwritable }
   return run.errors == 0 ? .done : .wrong
-}
-
-/// How serious a finding is: Messages/Check+Words.swift decides it for each. Only `error` changes the exit status.
-enum CheckLevel {
-  case ok
-  /// Something works, but should be different.
-  case warning
-  case error
-  /// The check was left out.
-  case skipped
 }
 
 /// One run over the table.
@@ -144,33 +133,5 @@ final class CheckRun {
       session.wantsJSON
       ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
     isWritten = isWritten && Stream.output.write(line)
-  }
-}
-
-// MARK: - JSON: the names are a contract (passcode(1))
-
-extension CheckWords {
-  fileprivate func json(_ check: Text, _ level: CheckLevel) -> Text {
-    """
-    {"version":1,"check":"\(check)","level":"\(level.name)","path":\(quoted(path)),\
-    "line":\(line == 0 ? "null" : "\(line)" as Text),"message":\(quoted(sentence.bytes)),\
-    "command":\(quoted(command.bytes))}
-
-    """
-  }
-
-  private func quoted(_ text: Bytes) -> Text {
-    text.isEmpty ? "null" : "\"\(jsonEscaped(text))\""
-  }
-}
-
-extension CheckLevel {
-  fileprivate var name: Text {
-    switch self {
-    case .ok: "ok"
-    case .warning: "warning"
-    case .error: "error"
-    case .skipped: "skipped"
-    }
   }
 }

@@ -1,7 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
-internal import PasscodeVault
+internal import PasscodeSystem
 
 /// What a check found. Messages/Check+Words.swift decides whether it is an error or a warning, and has the words and the
 /// remedy.

@@ -8,48 +8,6 @@ internal import PasscodeVault
 // What `passcode check` says. Each sentence says what is wrong, and then what to do: in words, or after "; run: " by a
 // command that can be run as it is. %1 stands for the path and the line, %2 and %3 for names, %d for a number.
 
-/// A finding in words.
-struct CheckWords {
-  let path: Bytes
-  /// The number of the line in the file; 0 where there is none.
-  let line: UInt64
-  /// The finding in words, without the command that helps.
-  let sentence: Text
-  /// A command to be run as root; empty where there is none.
-  let command: Text
-
-  init(_ advice: Advice, path: Bytes = [], line: UInt64 = 0) {
-    self.path = path
-    self.line = line
-    sentence = advice.sentence
-    command = advice.command
-  }
-
-  init(_ sentence: Phrase, path: Bytes = []) {
-    self.init(Advice(sentence.text), path: path)
-  }
-
-  func line(_ check: Text, _ level: CheckLevel) -> Text {
-    var text: Text = "\(level.mark) \(check)"
-    if !sentence.bytes.isEmpty { text += ": \(sentence)" }
-    return command.bytes.isEmpty ? text + "\n" : text + "\n    \(run)\n"
-  }
-
-  // Translators: before a command that can be run as it is.
-  private var run: Phrase { "run: \(command)" }
-}
-
-extension CheckLevel {
-  fileprivate var mark: Text {
-    switch self {
-    case .ok: "✓"
-    case .warning: "!"
-    case .error: "✗"
-    case .skipped: "-"
-    }
-  }
-}
-
 extension CheckSkip {
   var text: Phrase {
     switch self {

@@ -1,5 +1,7 @@
 internal import PasscodePolicy
 internal import PasscodeStacks
+internal import PasscodeSystem
+internal import PasscodeTool
 
 // What `passcode check` says of PAM service files. The rest is in Check+Words.swift.
 

@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodeSystem
 internal import PasscodeTool
 
 // What `--help` says. Each line has at most 80 columns, in every language.
@@ -99,34 +100,8 @@ extension KeyAction {
 }
 
 extension Command.Option {
-  /// As `--help` shows it, 16 columns wide.
-  var text: Text {
-    switch self {
-    case .conf: "--conf FILE     "
-    case .quiet: "--quiet         "
-    case .help: "--help, -h      "
-    case .version: "--version       "
-    case .json: "--json          "
-    case .stdin: "--stdin         "
-    case .length: "--length 4|6    "
-    case .generate: "--generate      "
-    case .force: "--force         "
-    case .expires: "--expires TIME  "
-    case .mustChange: "--must-change   "
-    case .demo: "--demo          "
-    case .pcrs: "--pcrs LIST     "
-    case .check: "--check         "
-    case .forgetSealed: "--forget-sealed "
-    case .batch: "--batch FILE|-  "
-    case .output: "--output FILE   "
-    case .show: "--show          "
-    case .skipEnrolled: "--skip-enrolled "
-    case .target: "--target TIME   "
-    case .write: "--write         "
-    case .state: "--state STATE   "
-    case .since: "--since TIME    "
-    }
-  }
+  /// As `--help` shows it.
+  var column: Text { padded(Text(entry.usage), 16) }
 
   /// The option in one line of a command's `--help`.
   var summary: Phrase {

@@ -1,5 +1,5 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 

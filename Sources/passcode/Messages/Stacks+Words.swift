@@ -1,9 +1,7 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 // What `status` says about PAM service files. Each ends in a newline, but for the one that is to be wrapped.
 

@@ -1,49 +1,47 @@
 internal import PasscodePolicy
-internal import PasscodeSystem
 internal import PasscodeTool
 
-/// What `passcode try` says.
-enum TrialMessage {
-  case demoBegins
-  case demoStep(UInt64, TryDemo.Title)
-  case demoFailed(UInt64)
-  case demoWorked(UInt64)
-  case menuBegins
-  case menuQuestion
-  /// The remaining delay, printed over and over, so the line ends in blanks.
-  case countdown(Remaining)
-  case notLocked, unlocked, nothingToUnlock, removed, nothingToRemove
-  case didNotAsk
-  /// libpam's words for the result.
-  case result(Bytes)
-}
+// What `passcode try` says.
 
-extension TrialMessage {
-  var text: Phrase {
-    switch self {
-    case .demoBegins:
-      """
-      A temporary store, a private PAM service, the built module, the system's libpam.
-      Nothing on this system is changed. Input that is normally hidden is shown here.
-      """
-    case .demoStep(let number, let title): "\(number). \(title.text)"
-    case .demoFailed(let number): "Step \(number) failed."
-    case .demoWorked(let number): "All \(number) steps worked."
-    case .menuBegins:
-      "This is a temporary store: nothing on this system changes. Logins go through the real module.\n"
-    case .menuQuestion: "Your choice: "
-    case .countdown(let left): Phrase("\r    \(back(left))   " as Text)
-    case .notLocked: "    not locked"
-    case .unlocked: "    unlocked"
-    case .nothingToUnlock: "    nothing to unlock"
-    case .removed: "    removed"
-    case .nothingToRemove: "    nothing to remove"
-    case .didNotAsk: "    (no prompt)"
-    case .result(let text): "    PAM: \(text)"
-    }
+extension Phrase {
+  static var demoBegins: Phrase {
+    """
+    A temporary store, a private PAM service, the built module, the system's libpam.
+    Nothing on this system is changed. Input that is normally hidden is shown here.
+    """
   }
 
-  private func back(_ left: Remaining) -> Phrase { "\(left.locked) (Enter: back)" }
+  static func demoStep(_ number: UInt64, _ title: TryDemo.Title) -> Phrase { "\(number). \(title.text)" }
+
+  static func demoFailed(_ number: UInt64) -> Phrase { "Step \(number) failed." }
+
+  static func demoWorked(_ number: UInt64) -> Phrase { "All \(number) steps worked." }
+
+  static var menuBegins: Phrase {
+    "This is a temporary store: nothing on this system changes. Logins go through the real module.\n"
+  }
+
+  static var menuQuestion: Phrase { "Your choice: " }
+
+  /// The remaining delay, printed over and over, so the line ends in blanks.
+  static func countdown(_ left: Remaining) -> Phrase { Phrase("\r    \(back(left))   " as Text) }
+
+  static var notLocked: Phrase { "    not locked" }
+
+  static var unlocked: Phrase { "    unlocked" }
+
+  static var nothingToUnlock: Phrase { "    nothing to unlock" }
+
+  static var removed: Phrase { "    removed" }
+
+  static var nothingToRemove: Phrase { "    nothing to remove" }
+
+  static var didNotAsk: Phrase { "    (no prompt)" }
+
+  /// libpam's words for the result.
+  static func result(_ text: Bytes) -> Phrase { "    PAM: \(text)" }
+
+  private static func back(_ left: Remaining) -> Phrase { "\(left.locked) (Enter: back)" }
 }
 
 extension TryDemo.Title {

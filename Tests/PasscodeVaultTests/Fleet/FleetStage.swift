@@ -24,9 +24,6 @@ final class FleetStage {
     case paused(seconds: UInt64)
     /// What was late arrives.
     case arrives
-
-    var isPreemption: Bool { self == .switched }
-    var isFault: Bool { !isPreemption && self != .arrives }
   }
 
   struct Schedule: CustomStringConvertible {

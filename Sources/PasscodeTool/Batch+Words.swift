@@ -1,0 +1,61 @@
+public import PasscodePolicy
+
+// What a batch says of its lines, and at its end.
+
+extension BatchResult {
+  /// `line 3: alice: unknown user`
+  public func text(_ act: Act) -> Phrase {
+    var what: Text = name.isEmpty ? "" : "\(printable(name)): "
+    what += outcome.text(act)
+    if !reason.bytes.isEmpty { what += ": \(reason)" }
+    return "line \(line): \(what)"
+  }
+}
+
+extension BatchOutcome {
+  fileprivate func text(_ act: Act) -> Phrase {
+    switch self {
+    case .done: act.phrase
+    case .unchanged: "nothing to change"
+    case .skipped: "already has a passcode"
+    case .notEnrolled: "no passcode is set"
+    case .weak: "too easy to guess"
+    case .wrongLength: "the configuration (lengths) doesn't allow that length"
+    case .unknownUser: "unknown user"
+    case .repeated: "an earlier line names the same user"
+    case .badLine: "bad line"
+    case .failed: "failed"
+    }
+  }
+}
+
+extension BatchLine.Problem {
+  public var text: Phrase {
+    switch self {
+    case .tooLong: "longer than 511 bytes"
+    case .noUser: "does not begin with a user name"
+    case .noPasscode: "no passcode: the line must be USER:PASSCODE"
+    case .surplusPasscode: "the line must be a user name and nothing else"
+    case .notDigits: "what follows the user name is not 4 or 6 digits"
+    case .carriageReturn: "ends in a carriage return: convert the file with dos2unix"
+    }
+  }
+}
+
+extension BatchCounts {
+  public var text: Phrase {
+    var text: Phrase = "users: \(all), done: \(done)"
+    if unchanged > 0 { text = "\(text), unchanged: \(unchanged)" }
+    if skipped > 0 { text = "\(text), skipped: \(skipped)" }
+    return "\(text), failed: \(failed)"
+  }
+
+  /// - Parameters:
+  ///   - line: the last that was handled, of a batch that ended early.
+  ///   - skipsEnrolled: who has a passcode is skipped.
+  public static func stopped(_ line: UInt64, _ skipsEnrolled: Bool) -> Phrase {
+    skipsEnrolled
+      ? "stopped after line \(line): run it again to do the rest"
+      : "stopped after line \(line): the rest begins at line \(line + 1) (tail -n +\(line + 1))"
+  }
+}
