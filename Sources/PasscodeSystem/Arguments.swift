@@ -10,7 +10,7 @@ public enum Arguments {
     /// The name, for messages.
     public var text: [UInt8] { literal(name) }
 
-    /// As `--help` shows it.
+    /// The option with the name of its value, for `--help`.
     public var usage: [UInt8] {
       let help = text == literal("help") ? literal(", -h") : []
       return literal("--") + text + (value.map { literal(" ") + literal($0) } ?? help)

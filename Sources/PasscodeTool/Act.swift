@@ -22,10 +22,10 @@ public enum Act {
   /// The log's words for what was done.
   public var event: Text { sentence.english }
 
-  /// The same in the language of the environment.
+  /// The event in words for people.
   public var phrase: Phrase { Phrase(sentence) }
 
-  /// Whose passcode it was.
+  /// One sentence about an act on an account's passcode, for people.
   public func done(_ name: Bytes) -> Phrase {
     let name = printable(name)
     return switch self {
@@ -40,7 +40,7 @@ public enum Act {
     }
   }
 
-  /// The account was in that state before.
+  /// One sentence for people where the account was in that state before.
   public func already(_ name: Bytes) -> Phrase {
     let shown = printable(name)
     return switch self {

@@ -8,7 +8,7 @@ internal import PasscodeSystem
 ///     Phrase(count, one: "\(count) user", other: "\(count) users")
 ///
 /// The locale decides when the phrase is made. With `--json` the tool stays in the locale C: then everything is English.
-public struct Phrase: ExpressibleByStringInterpolation {
+public struct Phrase: ExpressibleByStringInterpolation, Sendable {
   public let text: Text
 
   /// What is in the right language, or in none.

@@ -6,15 +6,15 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// An administrator's commands, as root on a server. Exit statuses are those of passcode(1).
+/// An administrator's commands, as root on a server.
 struct Administration {
   let order: Order
   let vault: Vault
   let fleet: FleetVault<EtcdClient>
   let sodium: Sodium
 
-  static func run(_ order: Order) throws(Failure) -> Int32 {
-    guard ProcessIdentity.current().effective == 0 else { throw .needsRoot }
+  static func run(_ order: Order) throws(Failure) -> ExitStatus {
+    guard ProcessIdentity.current().effective == 0 else { throw .onlyRoot }
     guard let sodium = Sodium() else { throw .noLibrary }
     let configuration = try reporting { () throws(Fault) in
       try Configuration.load(ModuleLine(configuration: nil), ProcessIdentity.current())
@@ -34,15 +34,15 @@ struct Administration {
       let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault, start) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
     }
-    return 0
+    return .done
   }
 
-  private func run() throws(Failure) -> Int32 {
+  private func run() throws(Failure) -> ExitStatus {
     if let list = order.list { return try FleetBatch.run(self, list) }
     if order.has(.workstation) { return try handleWorkstation() }
     switch order.command {
     // ServerCheck is the check: it goes on where this one throws.
-    case .initialize, .restored, .check: return 2
+    case .initialize, .restored, .check: return .usage
     case .seen: try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
     case .list: return try list()
     case .status: return try show(order.user)
@@ -53,7 +53,7 @@ struct Administration {
       guard let changed, let act = order.command.act else { throw .notEnrolled(order.user) }
       say(order, changed ? act.done(order.user) : act.already(order.user))
     }
-    return 0
+    return .done
   }
 
   /// - Returns: whether it changed anything; nil where there is nothing to change.
@@ -71,7 +71,7 @@ struct Administration {
   }
 
   /// `unlock` and `status` of a workstation.
-  private func handleWorkstation() throws(Failure) -> Int32 {
+  private func handleWorkstation() throws(Failure) -> ExitStatus {
     let name = order.workstation
     let configuration = vault.configuration
     let isListed = try reporting { () throws(Fault) in try FleetServer.lists(name, configuration) }
@@ -85,24 +85,24 @@ struct Administration {
       let report = try reporting { () throws(Fault) in try fleet.station(workstation) }
       guard Stream.output.write(Words.line(name, report).bytes) else { throw .unwritable }
     }
-    return 0
+    return .done
   }
 
   // MARK: What there is
 
-  private func show(_ account: Bytes) throws(Failure) -> Int32 {
+  private func show(_ account: Bytes) throws(Failure) -> ExitStatus {
     let report = try reporting { () throws(Fault) in try fleet.report(account) }
     try write(report)
-    return report.status.isEnrolled ? 0 : 3
+    return report.status.isEnrolled ? .done : .notEnrolled
   }
 
   /// Everybody who has a passcode or a one-time code, or is disabled.
-  private func list() throws(Failure) -> Int32 {
+  private func list() throws(Failure) -> ExitStatus {
     var list = try reporting { () throws(Fault) in try FleetList(fleet) }
     while let report = try Administration.next(&list) {
       if report.isAnything { try write(report) }
     }
-    return 0
+    return .done
   }
 
   private static func next(_ list: inout FleetList<EtcdClient>) throws(Failure) -> FleetReport? {

@@ -1,37 +1,13 @@
+internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
+internal import PasscodeVault
 
-/// The reasons for which a command fails. Words.swift has the line for standard error.
-enum Failure: Error {
-  case fault(Fault)
-  case unknownOption(Bytes)
-  case unknownCommand(Bytes)
-  case operands(Command)
-  case notItsOption(Command, Order.Option)
-  case lengthValue, expiresValue
-  case needsBatch, notWithBatch, outputNeedsSecrets, jsonNeedsOutput, withdrawOnly, workstationOnly
-  case root, needsRoot
-  case noServiceAccount, noLibrary
-  case notEnrolled(Bytes)
-  case noCode(Bytes)
-  case notListed(Bytes)
-  case codeUsed(Bytes)
-  case notDigits, mismatch
-  case lengthNotAllowed(Int)
-  case refused(Choice.Refusal)
-  case noTerminal, cancelled
-  case noRandomPasscode
-  case unwritable
-  /// What was told to nobody works all the same.
-  case unwritableSecret
-  case list(Bytes, Errno)
-  case typed, shown
-  case openOutput(Bytes)
-  case inUse(Bytes)
-  case output(Bytes, Errno)
+// Why a command fails, and its exit status. PasscodeTool has what the tool says, too.
 
+extension Failure {
   init(_ error: EnrolmentError) {
     switch error {
     case .fault(let fault): self = .fault(fault)
@@ -39,28 +15,137 @@ enum Failure: Error {
     }
   }
 
-  /// The exit status, as listed in passcode(1).
-  var status: Int32 {
+  /// One line for standard error.
+  var text: Phrase {
     switch self {
-    case .unknownOption, .unknownCommand, .operands, .notItsOption, .lengthValue, .expiresValue, .needsBatch,
-      .notWithBatch, .outputNeedsSecrets, .jsonNeedsOutput, .withdrawOnly, .workstationOnly, .noTerminal,
-      .list, .typed,
-      .shown:
-      2
-    case .notEnrolled, .noCode, .notListed: 3
-    case .notDigits, .mismatch, .lengthNotAllowed, .refused: 5
-    case .root, .needsRoot: 6
-    case .fault, .codeUsed, .noServiceAccount, .noLibrary, .noRandomPasscode, .unwritable, .unwritableSecret,
-      .openOutput, .inUse, .output:
-      7
-    case .cancelled: 8
+    case .fault(let fault): Failure.told(fault)
+    case .told(_, let phrase): phrase
     }
   }
-}
 
-/// Runs what the Vault does, and makes its faults ours.
-func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
-  do throws(Fault) { return try body() } catch { throw .fault(error) }
+  static func unknownOption(_ text: Bytes) -> Failure {
+    Failure(
+      .usage,
+      "unknown option, or one without its value: \(printable(text)); see passcode server --help")
+  }
+
+  static func unknownCommand(_ word: Bytes) -> Failure {
+    Failure(.usage, "no command \"\(printable(word))\": see passcode server --help")
+  }
+
+  static func operands(_ command: Command) -> Failure {
+    Failure(
+      .usage,
+      "usage: \(Words.command(command, command.takesUser ? "USER" : "")); see passcode server --help")
+  }
+
+  static func notItsOption(_ command: Command, _ option: Order.Option) -> Failure {
+    Failure(.usage, "\(command.name) has no option --\(option.entry.text): see passcode server --help")
+  }
+
+  static var expiresValue: Failure {
+    Failure(.usage, "--expires needs a time like 90m, 12h, 7d or 2w: a minute to 90 days")
+  }
+
+  static var needsBatch: Failure {
+    Failure(.usage, "--output, --show, --skip-enrolled and --json need --batch")
+  }
+
+  static var notWithBatch: Failure {
+    Failure(.usage, "--batch can't be used with USER or --stdin: the users are in the list")
+  }
+
+  static var outputNeedsSecrets: Failure { Failure(.usage, "--output, --show and --length need --generate") }
+
+  static var jsonNeedsOutput: Failure {
+    Failure(.usage, "--json needs --output FILE here: passcodes and codes are in no JSON")
+  }
+
+  static var withdrawOnly: Failure { Failure(.usage, "--withdraw can't be used with --expires") }
+
+  static var workstationOnly: Failure {
+    Failure(.usage, "--workstation can't be used with USER, --batch or --json")
+  }
+
+  static var root: Failure {
+    Failure(.notPermitted, "root's passcode is never a fleet's: set it on each machine, with passcode enroll")
+  }
+
+  static var noServiceAccount: Failure {
+    Failure(.unusable, "there is no account \(Installed.account): install the package libpam-passcode again")
+  }
+
+  static func notEnrolled(_ name: Bytes) -> Failure {
+    Failure(
+      .notEnrolled,
+      "no passcode is set for \(printable(name)); to set one: \(Words.command(.enroll, Text(printable(name))))"
+    )
+  }
+
+  static func noCode(_ name: Bytes) -> Failure {
+    Failure(.notEnrolled, "no one-time code is valid for \(printable(name)): there is nothing to withdraw")
+  }
+
+  static func notListed(_ name: Bytes) -> Failure {
+    Failure(
+      .notEnrolled,
+      "\(printable(name)) is not in \(FleetServer.workstationsPath): give the full name, as it is there")
+  }
+
+  static func codeUsed(_ name: Bytes) -> Failure {
+    Failure(
+      .unusable,
+      "a passcode was set for \(printable(name)) in the meantime, so the one-time code is no longer valid; if somebody else may have set it, run: \(Words.command(.disable, Text(printable(name))))"
+    )
+  }
+
+  static var notDigits: Failure { Failure(.refused, "a passcode is 4 or 6 digits") }
+  static var mismatch: Failure { Failure(.refused, "The passcodes do not match. Start again.") }
+
+  static func lengthNotAllowed(_ length: Int) -> Failure {
+    Failure(
+      .refused,
+      "the passcode must have \(UInt64(length)) digits, and the configuration (lengths) must allow that")
+  }
+
+  /// What was told to nobody works all the same.
+  static var unwritableSecret: Failure {
+    Failure(.unusable, "it was set, but could not be written to standard output: run the command again")
+  }
+
+  static var shown: Failure {
+    Failure(
+      .usage,
+      "passcodes and codes are printed only into a pipe: for a file use --output FILE, for a terminal --show")
+  }
+
+  static func output(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
+  }
+
+  /// A fault in words, with the command of this program that helps.
+  static func told(_ fault: Fault) -> Phrase {
+    let words = fault.advice.phrase
+    return switch fault.reason {
+    case .missing where fault.path == FleetServer.optionsPath:
+      "\(words); write it, with a line fleet=NAME: see passcode-verifier(8)"
+    case .missing where fault.path == SeenFile.usualPath:
+      "\(words); this server has seen nothing of etcd yet: run \(Words.command(.seen))"
+    case .fleetRestored where (try? FileStatus.of(SeenFile.usualPath))?.size == 0:
+      "\(words); only if this server is new and etcd wasn't restored, run: \(Words.command(.seen, "--first"))"
+    case .missing where fault.path == FleetKey.usualPath:
+      "\(words); on the fleet's first server, run: \(Words.command(.initialize)); on any other, copy it from a server that has it, keeping its owner and mode"
+    case .missing where fault.path == FleetServer.workstationsPath:
+      "\(words); create it, with a line for each workstation, such as CN=ws1"
+    case .missing where fault.path == FleetServer.passwordPath:
+      "\(words); copy it from another server, keeping its owner and mode"
+    case .keyNeeded:
+      "no key was made: etcd already has records of this fleet, which need its key; copy \(printable(fault.path)) from another server, or from the offline copy (fleet.tar), keeping its owner and mode"
+    case .noEtcd: "\(words); on each server, run: \("systemctl status etcd" as Text)"
+    case .busyRecord: "another attempt on this passcode is under way: try again"
+    default: words
+    }
+  }
 }
 
 /// One line on standard error.

@@ -21,7 +21,7 @@ struct FleetBatch: ~Copyable {
   private var order: Order { administration.order }
 
   /// - Parameter path: "-": standard input.
-  static func run(_ administration: Administration, _ path: Bytes) throws(Failure) -> Int32 {
+  static func run(_ administration: Administration, _ path: Bytes) throws(Failure) -> ExitStatus {
     let order = administration.order
     try administration.checkLength()
     let form =
@@ -64,7 +64,7 @@ struct FleetBatch: ~Copyable {
     }
   }
 
-  private mutating func run(_ secrets: inout Secrets) throws(Failure) -> Int32 {
+  private mutating func run(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     Stops.hold()
     var isAll = false
     do throws(Failure) {
@@ -74,7 +74,7 @@ struct FleetBatch: ~Copyable {
       throw error
     }
     try finish(isAll: isAll)
-    return isAll ? (counts.failed > 0 ? 9 : 0) : 8
+    return isAll ? (counts.failed > 0 ? .someFailed : .done) : .cancelled
   }
 
   /// - Returns: whether it came to the end of the list.

@@ -2,6 +2,7 @@ internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 // passcode-verifier: on a server of a fleet, answers its workstations. One process a request: there is none while nobody
 // asks. With an argument it is an administrator's tool, or stunnel's relay.
@@ -45,7 +46,7 @@ struct Main {
       return try run(parsed)
     } catch {
       complain(error.text)
-      return error.status
+      return error.status.rawValue
     }
   }
 
@@ -70,7 +71,7 @@ struct Main {
       throw .unknownCommand(word)
     }
     let order = try Order(command, parsed.operands.dropFirst(), parsed.options)
-    return try order.command == .check ? ServerCheck.run(order) : Administration.run(order)
+    return try (order.command == .check ? ServerCheck.run(order) : Administration.run(order)).rawValue
   }
 
   private static func serve() -> Int32 {

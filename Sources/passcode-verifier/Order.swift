@@ -45,7 +45,7 @@ enum Command: CaseIterable {
     }
   }
 
-  /// What it does with a passcode; nil: nothing that is noted.
+  /// The act of a command that changes somebody's passcode; nil for the others.
   var act: Act? {
     switch self {
     case .initialize, .restored, .seen, .check, .list, .status: nil

@@ -13,8 +13,8 @@ internal import PasscodeVault
 struct ServerCheck {
   private var report: CheckReport
 
-  static func run(_ order: Order) throws(Failure) -> Int32 {
-    guard ProcessIdentity.current().effective == 0 else { throw .needsRoot }
+  static func run(_ order: Order) throws(Failure) -> ExitStatus {
+    guard ProcessIdentity.current().effective == 0 else { throw .onlyRoot }
     guard let sodium = Sodium() else { throw .noLibrary }
     var check = ServerCheck(report: CheckReport(order))
     do throws(Fault) {
@@ -27,7 +27,7 @@ struct ServerCheck {
     } catch {
       check.report.tell(.error, Failure.told(error), path: error.path)
     }
-    return check.report.hasErrors ? 1 : 0
+    return check.report.hasErrors ? .wrong : .done
   }
 
   private mutating func configuration(_ configuration: Configuration, _ fleet: FleetVault<EtcdClient>) {

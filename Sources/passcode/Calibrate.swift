@@ -17,7 +17,7 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   }
   let largest = configuration.options.policy.largestMemory
   let cost = Calibration.cost(target: session.target * 1_000, largest: largest, time: time)
-  guard let taken = time(cost) else { throw .batch(.noMemoryToMeasure) }
+  guard let taken = time(cost) else { throw .noMemoryToMeasure }
   let measured = Phrase.measured(cost, milliseconds: taken / 1_000)
   let operations = decimalDigits(cost.operations)
   let memory = Text("\(cost.memory >> 20)M").bytes
@@ -45,7 +45,7 @@ extension Session {
         return content
       }
     } catch {
-      throw .batch(error == .wouldBlock ? .inUse(path) : .configuration(path, error))
+      throw error == .wouldBlock ? .inUse(path) : .configuration(path, error)
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 // What the table of commands runs where the store is reached directly; `Direct` has those about one account.

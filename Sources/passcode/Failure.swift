@@ -1,77 +1,11 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
-/// The reasons for which a command fails. Messages/Failure+Words.swift has the line for standard error.
-enum Failure: Error {
-  case fault(Fault)
-  /// Somebody else's attempt holds the record and doesn't move.
-  case held(Fault, Holder)
-  /// The new passcode was refused when it was set, though not when it was chosen.
-  case refused(Choice.Refusal)
-  case policyChanged
-  case badChoice(PasscodeChoice.Problem)
-  case noneChosen
-  case lengthNotAllowed(Int)
-  case noAttempt
-  case longPassword
-  case wrongPassword
-  /// The right one, itself 4 or 6 digits.
-  case passwordIsDigits
-  case notEnrolled(Bytes)
-  case noDeletedAccount(Bytes)
-  case noAccount(Bytes)
-  /// There is still an account under the old name: `usermod -l` has to come before `rename`.
-  case stillThere(Bytes)
-  case disabled
-  /// The caller may only look at the status.
-  case onlyStatus
-  case otherPerson
-  case notPermitted
-  case onlyRoot
-  /// An option that only root may use.
-  case onlyRootUses(Command.Option)
-  case selfServiceClosed
-  /// A fleet's servers keep the passcode; and which command would do it there.
-  case fleets(Text, Bytes)
-  /// The account is the fleet's, and no server has answered.
-  case fleetSilent(Bytes, Fault)
-  /// What was typed there is no one-time code, or a wrong one; or none is valid.
-  case notCode, wrongCode
-  case noCode(Bytes)
-  case forbidden
-  case cancelled
-  /// `try` was ended by a signal.
-  case trialEnded
-  case loginEnded
-  case noModule
-  /// passcode-verifier isn't installed.
-  case noVerifier
-  case noTemporaryDirectory
-  case noLibrary
-  case noRandomPasscode
-  /// What was asked for could not be printed: a full disk, a closed descriptor.
-  case unwritable
-  /// The generated passcode could not be written out.
-  case unwritablePasscode
-  case noTerminal
-  case unreadable(Errno)
-  case unknownOption(Bytes)
-  /// An option that lacks its value, or got one and takes none.
-  case noValue(Bytes), surplusValue(Bytes)
-  case unknownCommand(Bytes)
-  case optionNeedsCommand(Bytes)
-  case notItsOption(Text, Bytes)
-  case operands(Text, Command.Operand)
-  /// Root set a passcode without saying whose, and nobody is there to be asked.
-  case needsName
-  case batch(BatchFailure)
-  case confPath
-  case lengthValue
-  case wrongRecoveryLine(Int)
-  case pcrsValue
-  case expiresValue
+// Why a command fails, and its exit status. PasscodeTool has what passcode-verifier says, too.
 
+extension Failure {
   init(_ error: EnrolmentError) {
     switch error {
     case .fault(let fault): self = .fault(fault)
@@ -79,35 +13,239 @@ enum Failure: Error {
     }
   }
 
-  var status: ExitStatus {
+  /// One line for standard error.
+  var text: Phrase {
     switch self {
-    case .wrongPassword, .wrongCode: .wrong
-    case .noTerminal, .unreadable, .unknownOption, .noValue, .surplusValue, .unknownCommand,
-      .optionNeedsCommand, .notItsOption, .operands, .needsName,
-      .confPath, .lengthValue, .expiresValue, .pcrsValue:
-      .usage
-    case .notEnrolled, .noDeletedAccount, .noCode: .notEnrolled
-    case .disabled, .onlyStatus: .locked
-    case .refused, .policyChanged, .badChoice, .noneChosen, .lengthNotAllowed, .noAttempt, .notCode,
-      .longPassword,
-      .passwordIsDigits, .wrongRecoveryLine:
-      .refused
-    case .otherPerson, .notPermitted, .onlyRoot, .onlyRootUses, .selfServiceClosed, .fleets,
-      .forbidden:
-      .notPermitted
-    case .fault, .fleetSilent, .held, .noAccount, .stillThere, .noModule, .noVerifier, .noTemporaryDirectory,
-      .noLibrary,
-      .noRandomPasscode,
-      .unwritable,
-      .unwritablePasscode:
-      .unusable
-    case .cancelled, .trialEnded, .loginEnded: .cancelled
-    case .batch(let failure): failure.status
+    case .fault(let fault): fault.words
+    case .told(_, let phrase): phrase
     }
+  }
+
+  /// Somebody else's attempt holds the record and doesn't move.
+  static func held(_ fault: Fault, _ holder: Holder) -> Failure { Failure(.unusable, holder.text(fault)) }
+
+  static var policyChanged: Failure {
+    Failure(.refused, "no passcode was set: the configuration no longer allows it")
+  }
+
+  static func badChoice(_ problem: PasscodeChoice.Problem) -> Failure { Failure(.refused, problem.text) }
+  static var noneChosen: Failure { Failure(.refused, "no passcode was set") }
+
+  static func lengthNotAllowed(_ length: Int) -> Failure {
+    Failure(.refused, "the configuration (lengths) doesn't allow passcodes of \(length) digits")
+  }
+
+  static var noAttempt: Failure { Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted") }
+  static var longPassword: Failure { Failure(.refused, "the password is too long; nothing was changed") }
+  static var wrongPassword: Failure { Failure(.wrong, "wrong password; nothing was changed") }
+
+  /// The right one, itself 4 or 6 digits.
+  static var passwordIsDigits: Failure {
+    Failure(
+      .refused,
+      """
+      your password is itself 4 or 6 digits: where one prompt takes both, it would count as a wrong passcode each \
+      time and never be tried as the password. Change your password first, or ask root to enrol you
+      """)
+  }
+
+  static func notEnrolled(_ name: Bytes) -> Failure {
+    Failure(.notEnrolled, "no passcode is set for \(printable(name))")
+  }
+
+  static func noDeletedAccount(_ name: Bytes) -> Failure {
+    Failure(
+      .notEnrolled,
+      "there is no account \(printable(name)), nor a passcode of a deleted account of that name or number")
+  }
+
+  static func noAccount(_ name: Bytes) -> Failure { Failure(.unusable, "no account \(printable(name))") }
+
+  /// There is still an account under the old name: `usermod -l` has to come before `rename`.
+  static func stillThere(_ name: Bytes) -> Failure {
+    Failure(.unusable, "there is still an account \(printable(name)): rename it first, with usermod -l")
+  }
+
+  static var disabled: Failure {
+    Failure(.locked, "disabled by the administrator: only an administrator can enable it again")
+  }
+
+  /// The caller may only look at the status.
+  static var onlyStatus: Failure {
+    Failure(.locked, "disabled by the administrator; until it is enabled again, you can only see its status")
+  }
+
+  static var otherPerson: Failure {
+    Failure(.notPermitted, "another user's passcode: only root can do that; run it with sudo")
+  }
+
+  static var notPermitted: Failure {
+    Failure(.notPermitted, "another user's passcode: only that user and root can try it")
+  }
+
+  /// An option that only root may use.
+  static func onlyRootUses(_ option: Command.Option) -> Failure {
+    Failure(.notPermitted, "only root can use --\(option.entry.text)")
+  }
+
+  static var selfServiceClosed: Failure {
+    Failure(.notPermitted, "only root can do that (self_enroll=no or second_factor=yes in the configuration)")
+  }
+
+  /// A fleet's servers keep the passcode; and which command would do it there.
+  static func fleets(_ command: Text, _ name: Bytes) -> Failure {
+    Failure(
+      .notPermitted,
+      "the servers of a fleet keep the passcode of \(printable(name)); on one of them, run as root: \(serverCommand(command, name))"
+    )
+  }
+
+  /// The account is the fleet's, and no server has answered.
+  static func fleetSilent(_ name: Bytes, _ fault: Fault) -> Failure {
+    Failure(
+      .unusable,
+      "a fleet's servers keep the passcode of \(printable(name)), but could not be used: \(fault.words)")
+  }
+
+  /// What was typed there is no one-time code, or a wrong one; or none is valid.
+  static var notCode: Failure {
+    Failure(.refused, "a one-time code is 8 letters, never I or O; nothing was counted")
+  }
+
+  static var wrongCode: Failure {
+    Failure(.wrong, "wrong one-time code, which counts as a wrong passcode; no passcode was set")
+  }
+
+  static func noCode(_ name: Bytes) -> Failure {
+    Failure(
+      .notEnrolled,
+      "no one-time code is valid for \(printable(name)): it was used or withdrawn, or has expired; ask an administrator for a new one"
+    )
+  }
+
+  static var forbidden: Failure { Failure(.notPermitted, "not permitted") }
+
+  /// `try` was ended by a signal.
+  static var trialEnded: Failure {
+    Failure(.cancelled, "ended by a signal; the temporary store has been removed")
+  }
+
+  static var loginEnded: Failure { Failure(.cancelled, "the login was ended by a signal") }
+
+  static var noModule: Failure {
+    Failure(.unusable, "pam_passcode.so is neither beside this program nor installed")
+  }
+
+  /// passcode-verifier isn't installed.
+  static var noVerifier: Failure {
+    Failure(
+      .unusable,
+      "passcode-verifier is not installed. On a fleet's server, run: apt install passcode-verifier")
+  }
+
+  static var noTemporaryDirectory: Failure { Failure(.unusable, "no directory could be created in /tmp") }
+
+  /// The generated passcode could not be written out.
+  static var unwritablePasscode: Failure {
+    Failure(.unusable, "a passcode was set, but could not be written to standard output: enrol again")
+  }
+
+  static func unknownOption(_ text: Bytes) -> Failure {
+    Failure(.usage, unknown("no option \(printable(text))" as Phrase, Suggestion.option(text)))
+  }
+
+  /// An option that lacks its value, or got one and takes none.
+  static func noValue(_ option: Bytes) -> Failure {
+    Failure(.usage, "\(option) needs a value: see passcode --help")
+  }
+
+  static func surplusValue(_ option: Bytes) -> Failure {
+    Failure(.usage, "\(option) takes no value: see passcode --help")
+  }
+
+  static func unknownCommand(_ word: Bytes) -> Failure {
+    Failure(.usage, unknown("no command \"\(printable(word))\"" as Phrase, Suggestion.command(word)))
+  }
+
+  static func optionNeedsCommand(_ option: Bytes) -> Failure {
+    Failure(.usage, "--\(option) needs a command: see passcode --help")
+  }
+
+  static func notItsOption(_ command: Text, _ option: Bytes) -> Failure {
+    Failure(.usage, "\(command) has no option --\(option): see passcode \(command) --help")
+  }
+
+  static func operands(_ command: Text, _ operand: Command.Operand) -> Failure {
+    Failure(.usage, "usage: passcode \(command)\(operand.text); see passcode \(command) --help")
+  }
+
+  /// Root set a passcode without saying whose, and nobody is there to be asked.
+  static var needsName: Failure {
+    Failure(
+      .usage,
+      "whose passcode? For another user, run: \("passcode enroll USER" as Text); for root itself: \("passcode enroll root" as Text)"
+    )
+  }
+
+  static var confPath: Failure { Failure(.usage, "--conf needs an absolute path") }
+
+  static func wrongRecoveryLine(_ number: Int) -> Failure {
+    Failure(.refused, "line \(number) is not from a recovery copy; nothing was changed")
+  }
+
+  static var pcrsValue: Failure { Failure(.usage, "--pcrs needs numbers from 0 to 23, with + between them") }
+
+  static var expiresValue: Failure {
+    Failure(
+      .usage,
+      "--expires needs a time like 90m, 12h, 7d or 2w, or a date like 2026-12-31 or 2026-12-31T18:00: a minute to ten years from now"
+    )
   }
 }
 
-/// Runs what the Vault does, and makes its faults ours.
-func reporting<Value: ~Copyable>(_ body: () throws(Fault) -> Value) throws(Failure) -> Value {
-  do throws(Fault) { return try body() } catch { throw .fault(error) }
+// MARK: - Lists, and other commands for administrators
+
+extension Failure {
+  /// Standard output is no place for the passcodes of `--generate`.
+  static var shown: Failure {
+    Failure(
+      .usage,
+      "passcodes are printed only into a pipe: for a file use --output FILE, for a terminal --show")
+  }
+
+  static var jsonNeedsOutput: Failure { Failure(.usage, "--json with --generate needs --output FILE") }
+  static var outputNeedsGenerate: Failure { Failure(.usage, "--output, --show and --length need --generate") }
+  static var needsBatch: Failure { Failure(.usage, "--output, --show and --skip-enrolled need --batch") }
+
+  static var notWithBatch: Failure {
+    Failure(.usage, "--batch can't be used with USER, --stdin or --force: the users are in the list")
+  }
+
+  static func output(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(.unusable, "the passcodes can't be written to \(printable(path)): \(error.localText)")
+  }
+
+  static func noProcess(_ error: Errno) -> Failure {
+    Failure(.unusable, "no process can be started: \(error.localText)")
+  }
+
+  static var targetValue: Failure { Failure(.usage, "--target needs a time from 10ms to 10s, such as 250ms") }
+
+  static var stateValue: Failure {
+    Failure(.usage, "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt")
+  }
+
+  static var sinceValue: Failure { Failure(.usage, "--since needs a time up to 365d, such as 12h") }
+
+  static var noMemoryToMeasure: Failure {
+    Failure(.unusable, "there is not enough memory to measure anything")
+  }
+
+  static func configuration(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
+  }
+
+  static func unreadableList(_ error: Errno) -> Failure {
+    Failure(.unusable, "the list can't be read: \(error.localText)")
+  }
 }

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// An account whose passcode a fleet's servers keep, for root on a workstation. It can be seen and tried here; everything

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// What the tool was asked, all of it known and allowed.
 enum Invocation {
@@ -86,7 +87,7 @@ extension Command {
 
   fileprivate func check(_ session: Session) throws(Failure) {
     if session.batchPath != nil { return try session.checkBatch() }
-    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .batch(.needsBatch) }
+    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .needsBatch }
     let allowed: ClosedRange<Int>
     switch operand {
     case .serverAction: throw .operands(name, operand)

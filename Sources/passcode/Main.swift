@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// The tool: reads its arguments, runs one command, and says how it ended by its exit status.
 @main

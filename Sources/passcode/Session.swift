@@ -1,6 +1,7 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// One run of the tool: who asks for what, with which options.
@@ -78,14 +79,14 @@ final class Session {
     case .show: shows = true
     case .skipEnrolled: skipsEnrolled = true
     case .target:
-      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .batch(.targetValue) }
+      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
       target = milliseconds
     case .write: writes = true
     case .state:
-      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .batch(.stateValue) }
+      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .stateValue }
       state = value
     case .since:
-      guard let seconds = duration(value[...]) else { throw .batch(.sinceValue) }
+      guard let seconds = duration(value[...]) else { throw .sinceValue }
       since = seconds
     case .help: wantsHelp = true
     case .version: wantsVersion = true
@@ -105,10 +106,10 @@ final class Session {
 
   /// - Throws: if there is an operand or an option that doesn't go with `--batch`.
   func checkBatch() throws(Failure) {
-    if case .input = asker { throw .batch(.notWithBatch) }
-    guard operands.isEmpty, !isForced else { throw .batch(.notWithBatch) }
+    if case .input = asker { throw .notWithBatch }
+    guard operands.isEmpty, !isForced else { throw .notWithBatch }
     guard generates || outputPath == nil && !shows && length == nil else {
-      throw .batch(.outputNeedsGenerate)
+      throw .outputNeedsGenerate
     }
   }
 

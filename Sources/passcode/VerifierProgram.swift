@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// `passcode server …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
 /// talks to etcd is in a package of its own.

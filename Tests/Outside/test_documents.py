@@ -109,7 +109,7 @@ def test_the_manual_page_of_the_tool_has_every_command_and_option(bed):
 
 
 def test_every_exit_status_is_documented():
-    statuses = set(re.findall(r"^  case \w+ = (\d)$", source("passcode/ExitStatus.swift"), re.MULTILINE))
+    statuses = set(re.findall(r"^  case \w+ = (\d)$", source("PasscodeTool/ExitStatus.swift"), re.MULTILINE))
     assert statuses and set(items(section(TOOL_PAGE, "EXIT STATUS"))) == statuses
 
 

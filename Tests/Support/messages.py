@@ -18,7 +18,7 @@ SCRIPTS = TREE / "Sources/system/check"
 # Declarations with one of these types have messages, and calls of these functions.
 SPOKEN = re.compile(r"\b(Phrase|Sentence|Pattern|CheckWords)\b")
 PATTERNS = re.compile(r"\b(Sentence|Pattern|CheckWords)\b")
-CALLS = {"Phrase": False, "line": False, "Sentence": True, "told": True, "tell": False}
+CALLS = {"Phrase": False, "line": False, "Sentence": True, "told": True, "tell": False, "Failure": False}
 # The options' values, among other literals.
 OPTION_CALLS = {"policy", "door"}
 COMMAND = "; run: "

@@ -57,7 +57,7 @@ final class Batch {
     self.session = session
     self.act = act
     let background: BatchTurns
-    do throws(Errno) { background = BatchTurns(try Workers()) } catch { throw .batch(.noProcess(error)) }
+    do throws(Errno) { background = BatchTurns(try Workers()) } catch { throw .noProcess(error) }
     let vault = try session.vault(background: background)
     guard vault.configuration.access == .root else { throw .otherPerson }
     if act == .enrolled { try reporting { () throws(Fault) in try vault.checkReadiness() } }
@@ -208,7 +208,7 @@ final class Batch {
         return [outcome.rawValue, UInt8(stuck.count)] + stuck + reason.bytes
       }
     } catch {
-      throw .batch(.noProcess(error))
+      throw .noProcess(error)
     }
   }
 

@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// The list of a batch: its lines, with their numbers.
@@ -23,10 +24,10 @@ struct BatchLines: ~Copyable {
     let sodium = try startSodium()
     let lines: GuardedLines?
     do throws(Errno) { lines = try GuardedLines.open(path.spells("-") ? nil : path, sodium) } catch {
-      throw .batch(.list(path, error))
+      throw .list(path, error)
     }
     guard let lines = consume lines else { throw .fault(Fault(.noMemory)) }
-    if form == .userAndPasscode, lines.isTerminal { throw .batch(.typed) }
+    if form == .userAndPasscode, lines.isTerminal { throw .typed }
     return BatchLines(lines: lines, form: form)
   }
 
@@ -73,7 +74,7 @@ struct BatchLines: ~Copyable {
   }
 
   mutating func fill() throws(Failure) {
-    do throws(Errno) { try lines.fill() } catch { throw .batch(.unreadable(error)) }
+    do throws(Errno) { try lines.fill() } catch { throw .unreadableList(error) }
   }
 
   mutating func wipe() { lines.wipe() }

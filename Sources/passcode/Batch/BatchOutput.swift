@@ -1,5 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodeSystem
+internal import PasscodeTool
 
 /// Where the passcodes of `--generate` go: a line `user:passcode` for each, written before the record is.
 struct BatchOutput {
@@ -14,14 +15,14 @@ struct BatchOutput {
       lines = nil
       return
     }
-    if path.isEmpty, session.wantsJSON { throw .batch(.jsonNeedsOutput) }
+    if path.isEmpty, session.wantsJSON { throw .jsonNeedsOutput }
     do throws(Errno) {
       lines = path.isEmpty ? try .standard(orTerminal: session.shows) : try .file(path)
     } catch {
       switch error {
-      case .denied: throw .batch(path.isEmpty ? .shown : .openOutput(path))
-      case .wouldBlock: throw .batch(.inUse(path))
-      default: throw .batch(.output(path, error))
+      case .denied: throw path.isEmpty ? .shown : .openOutput(path)
+      case .wouldBlock: throw .inUse(path)
+      default: throw .output(path, error)
       }
     }
   }
@@ -32,7 +33,7 @@ struct BatchOutput {
     defer { secrets.line.wipe() }
     secrets.line.fill(name, secrets.change.new.passcode)
     do throws(Errno) { try lines.write(secrets.line) } catch {
-      throw path.isEmpty ? .unwritable : .batch(.output(path, error))
+      throw path.isEmpty ? .unwritable : .output(path, error)
     }
   }
 

@@ -35,30 +35,3 @@ extension BatchProgress {
     return secondsLeft < 120 ? "\(soFar), \(secondsLeft) s left" : "\(soFar), \(secondsLeft / 60) min left"
   }
 }
-
-extension BatchFailure {
-  /// One line for standard error.
-  var text: Phrase {
-    switch self {
-    case .list(let path, let error), .configuration(let path, let error):
-      Phrase("\(printable(path)): \(error.localText)" as Text)
-    case .unreadable(let error): "the list can't be read: \(error.localText)"
-    case .typed: "passcodes typed here could be seen: --batch needs a file or a pipe"
-    case .shown: "passcodes are printed only into a pipe: for a file use --output FILE, for a terminal --show"
-    case .jsonNeedsOutput: "--json with --generate needs --output FILE"
-    case .outputNeedsGenerate: "--output, --show and --length need --generate"
-    case .needsBatch: "--output, --show and --skip-enrolled need --batch"
-    case .notWithBatch: "--batch can't be used with USER, --stdin or --force: the users are in the list"
-    case .openOutput(let path):
-      "\(printable(path)): needs owner root and mode 0600, or must not exist"
-    case .inUse(let path): "\(printable(path)): another run is writing to it"
-    case .output(let path, let error):
-      "the passcodes can't be written to \(printable(path)): \(error.localText)"
-    case .noProcess(let error): "no process can be started: \(error.localText)"
-    case .targetValue: "--target needs a time from 10ms to 10s, such as 250ms"
-    case .stateValue: "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt"
-    case .sinceValue: "--since needs a time up to 365d, such as 12h"
-    case .noMemoryToMeasure: "there is not enough memory to measure anything"
-    }
-  }
-}

@@ -100,7 +100,6 @@ extension KeyAction {
 }
 
 extension Command.Option {
-  /// As `--help` shows it.
   var column: Text { padded(Text(entry.usage), 16) }
 
   /// The option in one line of a command's `--help`.

@@ -37,12 +37,10 @@ extension Phrase {
       other: "\(count) passcodes are under the new machine key. The old key has been removed.")
   }
 
-  /// What remains of a key that was replaced.
   static var oldKeyOverwritten: Phrase {
     "The old key's file was overwritten. Snapshots and backups of the disk may still have it."
   }
 
-  /// What remains of a key that was replaced.
   static var oldKeyKept: Phrase {
     """
     This file system does not overwrite in place: the old key may still be on the disk, and in snapshots and backups \
@@ -50,7 +48,7 @@ extension Phrase {
     """
   }
 
-  /// What that means for the passcodes.
+  /// What a replaced key means for the passcodes.
   static var passcodesKnown: Phrase {
     """
     Anybody who may have had key and store together knows the passcodes. To have each of them changed, run: passcode \
@@ -58,7 +56,6 @@ extension Phrase {
     """
   }
 
-  /// What that means for the passcodes.
   static var passcodesMustChange: Phrase {
     "Each passcode is good for one more login and must then be changed."
   }
