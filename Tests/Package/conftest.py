@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Sup
 import capabilities  # noqa: E402
 import debian_machine as machines  # noqa: E402
 import shared  # noqa: E402
-from package import build_once  # noqa: E402
+from package import build_once, build_otherwise  # noqa: E402
 from process import heed_signals  # noqa: E402
 from capabilities import pytest_runtest_makereport, pytest_runtest_setup  # noqa: E402, F401
 from shared import pytest_runtest_protocol  # noqa: E402, F401
@@ -56,7 +56,7 @@ def builds(request, pool):
     roots = pool.map(machines.root, RELEASES)
     first = build_once(BUILDS / "build")
     is_needed = any("built_again" in item.fixturenames for item in request.session.items)
-    second = pool.submit(build_once, BUILDS / "another-folder") if is_needed else None
+    second = pool.submit(build_once, BUILDS / "another-folder", build_otherwise) if is_needed else None
     list(roots)  # waits, and raises what went wrong
     return first, second
 
@@ -69,7 +69,7 @@ def built(builds):
 
 @pytest.fixture(scope="session")
 def built_again(builds):
-    """The same in a folder of another name, at another time."""
+    """The same in a folder of another name, at another time, by another user."""
     return builds[1].result()
 
 

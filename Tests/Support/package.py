@@ -12,14 +12,14 @@ from shared import locked
 STORE, KEY, HELPER = "var/lib/passcode", "etc/passcode/key", "usr/libexec/passcode-helper"
 
 
-def copy_tree(source):
-    """A copy of the tree, without what was built."""
+def copy_tree(source, is_backwards=False):
+    """A copy of the tree, without what was built; where a folder lists the newest name first, in the other order."""
     source.mkdir(parents=True)
     names = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=TREE, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    for name in filter(None, names.split("\0")):
+    for name in sorted(filter(None, names.split("\0")), reverse=is_backwards):
         target = source / name
         if (TREE / name).is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -27,21 +27,39 @@ def copy_tree(source):
     return source
 
 
-def build(folder, tree=copy_tree):
+# Of what reprotest varies: user, home, umask, time zone, locale, and the order of the files; the folder and the time
+# differ anyway. Left out: a clock that is wrong, with which make and SwiftPM compare the times of files; a kernel,
+# processors and a host name of another machine.
+ANOTHER = "setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override".split()
+ELSEWHERE = {"HOME": "/nonexistent", "USER": "nobody", "TZ": "Asia/Tokyo", "LC_ALL": "POSIX"}
+
+
+def build_otherwise(folder):
+    """By another user, in another environment."""
+
+    def tree(source):
+        copy_tree(source, is_backwards=True)
+        sh("chown", "--recursive", "nobody:nogroup", folder)
+        return source
+
+    return build(folder, tree, ANOTHER, {**os.environ, **ELSEWHERE}, umask=0o002)
+
+
+def build(folder, tree=copy_tree, who=(), environment=os.environ, **how):
     """Builds the package in this folder, from a copy of the tree or from what else `tree` puts there."""
     source = tree(folder / "source")
     log = folder / "log"
     with log.open("w") as output:
         done = subprocess.run(
             # Beside tests, and they have limits.
-            ["nice", "-n", "10", "dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
-            cwd=source, env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output,
+            ["nice", "-n", "10", *who, "dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
+            cwd=source, env={**environment, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output, **how,
         )  # fmt: skip
     assert done.returncode == 0, log.read_text()[-2000:]
     return folder
 
 
-def build_once(folder):
+def build_once(folder, build=build):
     """The same, unless another run has built there."""
     with locked(folder / "lock"):
         if not (folder / "built").exists():
