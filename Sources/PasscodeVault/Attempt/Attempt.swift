@@ -19,8 +19,8 @@ public import PasscodeSystem
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
 public struct DirectLogin: Login, ~Copyable {
-  private let vault: Vault
-  private let account: Account
+  let vault: Vault
+  let account: Account
   private let service: Bytes
   private let purpose: Purpose
   private let store: Store
@@ -104,36 +104,6 @@ public struct DirectLogin: Login, ~Copyable {
     return withExtendedLifetime(slot) { verdict }
   }
 
-  /// The finger's rules are in FingerPrompt and FingerMessage: all that the passcode has to pass before it is hashed, and then a fresh
-  /// match that is the last change of the touch count. The ledger stays as it is.
-  public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
-    defer { unsealed.wipe() }
-    guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }
-    do throws(Fault) {
-      switch try lockedRecord() {
-      case .refused(let verdict): return verdict
-      case .ready(let record, _):
-        _ = try openCredential(record.current, &unsealed)
-        guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
-        if try isRevoked(record) { return .disabled }
-        guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
-        return .fingerGranted
-      }
-    } catch {
-      return .unavailable(error)
-    }
-  }
-
-  /// Uses up a finger's match, so that it lets nobody in twice. In doubt there was no match.
-  private func isUsable(_ transcript: FingerTranscript) -> Bool {
-    guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
-      return false
-    }
-    return (try? touches.use(serial: serial)) ?? false
-  }
-
-  private var touches: TouchCounter { TouchCounter(account, vault.configuration.access) }
-
   /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
   private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
     guard vault.configuration.isUsual else { return nil }
@@ -179,19 +149,19 @@ public struct DirectLogin: Login, ~Copyable {
 
   /// Root may have begun to take the passcode back since the record was locked.
   @inline(never)
-  private func isRevoked(_ record: borrowing LockedRecord) throws(Fault) -> Bool {
+  func isRevoked(_ record: borrowing LockedRecord) throws(Fault) -> Bool {
     try record.isRevokedByNow(store)
   }
 
   /// The record as whatever lets somebody in needs it, or why nothing may be tried.
-  private enum Ready: ~Copyable {
+  enum Ready: ~Copyable {
     case ready(LockedRecord, Standing)
     case refused(Verdict)
   }
 
   /// Waits for the record's lock, and decides under it.
   @inline(never)
-  private func lockedRecord() throws(Fault) -> Ready {
+  func lockedRecord() throws(Fault) -> Ready {
     switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
     case .missing: return .refused(.notEnrolled)
     case .busy: throw vault.busy(account)
@@ -234,7 +204,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  private mutating func openCredential(
+  mutating func openCredential(
     _ record: Record, _ unsealed: inout Unsealed
   ) throws(Fault) -> Credential {
     let machineKey = MachineKey(configuration: vault.configuration)

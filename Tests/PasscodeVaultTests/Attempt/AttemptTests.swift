@@ -247,9 +247,8 @@ struct AttemptTests {
     }
     #expect(
       lines == [
-        "PasscodeVault/Attempt/Attempt.swift": [
-          "return .fingerGranted", "return .granted(before.failedAttempts)",
-        ],
+        "PasscodeVault/Attempt/Attempt.swift": ["return .granted(before.failedAttempts)"],
+        "PasscodeVault/Attempt/Attempt+Finger.swift": ["return .fingerGranted"],
         "PasscodeFleet/FleetLogin.swift": ["return .granted(charge.earlier)"],
       ])
   }
