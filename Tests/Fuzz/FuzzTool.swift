@@ -4,6 +4,7 @@
 import CFuzz
 @testable import PasscodePolicy
 @testable import PasscodeSystem
+@testable import PasscodeTool
 @testable import passcode
 
 @_cdecl("LLVMFuzzerTestOneInput")
