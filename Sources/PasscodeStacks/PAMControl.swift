@@ -49,7 +49,7 @@ public struct PAMControl: Equatable, Sendable {
     self.isUnderstood = isUnderstood
   }
 
-  private static var notUnderstood: PAMControl {
+  static var notUnderstood: PAMControl {
     PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)
   }
 
@@ -61,10 +61,9 @@ public struct PAMControl: Equatable, Sendable {
     var diesOnFailure = false
     var rest = text[...].trimmed()
     while !rest.isEmpty {
-      let name = PAMControl.takeWord(&rest)
-      guard rest.first == UInt8(ascii: "=") else { return nil }
+      guard let name = PAMControl.takeResult(&rest), rest.first == UInt8(ascii: "=") else { return nil }
       rest = rest.dropFirst().trimmed()
-      guard let action = PAMControl.action(PAMControl.takeWord(&rest)) else { return nil }
+      guard let action = PAMControl.takeAction(&rest) else { return nil }
       if name.spells("success") {
         success = action
       } else if name.spells("auth_err") {
@@ -85,21 +84,33 @@ public struct PAMControl: Equatable, Sendable {
       diesOnFailure: diesOnFailure)
   }
 
-  /// Takes what stands before a blank or `=`, and the blanks behind it.
-  private static func takeWord(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    let word = rest.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
-    rest = rest[word.endIndex...].trimmed()
-    return word
+  /// Takes the name of a result of PAM's, or `default`, and the blanks behind it.
+  private static func takeResult(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    let names = """
+      success open_err symbol_err service_err system_err buf_err perm_denied auth_err cred_insufficient \
+      authinfo_unavail user_unknown maxtries new_authtok_reqd acct_expired session_err cred_unavail cred_expired \
+      cred_err no_module_data conv_err authtok_err authtok_recover_err authtok_lock_busy authtok_disable_aging \
+      try_again ignore abort authtok_expired module_unknown bad_item conv_again incomplete default
+      """
+    for name in Bytes(text: names)[...].words() where rest.starts(with: name) {
+      rest = rest.dropFirst(name.count).trimmed()
+      return name
+    }
+    return nil
   }
 
-  private static func action(_ word: ArraySlice<UInt8>) -> Action? {
-    if word.spells("ok") { return .ok }
-    if word.spells("done") { return .done }
-    if word.spells("bad") { return .bad }
-    if word.spells("die") { return .die }
-    if word.spells("ignore") { return .ignore }
-    if word.spells("reset") { return .reset }
-    guard let lines = decimal(word), (1...1_000).contains(lines) else { return nil }
+  /// Takes an action, and the blanks behind it.
+  private static func takeAction(_ rest: inout ArraySlice<UInt8>) -> Action? {
+    let actions: [(String, Action)] = [
+      ("ignore", .ignore), ("ok", .ok), ("done", .done), ("bad", .bad), ("die", .die), ("reset", .reset),
+    ]
+    for (word, action) in actions where rest.begins(with: word) {
+      rest = rest.dropFirst(word.utf8.count).trimmed()
+      return action
+    }
+    let digits = rest.prefix { isDigit($0) }
+    rest = rest.dropFirst(digits.count).trimmed()
+    guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...1_000_000).contains(lines) else { return nil }
     return .jump(Int(lines))
   }
 }

@@ -50,12 +50,14 @@ public final class PAMLine: Sendable {
   public enum Rule: Equatable, Sendable {
     case include(Bytes, isSubstack: Bool)
     case module(Bytes, PAMControl, arguments: [Bytes])
-    /// libpam can't make sense of it, and refuses when it comes to it.
-    case broken
+    /// libpam can't make sense of it: it asks no module, and goes on as after PAM_PERM_DENIED.
+    case broken(PAMControl)
   }
 
   public let kind: Kind
   public let rule: Rule
+  /// Whether libpam knows the line's type; what it includes is included all the same.
+  let hasType: Bool
   /// The number of the line in its file, from 1.
   public let number: Int
 
@@ -65,14 +67,21 @@ public final class PAMLine: Sendable {
     let first = lowercased(words.next() ?? [])
     guard !first.spells("@include") else {
       kind = .every
-      rule = words.next().map { .include($0, isSubstack: false) } ?? .broken
+      hasType = true
+      rule = words.next().map { .include($0, isSubstack: false) } ?? .broken(.notUnderstood)
       return
     }
     let isQuiet = first.first == UInt8(ascii: "-")
     let kind = PAMLine.kind(isQuiet ? first.dropFirst() : first[...])
+    let rule = PAMLine.rule(&words)
     // As libpam has it: what has no type stands among the most important ones.
     self.kind = kind ?? .auth
-    rule = kind == nil ? .broken : PAMLine.rule(&words)
+    hasType = kind != nil
+    if !hasType, case .module(_, let control, _) = rule {
+      self.rule = .broken(control)
+    } else {
+      self.rule = rule
+    }
   }
 
   private static func kind(_ word: ArraySlice<UInt8>) -> Kind? {
@@ -83,7 +92,8 @@ public final class PAMLine: Sendable {
   }
 
   private static func rule(_ words: inout PAMWords) -> Rule {
-    guard let control = words.next(), let name = words.next() else { return .broken }
+    guard let control = words.next() else { return .broken(.notUnderstood) }
+    guard let name = words.next() else { return .broken(PAMControl(control)) }
     let word = lowercased(control)
     if word.spells("include") { return .include(name, isSubstack: false) }
     if word.spells("substack") { return .include(name, isSubstack: true) }

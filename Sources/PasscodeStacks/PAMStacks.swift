@@ -101,11 +101,10 @@ public struct PAMStacks: Sendable {
       throw PAMUnread(path: path, reason: .tooManyLines(PAMStacks.most))
     }
     // Of what libpam doesn't understand, or doesn't find.
-    let entry = PAMStack.Entry(
-      role: .deny, control: PAMControl(.bad, .bad), path: path, line: line.number, level: level)
+    var refusal = PAMControl.Action.bad
     var broken = PAMRule.badLine
     switch line.rule {
-    case .broken: break
+    case .broken(let control): refusal = control.other
     case .module(let module, let control, let arguments):
       if !control.isUnderstood { stack.broken.append(PAMRuleFinding(path, line.number, .badControl)) }
       stack.entries.append(
@@ -116,13 +115,17 @@ public struct PAMStacks: Sendable {
     case .include(let name, let isSubstack):
       if isSubstack {
         stack.entries.append(
-          PAMStack.Entry(role: .other, control: entry.control, path: path, line: line.number, level: level))
+          PAMStack.Entry(
+            role: .other, control: PAMControl(.ignore, .ignore), path: path, line: line.number, level: level))
       }
+      if !line.hasType { stack.broken.append(PAMRuleFinding(path, line.number, .badLine)) }
       if try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) { return }
       broken = .missingFile(name)
     }
     stack.broken.append(PAMRuleFinding(path, line.number, broken))
-    stack.entries.append(entry)
+    stack.entries.append(
+      PAMStack.Entry(
+        role: .deny, control: PAMControl(refusal, refusal), path: path, line: line.number, level: level))
   }
 }
 

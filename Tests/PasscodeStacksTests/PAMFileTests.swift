@@ -111,6 +111,8 @@ struct PAMFileTests {
     ("ignore=ok success=2 auth_err=bad", PAMControl(.jump(2), .bad, other: .bad, ignored: .ok)),
     ("mandatory", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
     ("success=end default=ignore", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
+    ("sucess=ok default=ignore", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
+    ("success=0", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
   ])
   func `a control says what every other result leads to`(control: String, expected: PAMControl) {
     #expect(PAMControl(Bytes(text: control)) == expected)

@@ -1,4 +1,4 @@
-/* What the fuzz targets have in C: a parser of JSON, accounts, arguments, and the world around the module's entry. */
+/* What the fuzz targets have in C: a parser of JSON, libpam, accounts, arguments, and the world around the module's entry. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +18,12 @@ int fuzz_is_judged(const uint8_t *bytes, size_t count, unsigned one_in);
 /* json.c: whether jansson takes a text for one JSON value, an object; the string that it has under `name` goes to
    `value`, with its length in bytes, -1 for null or none. Returns 0 if it isn't JSON. */
 int fuzz_json(const uint8_t *text, size_t count, const char *name, uint8_t *value, size_t room, long *length);
+
+/* libpam.c: the folder of modules, with a slash at its end; a service's file, by its number (a, b, ...), NULL to remove
+   it; whether libpam lets the person in at service a, with these answers (answer.c). */
+const char *fuzz_libpam_modules(void);
+void fuzz_libpam_file(size_t index, const uint8_t *text, size_t count);
+int fuzz_libpam_opens(const uint8_t *answers);
 
 /* accounts.c: the text that getpwnam_r, getpwuid_r and getpwuid read as /etc/passwd from here on. */
 void fuzz_accounts(const uint8_t *text, size_t count);

@@ -1,0 +1,71 @@
+// Any bytes as PAM service files that include each other, and what each module answers: whether the person gets in is
+// the same by our reader and by libpam itself. The modules are copies of Support/answer.c.
+
+import CFuzz
+@testable import PasscodePolicy
+@testable import PasscodeStacks
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+  let input = Bytes(UnsafeBufferPointer(start: data, count: size))
+  guard !input.split(separator: 10).contains(where: includesNothing) else { return -1 }
+  // No files and modules but ours, and no name for what a refused passcode answers.
+  guard let choice = input.first, !input.contains(UInt8(ascii: "/")), !has(input, "authinfo") else {
+    return -1
+  }
+  let files = input.dropFirst().parts(between: 0).prefix(4).map(named)
+  var stacks = PAMStacks()
+  for (index, content) in files.enumerated() {
+    let name = UInt8(ascii: "a") + UInt8(index)
+    stacks.add(Text("\(PAMStacks.folders[0])/\([name])").bytes, .found(PAMFile(content)))
+    fuzz_libpam_file(index, content, content.count)
+  }
+  fuzz_libpam_file(files.count, nil, 0)
+  guard let stack = try? stacks.stack(of: Bytes(text: "a")), stack.entries.allSatisfy(isOurs) else {
+    return -1
+  }
+
+  let password = choice & 1 != 0
+  let others: PAMStack.Others = choice & 2 != 0 ? .succeed : .fail
+  let refusal = PAMStack.Refusal.allCases[Int(choice >> 2) % 3]
+  let answers = [
+    UInt8(ascii: password ? "1" : "0"), UInt8(ascii: others == .succeed ? "1" : "0"),
+    UInt8(ascii: "0") + UInt8(PAMStack.Refusal.allCases.firstIndex(of: refusal) ?? 0), 0,
+  ]
+  let opens = stack.opens(password: password, passcodeAt: nil, refusal: refusal, others: others)
+  precondition(opens == (fuzz_libpam_opens(answers) != 0), "libpam says something else")
+  return 0
+}
+
+/// With the path of each module of ours.
+private func named(_ content: ArraySlice<UInt8>) -> Bytes {
+  let folder = String(cString: fuzz_libpam_modules())
+  var text = Bytes()
+  for index in content.indices {
+    if content[index...].begins(with: "pam_") { text += Bytes(text: folder) }
+    text.append(content[index])
+  }
+  return text
+}
+
+/// libpam 1.5.2 dies of an `include` without a name.
+private func includesNothing(_ line: ArraySlice<UInt8>) -> Bool {
+  let ends = [UInt8(ascii: "#"), UInt8(ascii: "\\"), 0]
+  return line.split(whereSeparator: ends.contains).contains { part in
+    let word = lowercased(Bytes(part.trimmed()))
+    return word.suffix(7).spells("include") || word.suffix(8).spells("substack")
+  }
+}
+
+private func has(_ text: Bytes, _ word: String) -> Bool {
+  text.indices.contains { text[$0...].begins(with: word) }
+}
+
+/// Whether a line's module is there; true for what is no module.
+private func isOurs(_ entry: PAMStack.Entry) -> Bool {
+  let folder = String(cString: fuzz_libpam_modules())
+  return entry.module.isEmpty
+    || ["passcode", "unix", "permit", "deny", "other"].contains {
+      entry.module.spells("\(folder)pam_\($0).so")
+    }
+}
