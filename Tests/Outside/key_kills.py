@@ -168,7 +168,7 @@ class Kills:
 
     def advised(self):
         if self.papers and any(sealed_key(path, self.tpm) is None for path in (SEALED, SEALED_NEXT) if path.exists()):
-            return ["recover"] * 2 + (["rotate"] if SEALED_NEXT.exists() else ["seal"])
+            return ["recover"] * 2 + (["rotate"] if SEALED_NEXT.exists() else ["unseal", "rotate"] if NEXT.exists() else ["seal"])
         if NEXT.exists() and (SEALED_NEXT.exists() or SEALED.exists()):
             return ["unseal", "rotate"]
         if SEALED_NEXT.exists() or NEXT.exists():

@@ -166,6 +166,21 @@ def test_both_plain_keys_that_come_back_amid_a_rotation_replace_no_sealed_one(se
     assert number > 3
 
 
+def test_what_a_killed_unseal_left_of_a_rotation_is_finished_after_the_tpm_was_cleared(sealed, tpm):
+    """Both keys are plain by then, and the sealed one is still there."""
+    killed(sealed, "fdatasync", 3, "rotate")
+    killed(sealed, "unlinkat", 1, "unseal")
+    assert KEY.exists() and NEXT.exists() and SEALED.exists() and not SEALED_NEXT.exists()
+    tpm.clear()
+    boot(sealed, check=UNUSABLE)
+    assert everybody_logs_in(sealed) and "finish it first with: passcode key rotate" in key(sealed, "seal", check=UNUSABLE).errors
+    assert "run: passcode key unseal" in key(sealed, "rotate", check=UNUSABLE).errors
+    for action in ("unseal", "rotate", "seal"):
+        key(sealed, action)
+    boot(sealed)
+    assert everybody_logs_in(sealed) and status(sealed) == ""
+
+
 def test_a_recovery_removes_a_plain_key_that_opens_nothing(sealed, tpm):
     """Left there, it would be the key of what is enrolled next, and the sealed one of the rest."""
     tpm.clear()
