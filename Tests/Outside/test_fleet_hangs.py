@@ -28,7 +28,14 @@ def login(machine, **how):
 
 
 def freeze(ward, number):
-    os.kill(ward.processes[f"server{number}"].pid, signal.SIGSTOP)
+    """Each thread: one that runs on another processor stops a little later."""
+    process = ward.processes[f"server{number}"].pid
+    os.kill(process, signal.SIGSTOP)
+    wait_for(lambda: all(state(task) == "T" for task in pathlib.Path(f"/proc/{process}/task").iterdir()))
+
+
+def state(task):
+    return (task / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.fixture
