@@ -110,7 +110,9 @@ public struct PAMControl: Equatable, Sendable {
     }
     let digits = rest.prefix { isDigit($0) }
     rest = rest.dropFirst(digits.count).trimmed()
-    guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...1_000_000).contains(lines) else { return nil }
+    guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...1_000_000).contains(lines) else {
+      return nil
+    }
     return .jump(Int(lines))
   }
 }
