@@ -2,7 +2,7 @@ public import PasscodePolicy
 internal import PasscodeSystem
 public import PasscodeVault
 
-// The names are a contract (passcode(1)).
+// The names are a contract (passcode-json(5)).
 
 extension Status {
   /// What `list` tells of an account, without the braces. An account of a fleet has no uid.

@@ -7,8 +7,8 @@ public import PasscodeVault
 //
 // MUST (fleet), here, in FleetTurn and in Verifier:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
-//     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd's database is full
-//     (NOSPACE), a look is `unavailable`: no passcode is asked for that couldn't be charged.
+//     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd says that its
+//     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for.
 //     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py, test_an_alarm_of_etcd_is_told
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only

@@ -127,10 +127,12 @@ public enum VerifierService {
   }
 
   /// Sends the relay's own reply, and waits until the other end closes: what is unread at a close may cost it the reply.
+  /// That may hold a passcode: as in `relay`, there is no core dump, and nobody but root can begin to trace this process.
   ///
   /// - Parameter seconds: the kernel ends this process after so many.
   public static func replyAndWait(_ reply: [UInt8], seconds: UInt32) {
     alarm(seconds)
+    if cs_forbid_dumps() != 0 { return }
     HelperService.reply(reply)
     shutdown(0, Int32(SHUT_WR))
     while HelperService.receive(4_096) != nil {}

@@ -56,7 +56,7 @@ public struct CheckWords {
   // Translators: before a command that can be run as it is.
   private var run: Phrase { "run: \(advice.command)" }
 
-  /// The names are a contract (passcode(1)).
+  /// The names are a contract (passcode-json(5)).
   public func json(_ check: Text, _ level: CheckLevel) -> Text {
     """
     {"version":1,"check":"\(check)","level":"\(level.name)","path":\(quoted(path)),\

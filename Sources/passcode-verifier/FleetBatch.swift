@@ -5,8 +5,8 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// One command for each user of a list, as passcode(1) has it: the same lines, results, JSON and exit statuses. A user needs
-/// no account on this server.
+/// One command for each user of a list, as passcode(1) and passcode-json(5) have it: the same lines, results, JSON and
+/// exit statuses. A user needs no account on this server.
 ///
 /// One line is done after the other, since all of them wait for the same etcd: one hash at a time leaves the other slots
 /// to logins. Ctrl-C and the like end it between two lines.                             test_verifier_commands.py

@@ -4,7 +4,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 
 /// What stunnel starts for each connection (`exec`), as its own account: it passes on the name in the client's certificate,
-/// which stunnel has verified, and then every byte. It reads no file but the list of workstations: for one that isn't on it, nothing else is started.
+/// which stunnel has verified, and then every byte. It reads no file but the list of workstations: for one that isn't on
+/// it, nothing else is started.
 enum Relay {
   /// The path of the unit's socket.
   private static var path: Bytes { Bytes(text: "/run/passcode-verifier/socket") }
@@ -22,7 +23,8 @@ enum Relay {
     }
   }
 
-  /// Where the list can't be read, or somebody else could have written it, the verifier decides.
+  /// This only turns away. Where the list can't be read, the verifier decides; and for a name that is on it, the verifier
+  /// looks again, and at whose file it is.
   private static func isUnlisted(_ name: Bytes) -> Bool {
     guard let list = try? Descriptor.open(FleetServer.workstationsPath, .read) else { return false }
     return (try? list.hasLine(name)) == false
@@ -33,7 +35,7 @@ enum Relay {
     line.add("workstation", name)
     SystemLog.notice(line.text)
     let reply = HelperReply(fault: Fault(.notListed, path: FleetServer.workstationsPath))
-    VerifierService.replyAndWait(FleetReply.encoded(reply), seconds: 10)
+    VerifierService.replyAndWait(FleetReply.encoded(reply), seconds: 2)
     return 0
   }
 }

@@ -15,7 +15,7 @@ func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) 
   return status.isEnrolled ? .done : .notEnrolled
 }
 
-// MARK: - JSON: the field names are a contract (passcode(1))
+// MARK: - JSON: the field names are a contract (passcode-json(5))
 
 extension Status {
   /// A line of `list`.

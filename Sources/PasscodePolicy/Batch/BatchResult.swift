@@ -3,7 +3,7 @@ public enum BatchOutcome: UInt8, Sendable {
   case done, unchanged, skipped
   case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, failed
 
-  /// The word in JSON: a contract (passcode(1)).
+  /// The word in JSON: a contract (passcode-json(5)).
   public var name: Text {
     switch self {
     case .done: "done"

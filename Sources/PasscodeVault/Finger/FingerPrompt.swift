@@ -26,8 +26,9 @@ internal import PasscodeSystem
 ///     at most 100 ms of that for the reader, which may be in use (a slower one joins later); and not at all while the bus
 ///     starts fprintd.                                           test_finger_prompt.py, test_finger_figures.py
 ///  7  A match is only one whole valid transcript, from this connection, that had arrived when Enter alone was answered, or
-///     within 1 s after that (of a finger that was on the reader then; any at a login screen), that is at most 10 s old, and
-///     in a program that runs for a person from the prompt's first 30 s, by CLOCK_BOOTTIME, which counts suspend.
+///     within 1 s after that: of a finger that was on the reader then, or at a login screen one kept from before. It is at
+///     most 10 s old, and in a program that runs for a person from the prompt's first 30 s, by CLOCK_BOOTTIME, which counts
+///     suspend.
 ///     FingerTranscriptTests, test_finger_prompt.py, FuzzFinger
 ///  8  It is granted from one line, under the record's lock, after it was decided again there: state, ledger, terms, the
 ///     sealed credential, the match's age, and last the touch count, whose serial must be the match's own. So one match
