@@ -55,6 +55,9 @@ class Run:
 
 def undisturbed(fleet, act):
     code, kind = ACTS[act]
+    # The workstation's count and the token of etcd's account are there before, as they are for those that are killed.
+    fleet.servers[0].enroll("before", RIGHT)
+    fleet.servers[0].verify(CODES[0], "before")
     fleet.servers[0].enroll("whole", RIGHT)
     run = Run(fleet.servers[0], "whole", code)
     assert run.reply.kind == kind and fleet.servers[1].failures("whole") == (act == "wrong")

@@ -35,6 +35,8 @@ from helper import (
 from machine import HELPER, PROOF, STORE
 from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 
+pytestmark = pytest.mark.alone
+
 KEPT = []
 UNFINISHED = []  # helpers whose requests don't end; from the first test on, as they take 30 s
 
