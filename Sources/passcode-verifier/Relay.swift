@@ -23,8 +23,8 @@ enum Relay {
     }
   }
 
-  /// This only turns away. Where the list can't be read, the verifier decides; and for a name that is on it, the verifier
-  /// looks again, and at whose file it is.
+  /// Whether the list of workstations lacks the name. Where it can't be read, the verifier decides, which checks a name
+  /// that is on it again, and whose file it is.
   private static func isUnlisted(_ name: Bytes) -> Bool {
     guard let list = try? Descriptor.open(FleetServer.workstationsPath, .read) else { return false }
     return (try? list.hasLine(name)) == false
