@@ -622,6 +622,7 @@ def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
         assert bed.authenticate("alice", "8305").result == "SUCCESS"
 
 
+@pytest.mark.alone
 def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
     """Not for each line again; and a slot in which a login can hash stays free, unless there is only one."""
     cases = [(make_bed(max_parallel=slots, opslimit=4, memlimit="64M"), held) for slots, held in ((1, [0]), (2, [0]), (2, [0, 1]))]
