@@ -28,8 +28,8 @@ public import PasscodeVault
 ///     process of a server asks for a token, and the others wait for it.   test_fleet_crowds.py, test_verifier_attacks.py,
 ///     test_a_storm_is_bounded_by_the_servers_slots, TokenFileTests, test_fleet_token.py
 /// 19  A workstation may ask each server 1,000 times at once, and then once a second, whatever it asks; a look and the attempt
-///     after it on the same connection are one. More than that is `unavailable`, and uncharged. Workstations whose names have
-///     the same 16 bits of hash share this.
+///     after it on the same connection are one. More than that is `unavailable`, and the verifier says that it isn't charged.
+///     Workstations whose names have the same 16 bits of hash share this.
 ///     test_a_workstation_may_ask_a_thousand_times_and_then_once_a_second
 ///
 /// - A verifier without a turn MUST NOT wait for an attempt after a look, even where the file can't be made or opened. Every

@@ -25,8 +25,8 @@ public import PasscodePolicy
 //     zeros       one each second or so: the verifier is at work. Until it has begun, the relay sends them, for 20 s
 //     then        a HelperReply
 //     then        1 byte    4: the end. A reply that was cut has none, since no text has a control character
-//                           5: the end of an `unavailable`, to a request with a code that the verifier hasn't charged: no
-//                           charge of it was sent, or none that was can arrive any more. Only the verifier says this
+//                           5: the end of an `unavailable`, where the verifier has charged no code of the request: no charge
+//                           of it was sent, or none that was can arrive any more. Only the verifier says this
 //
 // After an `open` reply the verifier waits 30 s for the attempt on the same account: a whole request again. Once it has the
 // name, it answers with a zero. Before that a workstation sends nothing more; without it, it connects again, and no part of
@@ -74,7 +74,7 @@ public enum FleetReply {
   /// Bytes of a whole reply, with the signs of work of 130 s and room to spare.
   public static let longest = HelperReply.longest + 1 + 1_024
 
-  /// - Parameter isUncharged: whether a code came with the request, and isn't charged and won't be.
+  /// - Parameter isUncharged: whether no code of the request is charged, or will be.
   public static func encoded(_ reply: HelperReply, isUncharged: Bool = false) -> Bytes {
     reply.bytes + [isUncharged && reply.kind == .unavailable ? endUncharged : end]
   }

@@ -86,7 +86,8 @@ struct Main {
     guard let name = FleetRequest.readName(HelperService.receive) else { return nonsense() }
     var service = Service(workstation: name, peer: peer, sodium)
     if let refusal = service.refusal() {
-      HelperService.reply(FleetReply.encoded(refusal))
+      // Nothing of the request is read, so no code of it is charged.
+      HelperService.reply(FleetReply.encoded(refusal, isUncharged: true))
       HelperService.dropInput()
       HelperService.endReplies()
       return 0

@@ -38,6 +38,16 @@ HOLD = """if True:
     except OSError as error:
         print(type(error).__name__)
 """
+CONNECT = """if True:
+    import socket
+    server = socket.create_server(("127.0.0.1", 7470))
+    for _ in range(5):
+        try:
+            socket.create_connection(server.getsockname()).close()
+            print("connected")
+        except OSError as error:
+            print(type(error).__name__)
+"""
 NOBODY = "setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"
 
 
@@ -89,3 +99,14 @@ def test_a_connection_from_before_the_rule_is_ended(fleet):
         assert ask(fleet, "lease/leases", "{}", *NOBODY) == "ConnectionRefusedError"
     finally:
         nft(fleet, "delete", "table", "inet", "passcode_verifier")
+
+
+def test_the_limit_for_each_address_is_off_and_can_be_loaded_as_it_stands(fleet):
+    """With a small rate here: as many connections as its burst, and then none."""
+    sample = "table" + RULE.read_text().partition("\n#table")[2].replace("\n#", "\n")
+    nft(fleet, "--check", "--file", "-", input=sample)
+    nft(fleet, "--file", "-", input=sample.replace("200/second burst 2000", "1/hour burst 3"))
+    try:
+        assert fleet.in_net(sys.executable, "-c", CONNECT).split() == ["connected"] * 3 + ["ConnectionRefusedError"] * 2
+    finally:
+        nft(fleet, "delete", "table", "inet", "passcode_workstations")
