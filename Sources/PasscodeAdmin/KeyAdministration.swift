@@ -79,8 +79,14 @@ extension Vault {
     try use(.current, &room.current.unsealed.key)
     try checkIsOnDisk()
     do throws(Fault) { try checkKeyServes() } catch {
-      // The passcodes may need another one that is there.
-      _ = try? reviewKey(room) { log($0) }
+      // The passcodes may need another one that is there; one that doesn't open has its own words.
+      let (machineKey, plain) = (MachineKey(configuration: configuration), plainKey(.current))
+      if plain.exists, !isSealed(.current), (try? machineKey.loadLoaded(&room.compared.unsealed.key)) == true,
+        !room.compared.unsealed.key.equals(room.current.unsealed.key)
+      {
+        log(Fault(.warnOtherKey, path: plain.path))
+      }
+      _ = try reviewKey(room) { log($0) }
       throw error
     }
     return try reviewKey(room) { log($0) }
@@ -93,8 +99,9 @@ extension Vault {
   ///   - tell: gets what should be different.
   @inline(never)
   func reviewKey(_ room: KeyRoom, _ tell: (Fault) -> Void) throws(Fault) -> KeyForm {
-    if let left = try leftToRotate(&room.next.unsealed) {
-      tell(Fault(.warnOldKey, number: left))
+    let left = try leftToRotate(&room.next.unsealed)
+    if let left {
+      if left == 0 || !isLoadedTwice(room) { tell(Fault(.warnOldKey, number: left)) }
     } else {
       for file in leftKeys where file.isOldLeft {
         tell(Fault(.warnLeftKey, path: file.path + Bytes(text: ".gone")))
@@ -105,6 +112,8 @@ extension Vault {
     guard isSealed(.current) else { return .plain(plain.path) }
     let content = try? sealedContent(.current)
     let pcrs = content.flatMap { SealedKey.pcrs($0) }
+    // A rotation ends what else there is to tell.
+    if left != nil { return plain.exists ? .plain(plain.path) : .sealed(sealed.path, pcrs: pcrs) }
     let isPassing = pcrs == SealedKey.debugPCR && !SealedKey.isBoundToZero(content ?? [])
     do throws(Fault) {
       try openSealed(&room.compared.unsealed.key, .current)

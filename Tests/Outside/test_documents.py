@@ -251,6 +251,17 @@ def test_each_test_that_a_comment_in_the_sources_names_exists():
     assert {(file, test) for file, test in named if test not in every_test()} == set()
 
 
+def test_both_tables_say_the_same_of_what_a_thief_finds_out():
+    """For {disk; disk and TPM; backup; running machine}, with {plain key; sealed; sealed and encrypted}: every passcode?"""
+    security = (TREE / ".github/SECURITY.md").read_text().partition("| what they have |")[2]
+    rows = re.findall(r"^ *\| (?:the|a) [^|]*\|(.*)\|$", security, re.MULTILINE)
+    told = [[cell.strip(" *").startswith("every passcode") for cell in row.split("|")] for row in rows]
+    readme = (TREE / "debian/libpam-passcode.README.Debian").read_text().partition("The key in the TPM\n---")[2]
+    rows = re.findall(r"^  (?:the|a) .*?  +(.*(?:thing).*)$", readme, re.MULTILINE)
+    assert [[cell == "everything" for cell in row.split()] for row in rows] == told
+    assert told == [[True, False, False], [True, True, False], [True, False, False], [True, True, True]]
+
+
 def junit(folder, part, *cases):
     """What a part's runner wrote: (classname, name, element)."""
     lines = [f'<testcase classname="{group}" name="{name}">{inside}</testcase>' for group, name, inside in cases]

@@ -21,7 +21,7 @@ LOADER = pathlib.Path("/etc/ld.so.conf.d/passcode.conf")  # in the tests' own na
 # What it makes is laid out as the real one's, as far as anybody reads it: an id (16 bytes), whose TPM (16), nothing (16),
 # which PCRs (8), their policy (32), the sealed bytes.
 TEXT = f"""#!/usr/bin/python3 -IS
-import base64, hashlib, json, sys
+import base64, hashlib, json, sys, time
 act, name, *options = sys.argv[1:]
 if name != "--name=passcode.key" or options[-2:] != ["-", "-"]:
     sys.exit(f"not expected: {{sys.argv}}")
@@ -39,6 +39,8 @@ def policy(mask):
     return hashlib.sha256(bytes(32) + bytes.fromhex("0000017f") + chosen + hashlib.sha256(values).digest()).digest()
 def mixed(data):
     return bytes(a ^ b for a, b in zip(data, hashlib.sha512(seed).digest()))
+if lies == "says nothing":
+    time.sleep(600)
 if tpm["lockout"]:
     sys.exit("TPM2 device is in dictionary attack lockout mode." if old
              else "Failed to unseal secret using TPM2: No locks available")

@@ -24,7 +24,7 @@ extension Vault {
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     let plain = plainKey(.current)
-    if try isPlainNeeded(room) { throw Fault(.keyIsPlain, path: plain.path) }
+    if !isAnotherNeeded(room), try isPlainNeeded(room) { throw Fault(.keyIsPlain, path: plain.path) }
     // What is enrolled meanwhile is under the next one, which may be nowhere else.
     if isLoaded(.current, room) {
       room.next.unsealed.key.copy(room.current.unsealed.key)
@@ -100,6 +100,13 @@ extension Vault {
 
   private func isLoaded(_ generation: MachineKey.Generation, _ room: KeyRoom) -> Bool {
     (try? MachineKey(configuration: configuration).loadLoaded(&room.current.unsealed.key, generation)) == true
+  }
+
+  /// Whether a rotation of sealed keys needs another key than the plain ones: those may be what an `unseal` that was killed
+  /// has left.
+  private func isAnotherNeeded(_ room: KeyRoom) -> Bool {
+    isSealed(.next)
+      && ((try? checkKeyServes()) == nil || (try? leftToRotate(&room.compared.unsealed)) == nil)
   }
 
   /// Whether a plain key is there that may be needed. One that a backup brought back beside a sealed one, and that opens

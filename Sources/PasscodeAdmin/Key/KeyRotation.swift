@@ -51,10 +51,13 @@ extension Vault {
     let plain = plainKey(.current)
     // Beside sealed keys that are being exchanged, a plain one came from a backup: it stays until nothing needs it.
     let isPlain = plain.exists && !isSealed(.next)
-    if isPlain, isSealed(.current) { throw Fault(.twoKeys, path: plain.path) }
-    try use(.current, &room.current.unsealed.key, unlessPlain: !isPlain)
+    // With a next one, and where nothing needs another one, they are what an `unseal` that was killed has left.
+    if isPlain, isSealed(.current), !plainKey(.next).exists || (try? checkKeyServes()) == nil {
+      throw Fault(.twoKeys, path: plain.path)
+    }
+    let fromPlain = try useToRotate(room, isPlain: isPlain)
     try forgetFinished(room)
-    try chooseNextKey(&room.next.unsealed.key)
+    try chooseNextKey(&room.next.unsealed.key, fromPlain: fromPlain)
     // Recovered as the current one while it is sealed as the next one: the other key may still be needed.
     if room.next.unsealed.key.equals(room.current.unsealed.key) {
       let count = try countOpened(&room.next.unsealed)
@@ -130,12 +133,29 @@ extension Vault {
     if room.next.unsealed.key.equals(room.current.unsealed.key) { try loadedKey(.next).remove() }
   }
 
+  /// Loads the current key. Beside sealed ones it is the loaded one; or, where that can't be used and the plain keys open
+  /// everything, the plain one.
+  ///
+  /// - Returns: whether it is a plain one beside sealed ones.
+  private func useToRotate(_ room: KeyRoom, isPlain: Bool) throws(Fault) -> Bool {
+    do throws(Fault) {
+      try use(.current, &room.current.unsealed.key, unlessPlain: !isPlain)
+      return false
+    } catch {
+      guard !isPlain, plainKey(.current).exists, (try? checkKeyServes()) != nil else { throw error }
+      try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+      return true
+    }
+  }
+
   /// The one of an interrupted rotation, else a new one; that only where the current key opens everything.
-  private func chooseNextKey(_ key: inout SecretKey) throws(Fault) {
+  private func chooseNextKey(_ key: inout SecretKey, fromPlain: Bool) throws(Fault) {
     // Records may need the sealed one. A plain one beside it came from a backup, or from an `unseal` that was killed.
-    if isSealed(.next), plainKey(.next).exists {
+    if !fromPlain, isSealed(.next), plainKey(.next).exists {
       if try MachineKey(configuration: configuration).loadLoaded(&key, .next) { return }
-      return try openSealed(&key, .next)
+      do throws(Fault) { return try openSealed(&key, .next) } catch {
+        if (try? checkKeyServes()) == nil { throw error }
+      }
     }
     do throws(Fault) {
       return try MachineKey(configuration: configuration).load(&key, .next)
@@ -171,7 +191,7 @@ extension Vault {
     if isSealed(generation), (try? openSealed(&compared, generation)) != nil, compared.equals(key) {
       return nil
     }
-    return try sealed(key, generation, pcrs, &compared)
+    return try sealed(key, generation, pcrs, &compared, else: .keyLoadedOnly)
   }
 
   /// The order matters: what a kill leaves between two steps opens everything, and the same command finishes it.

@@ -46,12 +46,14 @@ extension Vault {
   ) throws(Fault) {
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
-    try refuseWhileRotating()
     try use(.current, &room.current.unsealed.key)
+    // Says so where the next key doesn't open.
+    if try leftToRotate(&room.next.unsealed) != nil { throw Fault(.keyRotating) }
     let isReplaced = try chooseKeyToSeal(room)
     try makeLoadedFolder(&room.compared.unsealed.key)
     let content = try sealed(
-      room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key)
+      room.current.unsealed.key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key,
+      else: plainKey(.current).exists ? .keyNotSealable : .keyLoadedOnly)
     try show(room.current.unsealed.key)
     try sealedKey(.current).replace(sealed: content)
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
@@ -125,11 +127,17 @@ extension Vault {
     }
     if !isThere { try makePlain(.current, room) }
     let isNextMade = isSealed(.next) && !plainKey(.next).exists
-    if isNextMade { try makePlain(.next, room) }
+    if isNextMade {
+      do throws(Fault) { try makePlain(.next, room) } catch {
+        // A next key that doesn't open goes where nothing needs it.
+        guard error.keyProblem == .keyClosed, (try? checkKeyServes()) != nil else { throw error }
+      }
+    }
     // What is in use must be what the records need before the other one goes.
-    if isThere {
+    if isThere || isNextMade {
       do throws(Fault) { try checkKeyServes() } catch {
         if isNextMade { try plainKey(.next).remove() }
+        if !isThere { try plain.remove() }
         throw error
       }
     }
@@ -147,7 +155,7 @@ extension Vault {
         if !isOpen || !room.compared.unsealed.key.equals(room.current.unsealed.key) { try checkKeyServes() }
       }
     } catch {
-      guard isUnloaded(error, generation) else { throw error }
+      guard isUnloaded(error, generation) else { throw lost(error) }
       try openSealed(&room.current.unsealed.key, generation)
     }
     try plainKey(generation).create(room.current.unsealed.key)

@@ -3,6 +3,10 @@ internal import PasscodeSystem
 public import PasscodeVault
 
 // What the commands that change keys are made of.
+//
+// MUST (key):
+// 20  In each state that an accident leaves (a kill, a TPM that is cleared or locked, a key that is gone or comes back), what
+//     a command says names the one that leads out. It takes three at most.                    test_key_advice.py
 
 extension Vault {
   func plainKey(_ generation: MachineKey.Generation) -> KeyFile { keyFile(policy.keyFile, generation) }
@@ -48,11 +52,6 @@ extension Vault {
     return files.filter { $0.isLeft }
   }
 
-  @inline(never)
-  func refuseWhileRotating() throws(Fault) {
-    if sealedKey(.next).exists || plainKey(.next).exists { throw Fault(.keyRotating) }
-  }
-
   /// Loads a key as everybody does; where that is sealed and not loaded, says why.
   ///
   /// - Parameter unlessPlain: passes over a plain one.
@@ -66,7 +65,7 @@ extension Vault {
       if unlessPlain { throw Fault(.noKey, path: policy.keyFile) }
       try machineKey.load(&key, generation)
     } catch {
-      guard isUnloaded(error, generation) else { throw error }
+      guard isUnloaded(error, generation) else { throw lost(error) }
       try openSealed(&key, generation)
       throw Fault(.keyNotLoaded, path: sealedKey(generation).path)
     }
@@ -75,6 +74,20 @@ extension Vault {
   /// Whether a key is missing only because the sealed one was not loaded.
   func isUnloaded(_ fault: Fault, _ generation: MachineKey.Generation) -> Bool {
     fault.reason == .noKey && isSealed(generation)
+  }
+
+  /// What is said where a key is missing: amid a rotation of sealed keys, records may need the one that is gone.
+  func lost(_ fault: Fault) -> Fault {
+    guard fault.reason == .noKey, isSealed(.next), let enrolled = try? enrolledCount() else { return fault }
+    return Fault(.keyGone, path: policy.keyFile, number: enrolled)
+  }
+
+  /// Whether a recovered key is loaded as the current and as the next one: the other one is still missing then.
+  func isLoadedTwice(_ room: KeyRoom) -> Bool {
+    let machineKey = MachineKey(configuration: configuration)
+    return isSealed(.next) && !plainKey(.current).exists
+      && (try? machineKey.loadLoaded(&room.compared.unsealed.key, .current)) == true
+      && room.compared.unsealed.key.equals(room.next.unsealed.key)
   }
 
   /// Seals a key into its file; in place of the one that is there only when what was sealed opens again.

@@ -41,10 +41,14 @@ extension Words {
           "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first")
     case .keyOpensNone:
       return Sentence(
-        "%1: %d enrolled passcode needs another key: restore that key from a backup, or enrol the user again",
-        plural:
-          "%1: %d enrolled passcodes need another key: restore that key from a backup, or enrol these users again"
-      )
+        """
+        %1: %d enrolled passcode needs another key: restore that key from a backup or by its recovery copy \
+        (passcode key recover), or enrol the user again
+        """,
+        plural: """
+          %1: %d enrolled passcodes need another key: restore that key from a backup or by its recovery copy \
+          (passcode key recover), or enrol these users again
+          """)
     case .keyNotReadable:
       return """
         %1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && \

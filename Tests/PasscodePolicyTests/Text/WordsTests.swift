@@ -160,7 +160,8 @@ struct WordsTests {
       (Fault(.badValue, name: Bytes(text: "weak=x")), "module line: \"weak=x\" needs refuse, warn or allow"),
       (
         Fault(.keyOpensNone, path: Bytes(text: "/k"), number: 1),
-        "/k: 1 enrolled passcode needs another key: restore that key from a backup, or enrol the user again"
+        "/k: 1 enrolled passcode needs another key: restore that key from a backup or by its recovery copy "
+          + "(passcode key recover), or enrol the user again"
       ),
       (
         Fault(.damagedRecord, path: Bytes(text: "/s/7"), name: Bytes(text: "bob")),

@@ -1,0 +1,92 @@
+"""What the commands advise leads out of each state of the keys' files, in three commands at most."""
+
+import pytest
+
+from key_states import ACTIONS, TPMS, States
+
+STATES = """
+key=a: a a
+key.cred=a loaded=a: a a
+key=a key.cred=a: a a
+key=a key.cred=a loaded=a: a a
+key=a key.new=b: a a
+key=b key.new=a: a b
+key=b key.new=a: a a
+key.cred=a key.cred.new=b loaded=a: a a
+key.cred=a key.cred.new=b loaded=a loaded.new=b: a a
+key.cred=b key.cred.new=a loaded=b loaded.new=a: a b
+key.cred=b key.cred.new=a loaded=b loaded.new=a: a a
+key.cred=b key.cred.new=a loaded=a: a a
+key=a loaded=a: a a
+key.cred=a: a a
+key.cred=A loaded=a: a a
+loaded=a: a a
+key=b key.cred=a loaded=a: a a
+key=a key.new=b loaded=a: a a
+key.cred=a key.cred.new=b: a a
+key=a key.new=b loaded=a loaded.new=b: a a
+key=b key.new=a loaded=b loaded.new=a: a b
+key.cred=b key.cred.new=a: a b
+key=b key.new=a loaded=b loaded.new=a: a a
+key.cred=b key.cred.new=a: a a
+key=a key.new=a loaded=a: a a
+key=b key.new=a loaded=b: a b
+key=b key.new=a loaded=b: a a
+key=a loaded=b: a a
+key.cred=A: a a
+: a a
+key=b key.cred=a: a a
+key.cred=b key.cred.new=a loaded=a: a b
+key.cred=b key.cred.new=a loaded=b: a b
+key=a key.new=a: a a
+key.cred=b key.cred.new=a loaded=a loaded.new=b: a b
+key=a key.new=b loaded=a loaded.new=b: a b
+key=a key.new=b: a b
+key=b key.cred=b key.cred.new=a loaded=b loaded.new=a: a b
+key=b key.new=a key.cred=b key.cred.new=a loaded=b loaded.new=a: a b
+key=b key.new=a key.cred=b loaded=b loaded.new=a: a b
+key=b key.cred=b key.cred.new=a: a b
+key=b key.new=a key.cred=b key.cred.new=a: a b
+key=b key.new=a key.cred=b: a b
+key=b key.new=a key.cred=b key.cred.new=a loaded=b: a b
+key=a key.cred=b key.cred.new=a loaded=a loaded.new=b: a b
+key=a key.new=b key.cred=b key.cred.new=a loaded=a loaded.new=b: a b
+key=a key.new=b key.cred=b loaded=a loaded.new=b: a b
+key=a key.cred=b key.cred.new=a: a b
+key=a key.new=b key.cred=b key.cred.new=a: a b
+key=a key.new=b key.cred=b: a b
+"""
+
+
+@pytest.fixture
+def states(own, tpm):
+    return States(own, tpm)
+
+
+def listed():
+    return [line for line in STATES.strip().splitlines() if line]
+
+
+def on_request(*values):
+    return pytest.param(*values, marks=pytest.mark.on_request)
+
+
+@pytest.mark.parametrize(
+    ("tpm_is", "first"),
+    [(tpm, first) if (tpm, first) == ("cleared", "status") else on_request(tpm, first) for tpm in TPMS for first in ACTIONS],
+)
+def test_what_is_advised_leads_out(states, tpm_is, first):
+    """Whichever command comes first. A command that is refused counts, too; one that ends a lockout doesn't."""
+    wrong = []
+    for state in listed():
+        steps, told = states.walk(state, tpm_is, first)
+        if steps is None or len(steps) > 3:
+            wrong.append("\n".join([state, *told]))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.on_request
+def test_no_other_state_is_reached(states):
+    """By commands, boots, and one accident: a kill, a cleared TPM, a key that is gone or comes back."""
+    reached = states.reached(1)
+    assert not {state: how for state, how in reached.items() if state not in listed()}
