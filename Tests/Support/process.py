@@ -27,6 +27,14 @@ def wait_for(condition, seconds=20):
         time.sleep(min(max(0.005, waited / 20), 0.05))
 
 
+def in_locks(path):
+    """How /proc/locks names the file, as a regular expression. Each run of the tests has files with the same numbers, on
+    devices of its own; where nothing can be mounted there is one run, and a device may have two names."""
+    status = os.stat(path)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    return rf"{r'[0-9a-f]+:[0-9a-f]+' if os.environ.get('PASSCODE_PLAIN') else device}:{status.st_ino}"
+
+
 def make_urgent(pid=0):
     """What a prompt waits for 300 ms at most isn't as nice as the tests may be, whatever else the machine does. 0: this
     process; for Popen's preexec_fn."""
