@@ -191,7 +191,7 @@ def test_what_is_configured_elsewhere_is_not_made(fresh, deb, option, place):
 
 
 def test_a_store_that_is_missing_is_made_beside_its_key(installed):
-    (installed.path / STORE).rename(installed.path / "var/lib/away")
+    installed.run("mv", f"/{STORE}", "/var/lib/away")
     assert "passcode key init" in installed.run("passcode", "key", "status", status=7)
     assert "/var/lib/passcode: created." in installed.run("passcode", "key", "init")
     assert owner(installed, STORE) == ("_passcode", "root", 0o700)
@@ -401,13 +401,17 @@ HARMLESS = [
 ]
 
 
+PRERM = "/var/lib/dpkg/info/libpam-passcode.prerm", "remove"  # as dpkg runs it
+
+
 def test_not_removed_while_a_line_would_let_nobody_in(installed):
     kiosk = installed.path / "etc/pam.d/kiosk"
     for lines in LOCKING:
         kiosk.write_text(f"{lines}\naccount required pam_permit.so\n")
-        said = installed.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+        said = installed.run(*PRERM, status=1)
         assert "not removed" in said and "  /etc/pam.d/kiosk: " in said, lines
-        assert "install ok installed" in installed.run("dpkg-query", "-W", "-f=${Status}", "libpam-passcode")
+    assert "not removed" in installed.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+    assert "install ok installed" in installed.run("dpkg-query", "-W", "-f=${Status}", "libpam-passcode")
     for name, lines in zip("abcdefgh", HARMLESS, strict=False):
         (installed.path / f"etc/pam.d/{name}").write_text(f"{lines}\n")
     # In a file elsewhere, however PAM comes to it.
@@ -416,7 +420,7 @@ def test_not_removed_while_a_line_would_let_nobody_in(installed):
     (installed.path / "opt/pam/again").write_text(f"{LOCKING[0]}\n@include /opt/pam/kiosk\n")
     for line in INCLUDING:
         kiosk.write_text(f"auth required pam_unix.so\n{line}\n")
-        said = installed.run("apt-get", "remove", "-y", "libpam-passcode", status=100)
+        said = installed.run(*PRERM, status=1)
         assert "not removed" in said and "again: auth required pam_passcode.so" in said, line
     # In the vendor's folder, where libpam looks, too.
     kiosk.unlink()
