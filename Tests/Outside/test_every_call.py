@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ import host
 import strace
 from bed import MEMORY, SLOT
 from every_call import ACTS, ERRORS, LOCKED, NOTHING, SHORTAGES, SPENT, Bench, points, share
+from machine import ACCOUNT
 from scenario import RIGHT
 from tally import attack
 
@@ -32,6 +34,14 @@ def failing(traced, case):
     """strace's words: it stops the program at these calls alone (which it can't where it is to kill)."""
     (call, when, _), error = case
     return ["--seccomp-bpf", "-e", f"trace={traced}", "-e", f"inject={call}:error={error}:when={when}"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def service_account(people):
+    """As installed. To learn that there is none takes glibc two thirds of all calls of a wrong attempt."""
+    subprocess.run(["useradd", "--system", "--no-create-home", "--badname", ACCOUNT], check=True)
+    yield
+    subprocess.run(["userdel", "--force", ACCOUNT], check=True)
 
 
 @pytest.fixture
