@@ -24,8 +24,8 @@ from shared import begin_with, pytest_runtest_protocol  # noqa: E402, F401
 # The longest; and before the others, those that mostly wait.
 FIRST = [
     f"test_{name}.py"
-    for name in "helper_time verifier fleet_uncharged workstation_attacks etcd_in_memory every_call hashing_slots finger"
-    " finger_prompt batch revocation parallel helper_attacks programs check fleet_fence fleet_forged fleet_hangs"
+    for name in "helper_time verifier fleet_uncharged workstation_attacks etcd_in_memory every_call hashing_slots batch"
+    " revocation parallel finger finger_prompt helper_attacks programs check fleet_fence fleet_forged fleet_hangs"
     " key_ways_out key_sealing key_overwriting core_images selfservice verifier_attacks key_rotation".split()
 ]
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
