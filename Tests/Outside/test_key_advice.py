@@ -90,3 +90,15 @@ def test_no_other_state_is_reached(states):
     """By commands, boots, and one accident: a kill, a cleared TPM, a key that is gone or comes back."""
     reached = states.reached(1)
     assert not {state: how for state, how in reached.items() if state not in listed()}
+
+
+@pytest.mark.on_request
+def test_after_two_accidents_it_takes_two_commands_more_at_most(states):
+    """The most where nothing is left but a plain key that fits nothing, and papers."""
+    wrong = []
+    for state, how in states.reached(2).items():
+        for tpm_is in TPMS:
+            steps, told = states.walk(state, tpm_is, "status")
+            if steps is None or len(steps) > 5:
+                wrong.append("\n".join([f"{state}: {how}; the TPM {tpm_is}", *told]))
+    assert not wrong, "\n".join(wrong)

@@ -61,7 +61,7 @@ extension Vault {
     // Recovered as the current one while it is sealed as the next one: the other key may still be needed.
     if room.next.unsealed.key.equals(room.current.unsealed.key) {
       let count = try countOpened(&room.next.unsealed)
-      guard count.opened == count.enrolled, count.damaged == 0 else {
+      if count.opened < count.enrolled || count.damaged > 0, try !takePlain(room, isPlain: isPlain) {
         let number = count.enrolled + count.damaged - count.opened
         throw Fault(.keyOpensNone, path: policy.keyFile, number: number)
       }
@@ -142,10 +142,16 @@ extension Vault {
       try use(.current, &room.current.unsealed.key, unlessPlain: !isPlain)
       return false
     } catch {
-      guard !isPlain, plainKey(.current).exists, (try? checkKeyServes()) != nil else { throw error }
-      try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+      guard try takePlain(room, isPlain: isPlain) else { throw error }
       return true
     }
+  }
+
+  /// - Returns: false where none is beside the sealed ones, or the plain ones don't open everything.
+  private func takePlain(_ room: KeyRoom, isPlain: Bool) throws(Fault) -> Bool {
+    guard !isPlain, plainKey(.current).exists, (try? checkKeyServes()) != nil else { return false }
+    try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
+    return true
   }
 
   /// The one of an interrupted rotation, else a new one; that only where the current key opens everything.
