@@ -92,8 +92,8 @@ struct Authentication {
       return Ending(.unavailable(Fault(.noMemory)))
     }
     let configuration = question.configuration
-    let isLocal = !configuration.options.policy.asksVerifier(permit.account.uid)
-    if configuration.access == .helper || !isLocal {
+    question.isFleets = configuration.options.policy.asksVerifier(permit.account.uid)
+    if configuration.access == .helper || question.isFleets {
       let conditions = HelperRequest.Conditions(
         wantsLogin: configuration.options.door.firstLogin == .deny,
         isSecondFactor: configuration.isSecondFactor)
@@ -123,7 +123,7 @@ struct Authentication {
     let verdict = try login.run(
       &secrets.passcode, &secrets.unsealed,
       despite: { refusal in
-        guard question.note(Words.reason(refusal, isForPerson: origin.isForPerson), pam) else { return false }
+        guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
         log(Ending(refusal), question.user)
         return true
       }

@@ -6,8 +6,9 @@ internal import PasscodeVault
 //
 // MUST (prompt), and what shows it:
 //  1  The look chooses only the prompt. What is typed is decided as at any other prompt, by `attempt` under the record's
-//     lock: still locked is PAM_AUTH_ERR without a hash or a write, and a delay that is over by then makes it an attempt.
-//     test_a_lock_that_is_over_by_then_makes_it_an_attempt, test_what_is_still_locked_is_neither_read_nor_written
+//     lock: still locked is PAM_AUTH_ERR without a hash or a write, and a delay that is over by then, or a first login,
+//     makes it an attempt.                              test_a_lock_that_is_over_by_then_makes_it_an_attempt,
+//     test_a_first_login_meanwhile_makes_it_an_attempt, test_what_is_still_locked_is_neither_read_nor_written
 //  2  A passcode that is typed where it can't be used reaches no other module. A password of digits is typed after Enter
 //     alone, at the next module's own prompt.              test_the_table, test_a_password_of_digits_is_typed_after_enter
 //  3  People who aren't enrolled, whose account isn't theirs, or who come from outside (but with `remote=allow`) get the
@@ -19,12 +20,15 @@ internal import PasscodeVault
 //     test_what_the_administrator_chose_stays, test_where_an_earlier_module_may_have_asked_there_is_no_prompt
 //  5  Such a prompt holds nothing that anybody chooses, fits 80 columns in every language, and has none of the words by
 //     which SDDM sorts prompts (again, new, old, current and others). One that takes the password ends as the usual one
-//     does, in English in "assword: ".              test_prompts_fit_a_line_and_sort_as_a_password_s
+//     does, in English in "assword: ", or "fingerprint: " where it takes one.
+//     test_prompts_fit_a_line_and_sort_as_a_password_s
 
 /// What is asked at the one prompt. Shared, not copied.
 final class Question {
   let user: Bytes
   let configuration: Configuration
+  /// Whether a fleet has the passcode.
+  var isFleets = false
   /// nil: the passcode alone.
   var finger: FingerRequest?
   /// Why the passcode can't be used now, where the prompt says so and takes the password.
@@ -47,10 +51,12 @@ final class Question {
   /// After a refusal: it is told only where the next module takes what is typed, and no earlier one may have asked.
   ///
   /// - Returns: whether it is.
-  func note(_ refusal: Sentence?, _ pam: PAM) -> Bool {
+  func note(_ refusal: Verdict, _ pam: PAM, isForPerson: Bool) -> Bool {
     guard tells(pam), door.either, !door.useFirstPass, !door.tryFirstPass else { return false }
-    reason = refusal
-    return refusal != nil
+    // Before the first login no verifier was asked who is enrolled.
+    if case .notPermitted = refusal, isFleets { return false }
+    reason = Words.reason(refusal, isForPerson: isForPerson)
+    return reason != nil
   }
 
   /// Takes from a look that didn't refuse what the prompt tells: attempts left, and whether the finger is offered.

@@ -105,10 +105,12 @@ struct Service: ~Copyable {
     case .refused(let reason, _): return HelperReply(verdict: .notPermitted(reason))
     case .unknownUser: return HelperReply(.notPermitted)
     }
+    let isFleets = configuration.options.policy.asksVerifier(account.uid)
+    // No verifier is asked who is enrolled.
+    if isFleets, permit.waitsForLogin { return HelperReply(verdict: .notPermitted(.firstLogin)) }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
     let handler = RequestHandler(vault, permit, service: request.service)
     let operation = request.head.operation
-    let isFleets = configuration.options.policy.asksVerifier(account.uid)
     // What this machine's own store has for an account of a fleet means nothing.
     if !isFleets, !operation.row.isForDisabled, try vault.status(account).state == .disabled {
       return HelperReply(.disabled)

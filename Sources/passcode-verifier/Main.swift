@@ -113,7 +113,8 @@ struct Main {
     let reply = service.answer(request)
     let waits = reply.kind == .openWithoutWaiting && turn.isTaken
     HelperService.reply(
-      FleetReply.encoded(waits ? HelperReply(.open) : reply, isUncharged: service.isUncharged))
+      FleetReply.encoded(
+        waits ? HelperReply(.open, [reply.number(0)]) : reply, isUncharged: service.isUncharged))
     guard waits else { return }
     HelperService.limitTime(seconds: 30)
     guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }

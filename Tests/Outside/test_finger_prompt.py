@@ -8,14 +8,16 @@ import threading
 import time
 
 import finger as fingers
+import machine as machines
 import pytest
 from bed import become, uid
 from finger import INSTALLED, LIMIT, charged, matched, missed, missed_last, running, set_count, waits
 from logind import Logind
 from pam import FAILS, Handle
 from process import wait_for
+from prompts import READERS, STATES, as_the_table_says, named
 from reader import BROKEN, NO_READER, VIRTUAL, slow
-from scenario import PROMPT, RIGHT, WRONG
+from scenario import PASSWORD, PROMPT, RIGHT, WRONG
 
 FINGER, EITHER = "Passcode or fingerprint: ", "Passcode, password or fingerprint: "
 GONE = "The fingerprint reader was disconnected. Use your passcode."
@@ -344,6 +346,19 @@ def test_it_is_not_offered_where_the_passcode_is_not(own, change):
     act(own)
     outcome = own.authenticate("alice", after(match(own)))
     assert (outcome.result, outcome.prompts) == (result, [])
+
+
+# MARK: What the prompt says
+
+
+@named(READERS)
+def test_the_table_with_a_reader(own, case):
+    """Sources/PROMPT.md; what is typed is typed while the reader waits."""
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    STATES[case[0]](own)
+    with Logind():
+        as_the_table_says(own, case, typing=lambda text: after(lambda: waits(own.reader), then=text), after_enter=[NO_TOUCH])
 
 
 # MARK: Who is offered it

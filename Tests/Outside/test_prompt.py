@@ -1,7 +1,6 @@
 """What the prompt says: the table in Sources/PROMPT.md, row by row, and attacks on the prompts that it adds."""
 
 import os
-import pathlib
 import re
 import time
 
@@ -12,55 +11,12 @@ import machine as machines
 from machine import ALICE
 from messages import messages
 from pam import FAILS, SILENT
+from prompts import BEHIND, ITEMS, PERSON, PLAIN, STATES, TABLE, as_the_table_says, ask, named, wait_for_login
 from scenario import PASSWORD, PROMPT, RIGHT, WRONG, fail
-from states import disable, exhaust, expire, fail_once, forget, lock_for_an_hour, lose_key, spend
+from states import fail_once, forget, lock_for_an_hour, lose_key
 
-PAGE = pathlib.Path(__file__).parents[2] / "Sources/PROMPT.md"
-STATES = {
-    "not enrolled": forget,
-    "open": lambda bed: None,
-    "open after failures": fail_once,
-    "locked": lock_for_an_hour,
-    "locked out": exhaust,
-    "disabled": disable,
-    "expired": expire,
-    "to be changed": spend,
-    "first login": lambda bed: bed.configure(first_login="deny"),
-    "key missing": lose_key,
-    "remote": lambda bed: None,
-    "another's account": lambda bed: None,
-}
-ITEMS = {"remote": {"RHOST": "192.0.2.1"}, "another's account": {"RUSER": "bob"}}
-PERSON = {"RUSER": "alice"}
 EITHER = "Passcode or password: "
-# What stands behind the module: with `either` as in the profile.
-BEHIND = {
-    "yes": "auth [success=done auth_err=die conv_err=die default=ignore] {module}\nauth required pam_unix.so try_first_pass",
-    "no": "auth sufficient {module}\nauth required pam_unix.so try_first_pass",
-}
 SIX_DIGITS = "918273"
-
-
-def table():
-    """{(state, either, hidden): the other cells}"""
-    rows = {}
-    for line in PAGE.read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[0] not in STATES:
-            continue
-        state, either, hidden, *said = cells
-        for one in ("no", "yes") if either == "any" else (either,):
-            for other in ("no", "yes") if hidden == "any" else (hidden,):
-                assert (state, one, other) not in rows, line
-                rows[state, one, other] = [cell.removeprefix("`").removesuffix("`") for cell in said]
-    return rows
-
-
-TABLE = table()
-
-
-def listed(cell):
-    return [] if cell == "–" else [cell]
 
 
 @pytest.fixture
@@ -73,11 +29,6 @@ def house(machine):
     return machine
 
 
-def ask(bed, either, hidden, *answers, more=(), stack=None, items=PERSON, **how):
-    bed.service(*(["either"] if either == "yes" else []), *more, **({"stack": stack} if stack else {}))
-    return bed.authenticate("alice", *answers, flags=SILENT if hidden == "yes" else 0, items=items, **how)
-
-
 def hidden_prompt(bed, *answers, **how):
     return ask(bed, "yes", "yes", *answers, **how)
 
@@ -87,54 +38,16 @@ def test_the_table_has_every_case():
                                    for hidden in ("no", "yes"))  # fmt: skip
 
 
-def as_the_table_says(bed, case, **how):
-    state, either, hidden = case
-    prompt, notice, *results, _ = TABLE[case]
-    STATES[state](bed)
-    how = {"items": ITEMS.get(state, PERSON), **how}
-    for typed, result in zip((RIGHT, PASSWORD, ""), results, strict=True):
-        outcome = ask(bed, either, hidden, typed, **how)
-        assert (outcome.prompts, outcome.result) == (listed(prompt), result), typed
-        assert outcome.texts == listed(notice), typed
-        fail_again(bed, state)
-        next_module(bed, case, typed, **how)
-        fail_again(bed, state)
-
-
-def fail_again(bed, state):
-    """A success forgets the failures."""
-    if state == "open after failures":
-        fail_once(bed)
-
-
-def next_module(bed, case, typed, **how):
-    """Whether it asks, and that the text that it is left is taken."""
-    _, either, hidden = case
-    prompt, _, digits, _, _, behind = TABLE[case]
-    assert behind in ("asks", "takes text")
-    answers = [*([typed] if listed(prompt) else []), PASSWORD]
-    outcome = ask(bed, either, hidden, *answers, stack=BEHIND[either], **how)
-    if typed == RIGHT and listed(prompt) and (behind == "takes text" or digits == "SUCCESS"):
-        own, result = [], "SUCCESS" if digits == "SUCCESS" else "AUTH_ERR"
-    elif typed == PASSWORD and behind == "takes text":
-        own, result = [], "SUCCESS"
-    else:
-        own, result = ["Password: "], "SUCCESS"
-    assert (outcome.prompts, outcome.result) == (listed(prompt) + own, result), typed
-
-
-def named(cases):
-    return pytest.mark.parametrize("case", cases, ids=["-".join(case).replace(" ", "_") for case in cases])
-
-
-@named(list(TABLE))
+@named(PLAIN)
 def test_the_table(house, case):
+    STATES[case[0]](house)
     as_the_table_says(house, case)
 
 
 # Whose process it is says who asks.
-@named([case for case in TABLE if case[0] not in ITEMS])
+@named([case for case in PLAIN if case[0] not in ITEMS])
 def test_the_table_through_the_helper(house, case):
+    STATES[case[0]](house)
     as_the_table_says(house, case, items={}, **ALICE)
 
 
@@ -205,6 +118,18 @@ def test_an_administrator_who_unlocks_or_disables_meanwhile_decides(house, how):
     assert house.failures("alice") == 1
 
 
+@BY
+def test_a_first_login_meanwhile_makes_it_an_attempt(house, how):
+    wait_for_login(house)
+
+    def log_in():
+        assert house.authenticate("alice", calls=["authenticate", "open_session"]).results == ["SUCCESS"] * 2
+
+    log_in_first = "auth sufficient {module}\nauth required pam_permit.so\nsession optional {module}"
+    outcome = meanwhile(house, RIGHT, lambda: (house.service(stack=log_in_first), log_in()), **how)
+    assert (outcome.prompts, outcome.result) == (["Log in with your password first. Password: "], "SUCCESS")
+
+
 def test_another_user_or_nothing_at_such_a_prompt(house):
     lock_for_an_hour(house)
 
@@ -218,7 +143,7 @@ def test_another_user_or_nothing_at_such_a_prompt(house):
     assert (outcome.prompts[1:], outcome.result) == (["Password: "], "SUCCESS")
 
 
-@pytest.mark.parametrize("state", ["locked", "locked out", "disabled", "expired", "to be changed", "key missing"])
+@pytest.mark.parametrize("state", ["locked", "locked out", "disabled", "expired", "to be changed", "first login", "key missing"])
 def test_a_password_of_digits_is_typed_after_enter(house, state):
     machines.set_password("alice", SIX_DIGITS)
     STATES[state](house)
@@ -249,6 +174,12 @@ def test_a_stranger_is_told_no_more_than_by_notices(house, asker):
     lose_key(house)
     house.tool("unlock", "alice", check=0)
     assert hidden_prompt(house, PASSWORD, stack=BEHIND["yes"], **by).prompts == ["Password: "]
+    wait_for_login(house)
+    for act in (lambda bed: None, forget):
+        act(house)
+        assert hidden_prompt(house, PASSWORD, stack=BEHIND["yes"], **by).prompts == ["Password: "]
+        outcome = ask(house, "yes", "no", **by)
+        assert (outcome.result, outcome.texts) == ("PERM_DENIED", ["Log in with your password first."])
 
 
 # MARK: What the administrator chose
@@ -295,7 +226,7 @@ def patterns():
 @pytest.mark.parametrize("language", ["en", *languages.languages()])
 def test_prompts_fit_a_line_and_sort_as_a_password_s(language):
     reasons, counted = patterns()
-    assert len(reasons) == 9 and len(counted) == 2
+    assert len(reasons) == 10 and len(counted) == 4
     password = said(language, "Password:")
     assert said(language, "Passcode or password:").casefold().endswith(password.casefold())
     for text in (*reasons, *counted):
@@ -305,7 +236,7 @@ def test_prompts_fit_a_line_and_sort_as_a_password_s(language):
             assert languages.width(whole) <= 80, whole
             assert not SORTED_BY_SDDM.search(whole), whole
             if language == "en" and "assword" in whole:
-                assert whole.endswith("assword: ")
+                assert whole.endswith("fingerprint: " if "fingerprint" in whole else "assword: ")
 
 
 def said(language, text):

@@ -10,6 +10,7 @@ from fleet import VERIFY
 from liar import alice_gets
 from machine import ALICE
 from process import wait_for
+from prompts import FLEETS, STATES, TABLE, as_the_table_says
 from scenario import PASSWORD, RIGHT, WRONG, asked_once, refused_unasked
 from tool import UNUSABLE
 from ward import SOCKET, STACK, UNAVAILABLE, at, within_five_seconds
@@ -101,6 +102,25 @@ class Programs:
             child.send(answer + "\r")
         child.expect(pexpect.EOF)
         return prompts
+
+
+def test_the_table_in_a_fleet(with_passwords, ward):
+    """Sources/PROMPT.md: before the first login nothing is asked of a verifier; its answer to a look has the attempts left."""
+    machine, codes = with_passwords, iter(WRONG)
+
+    def fail_again(_):
+        ward.fleet.servers[0].verify(next(codes))
+
+    fail_again(machine)
+    for case in [case for case in TABLE if case[0] == "open after failures" and case[2] == "yes"]:
+        as_the_table_says(machine, case, fail_again)
+    as_the_table_says(machine, ("open after failures", "yes", "yes"), fail_again, items={}, **ALICE)
+    for number in range(3):
+        ward.stop(f"server{number}")
+    for case in FLEETS:
+        STATES[case[0]](machine)
+        as_the_table_says(machine, case)
+        as_the_table_says(machine, case, items={}, **ALICE)
 
 
 def test_a_workstation_that_isn_t_on_the_list_gets_nothing_and_says_why(machine, ward):

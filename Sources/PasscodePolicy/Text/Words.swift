@@ -11,20 +11,33 @@ public enum Words {
   ///
   /// - Parameters:
   ///   - finger: the reader can be used now.
-  ///   - attemptsLeft: to be told at the prompt; 0: nothing is. With the finger nothing ever is.
+  ///   - attemptsLeft: to be told at the prompt; 0: nothing is.
   public static func prompt(_ door: Options.Door, finger: Bool, attemptsLeft: UInt32 = 0) -> Sentence {
-    switch (door.either, finger) {
-    case (false, false) where attemptsLeft > 0:
-      Sentence(
-        "Passcode (%d attempt left):", plural: "Passcode (%d attempts left):", UInt64(attemptsLeft))
-    case (true, false) where attemptsLeft > 0:
-      Sentence(
-        "Passcode (%d attempt left) or password:", plural: "Passcode (%d attempts left) or password:",
-        UInt64(attemptsLeft))
+    guard attemptsLeft == 0 else { return counting(door, finger: finger, UInt64(attemptsLeft)) }
+    return switch (door.either, finger) {
     case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
     case (false, true): "Passcode or fingerprint:"
     case (true, true): "Passcode, password or fingerprint:"
+    }
+  }
+
+  @inline(never)
+  private static func counting(_ door: Options.Door, finger: Bool, _ left: UInt64) -> Sentence {
+    switch (door.either, finger) {
+    case (false, false):
+      Sentence("Passcode (%d attempt left):", plural: "Passcode (%d attempts left):", left)
+    case (true, false):
+      Sentence(
+        "Passcode (%d attempt left) or password:", plural: "Passcode (%d attempts left) or password:", left)
+    case (false, true):
+      Sentence(
+        "Passcode (%d attempt left) or fingerprint:", plural: "Passcode (%d attempts left) or fingerprint:",
+        left)
+    case (true, true):
+      Sentence(
+        "Passcode (%d attempt left), password or fingerprint:",
+        plural: "Passcode (%d attempts left), password or fingerprint:", left)
     }
   }
 
@@ -41,6 +54,7 @@ public enum Words {
     case .exhausted: return "Passcode locked out."
     case .expired: return "Passcode expired."
     case .mustChange: return "Passcode must be changed (passcode change)."
+    case .notPermitted(.firstLogin): return firstLogin
     case .unavailable(let fault): return fault.reason.isOfKey ? "Passcode unavailable." : nil
     case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: return nil
     }
@@ -72,7 +86,7 @@ public enum Words {
     case .disabled: disabled
     case .expired: "Passcode expired. Use your password."
     case .mustChange: "Use your password now, then set your own passcode (passcode change)."
-    case .notPermitted(.firstLogin): "Log in with your password first."
+    case .notPermitted(.firstLogin): firstLogin
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
     case .fingerRefused(let outcome): notice(outcome)
@@ -133,6 +147,8 @@ public enum Words {
       // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
       counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service])
   }
+
+  private static var firstLogin: Sentence { "Log in with your password first." }
 
   private static var disabled: Sentence { "Passcode disabled by the administrator." }
 

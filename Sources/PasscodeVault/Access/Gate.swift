@@ -6,17 +6,20 @@ public import PasscodeSystem
 // MUST (attempt):
 //  1  An attempt is made only for one's own account or by real root: the real uid is 0 or the account's, and PAM_RUSER, if
 //     it is set, names (by uid) root or the account. Anything else is PAM_PERM_DENIED without a prompt: `su bob`, `sudo`
-//     with `targetpw` or `rootpw`, a setuid polkit agent for another administrator. So nobody's process can spend another's
-//     attempts, or hold them up by being stopped. A program of root's that asks for others is in the table of `Broker`,
-//     which says for whom; graphical login screens never ask for root.
+//     with `targetpw` or `rootpw`, a setuid polkit agent for another administrator. Nobody's process can therefore spend
+//     another's attempts, or hold them up by being stopped. A program of root's that asks for others is in the table of
+//     `Broker`, which says for whom; graphical login screens never ask for root.
 //     test_only_for_ones_own_account_or_by_real_root, test_polkit_s_helper_asks_for_whoever_connected, GateTests, test_gdm.py
 
 /// The permission to try an account's passcode. No attempt can be made without a permit, and only `Gate` gives one.
 public struct Permit: Sendable {
   public let account: Account
+  /// Whether the account's first login is still to come: until then each `Login` refuses, but may say who is enrolled.
+  public let waitsForLogin: Bool
 
-  fileprivate init(_ account: Account) {
+  fileprivate init(_ account: Account, waitsForLogin: Bool = false) {
     self.account = account
+    self.waitsForLogin = waitsForLogin
   }
 }
 
@@ -56,6 +59,7 @@ public struct LoginOrigin: Sendable {
   }
 
   /// Whether the program runs for somebody, and says so: a login screen asks for anyone who types a name.
+  @inline(never)
   public var isForPerson: Bool { process.real != 0 || !requester.isEmpty && !requester.spells("root") }
 
   /// A PAM service.
@@ -168,10 +172,12 @@ public enum Gate {
   ) -> Admission {
     if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
     guard isOwn(account, origin) else { return .refused(.otherAccount, nil) }
-    if rules.wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet {
-      return .refused(.firstLogin, account)
+    guard rules.wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet else {
+      return .admitted(Permit(account))
     }
-    return .admitted(Permit(account))
+    // A login screen asks for anyone who types a name, and is told the same of everybody.
+    guard origin.isForPerson else { return .refused(.firstLogin, account) }
+    return .admitted(Permit(account, waitsForLogin: true))
   }
 
   /// What to ask of `passcode-finger` at this prompt; nil: it is the passcode alone.

@@ -6,9 +6,10 @@ public import PasscodeSystem
 //
 // MUST (attempt), here and in Gate, LockedRecord, Ledger, LastWrong, HashingSlots, Terms and RevocationMark:
 //  0  What fails before the charge is `unavailable` and isn't counted. Hashing that can't be completed after the charge is
-//     `unavailable` and stays counted. Only a completed mismatch is `wrong`. (So `crypto_pwhash_str_verify` can't be used:
-//     when memory runs out, it answers as for a wrong passcode.) The memory that Argon2 needs is reserved before the
-//     charge; where less than four times as much is free, its pages are touched, too. test_crash.py, test_unavailable.py
+//     `unavailable` and stays counted. Only a completed mismatch is `wrong`. (`crypto_pwhash_str_verify` therefore can't
+//     be used: when memory runs out, it answers as for a wrong passcode.) The memory that Argon2 needs is reserved before
+//     the charge; where less than four times as much is free, its pages are touched, too.
+//     test_crash.py, test_unavailable.py
 //  3  Lockout is decided under the record's lock, after the passcode was typed.
 //     test_the_lock_is_decided_after_the_typing
 //  5  Three lines let somebody in: `granted` comes from one here and one in a fleet, each a completed match of a charged
@@ -24,6 +25,7 @@ public struct DirectLogin: Login, ~Copyable {
   private let service: Bytes
   private let purpose: Purpose
   private let store: Store
+  private let waitsForLogin: Bool
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
@@ -38,7 +40,7 @@ public struct DirectLogin: Login, ~Copyable {
     // Swift 6.2 crashes where an initialiser of a noncopyable type with optional parts can fail.
     DirectLogin(
       vault: vault, account: permit.account, service: Record.serviceName(service), purpose: purpose,
-      store: try Store.open(vault.configuration))
+      store: try Store.open(vault.configuration), waitsForLogin: permit.waitsForLogin)
   }
 
   /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
@@ -49,6 +51,7 @@ public struct DirectLogin: Login, ~Copyable {
       switch try LockedRecord.acquire(store, account.uid, .none) {
       case .missing: return .notEnrolled
       case .busy:
+        if isTooEarly { return .notPermitted(.firstLogin) }
         takesFinger = true  // not known: it is decided again at Enter
         return nil
       case .locked(var record):
@@ -188,6 +191,7 @@ public struct DirectLogin: Login, ~Copyable {
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .refused(.notEnrolled)
     }
+    if isTooEarly { return .refused(.notPermitted(.firstLogin)) }
     if record.current.disabled || record.isRevoked { return .refused(.disabled) }
     if vault.configuration.isSecondFactor, !record.current.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
@@ -202,6 +206,12 @@ public struct DirectLogin: Login, ~Copyable {
     case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
     case .exhausted: return .refused(.exhausted(failures: failures))
     }
+  }
+
+  /// Whether the account's first login is still to come, which may be over since the gate asked.
+  @inline(never)
+  private var isTooEarly: Bool {
+    waitsForLogin && !LoginMark(account.uid, vault.configuration.access).isSet
   }
 
   mutating func openCredential(

@@ -52,9 +52,6 @@ public enum Response: Sendable {
 extension Login where Self: ~Copyable {
   public var takesFinger: Bool { false }
 
-  /// A fleet's verifier doesn't tell.
-  public var attemptsLeft: UInt32 { 0 }
-
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
     .fingerRefused(transcript.outcome)

@@ -26,6 +26,7 @@ public struct LoginMark {
   private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".login") }
 
   /// Whether the account has logged in by other means since the boot; in doubt it has not.
+  @inline(never)
   public var isSet: Bool {
     guard case .found = try? Trust(access: access, subject: .store).open(RunFolder.path) else { return false }
     // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.

@@ -196,7 +196,7 @@ extension Helper {
     if request.head.operation != .look { fleet.endRequests() }
     let reply = try finish(fleet, &waiting, .fleet)
     // The helper itself waits in any case.
-    return reply.kind == .openWithoutWaiting ? HelperReply(.open) : reply
+    return reply.kind == .openWithoutWaiting ? HelperReply(.open, [reply.number(0)]) : reply
   }
 
   private static func finish(
@@ -212,6 +212,7 @@ extension Helper {
 public struct HelperLogin: Login, ~Copyable {
   private let program: HelperProgram
   private let uid: UInt32
+  private let waitsForLogin: Bool
   private let conditions: HelperRequest.Conditions
   private let service: Bytes
   private let purpose: Purpose
@@ -228,12 +229,15 @@ public struct HelperLogin: Login, ~Copyable {
   ) {
     self.program = program
     uid = permit.account.uid
+    waitsForLogin = permit.waitsForLogin
     self.purpose = purpose
     self.conditions = conditions
     self.service = Record.serviceName(service)
   }
 
   public mutating func look(_: inout Unsealed) -> Verdict? {
+    // Who is enrolled in a fleet only a verifier knows, which isn't asked for that.
+    if waitsForLogin { return .notPermitted(.firstLogin) }
     do throws(Fault) {
       let verdict = try verdict(.look, begin(.look, passcode: 0))
       // The helper looks as for a login; a change is allowed all the same.
@@ -244,6 +248,7 @@ public struct HelperLogin: Login, ~Copyable {
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _: inout Unsealed) -> Verdict {
+    if waitsForLogin { return .notPermitted(.firstLogin) }
     do throws(Fault) {
       let operation = purpose == .change ? HelperOperation.prove : .verify
       let helper = try begin(operation, passcode: passcode.count)

@@ -6,7 +6,7 @@ package import PasscodeSystem
 /// MUST (attempt):
 ///  2  The record's exclusive lock is held from reading the ledger until the attempt is settled. From taking the hashing
 ///     slot until then all signals that can be blocked are; the waits before that can be interrupted. Parallel attempts on
-///     one account are serial, and parallel right passcodes all succeed.                          test_parallel.py
+///     one account are serial, and parallel correct passcodes all succeed.                          test_parallel.py
 ///  4  The charge is durable (fdatasync) before Argon2 starts. If it can't be recorded, nothing is verified. An interrupted
 ///     write leaves no valid copy: that attempt does not count.   test_a_charge_that_cannot_be_written_is_a_refusal,
 ///     test_a_charge_survives_as_soon_as_verification_begins, test_disk.py
@@ -17,7 +17,7 @@ package import PasscodeSystem
 ///  7  kill -9, power loss, a full disk or a failing fsync at any instruction leaves an untouched record or a charged one:
 ///     never a refunded attempt, a lost enrolment or an unreadable record.
 ///     test_every_call.py, test_power_loss.py, test_kernel.py
-///  8  A right passcode works on a full disk: a charge overwrites bytes that were written before (written, not fallocated).
+///  8  A correct passcode works on a full disk: a charge overwrites bytes that were written before (written, not fallocated).
 ///     That holds on ext4, xfs and tmpfs. Where the file system copies on write (btrfs), a full disk is `unavailable`.
 ///     test_disk.py
 ///

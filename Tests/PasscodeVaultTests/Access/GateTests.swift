@@ -191,6 +191,13 @@ struct GateTests {
     var rules = LoginRules()
     rules.wantsLogin = true
     #expect(try reason(LoginOrigin(root), rules, access) == (access == .helper ? nil : .firstLogin))
+    // Where it is known who asks, a look may find out who is enrolled.
+    let person = LoginOrigin(root, requester: Bytes(text: Self.own))
+    guard case .admitted(let permit) = Gate.admit(try Self.account(Self.own), person, rules, access) else {
+      Issue.record("refused")
+      return
+    }
+    #expect(permit.waitsForLogin == (access != .helper))
   }
 
   // MARK: The finger
