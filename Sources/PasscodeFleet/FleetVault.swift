@@ -22,10 +22,10 @@ public import PasscodeVault
 //     etcd's leader; what is noted of them each minute keeps a delay, a count and a one-time code from lasting much longer
 //     (FleetVault+Leases).                FleetLoginTests, FleetDelayTests, FleetLeaseTests, test_fleet_leases.py,
 //     test_a_charge_that_is_late_shortens_no_delay
-//  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Right passcodes in parallel all pass.
+//  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Correct passcodes in parallel all pass.
 //     FleetLoginTests, test_right_ones_at_once_all_pass
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
-//     unless the passcode has been disabled, removed or replaced in the meantime. A right one is never reported wrong.
+//     unless the passcode has been disabled, removed or replaced in the meantime. A correct one is never reported wrong.
 //     FleetConflictTests, FleetLoginTests
 //  7  A workstation has 20 wrong passcodes an hour over all accounts, and 8 for any one account, counted in the charge's
 //     transaction and including those that are still being checked. The hour begins with the first wrong one, when the

@@ -31,7 +31,7 @@ public import PasscodePolicy
 ///  5  A wrong one is charged before it is hashed, in the account's own budget and the workstation's, and is locked out by
 ///     the same delays. None is remembered: the same wrong one again counts again.               FleetCodeTests
 ///  6  The transaction that sets a passcode deletes the code, no matter who sets it; so does removing the passcode. Of two
-///     workstations with the right code one sets a passcode.                                     FleetCodeTests
+///     workstations with the correct code one sets a passcode.                                     FleetCodeTests
 ///  7  One of an earlier epoch is none: a snapshot may bring back a code that was used. One that was made since `restored`
 ///     replaces a passcode that is locked out until it is unlocked.                              FleetCodeTests
 ///  8  Root has none, and neither has a passcode that is disabled: it stays so.                   FleetCodeTests

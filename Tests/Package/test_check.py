@@ -18,11 +18,12 @@ def check(machine, user="root"):
     ]
 
 
-def test_after_the_installation_only_the_profile_is_missing(installed):
-    [(name, level, line, command)] = check(installed)
+def test_after_the_installation_only_the_profile_is_missing(fresh, deb):
+    fresh.install(deb)
+    [(name, level, line, command)] = check(fresh)
     assert (name, level, line) == ("services", "warning", None)
-    installed.run("sh", "-c", command)
-    assert check(installed) == []
+    fresh.run("sh", "-c", command)
+    assert check(fresh) == []
 
 
 def test_a_machine_in_use_is_silent(machine):

@@ -17,7 +17,7 @@ public import PasscodeVault
 //     opened or written keeps it: the rotation says which it is, and isn't finished.
 //     test_a_record_that_cannot_be_read_keeps_the_old_key, test_a_disk_that_fails_loses_nobody
 //  4  A record is opened with the key that was read before, then with the next one, then with the current one again. It is
-//     sealed, under its lock, with the next key if there is one, or with the key that opened it under that lock. So no
+//     sealed, under its lock, with the next key if there is one, or with the key that opened it under that lock. Thus no
 //     record falls back after it was seen, and no login fails.   test_logins_enrolments_and_changes_go_on,
 //     test_an_open_prompt_sees_the_whole_rotation, test_what_is_enrolled_in_between_is_under_the_next_key
 //  5  One command at a time changes keys: it locks a file that only root can open. (Anyone could lock the directory.)

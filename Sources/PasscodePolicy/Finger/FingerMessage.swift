@@ -28,8 +28,8 @@
 ///     that it claimed, after VerifyStart was answered.           ReaderDialogTests, test_finger_attacks.py
 ///  4  It charges a touch under the count's lock before the reader waits for it: everybody on the bus sees the result, and
 ///     whatever ends this program, the touch is counted. The charge is taken back only once the touch has matched, or
-///     once fprintd has said that the reader no longer waits, or has ended, and decided no touch before. So in the end
-///     only what didn't match is charged. What can't be charged isn't waited for, and is no match.
+///     once fprintd has said that the reader no longer waits, or has ended, and decided no touch before. In the
+///     end only what didn't match is charged. What can't be charged isn't waited for, and is no match.
 ///                                                                TouchCountTests, test_finger_touches.py
 ///  5  It waits for at most 3 touches that don't match, and 30 s by CLOCK_BOOTTIME: a match that it reads later is none. It
 ///     stamps a match with the last time that the bus had nothing for it, which is never too late. Where its caller runs

@@ -16,8 +16,8 @@ internal import PasscodeSystem
 ///     somebody: the real uid isn't root's, or PAM_RUSER names somebody else than root (sudo's real uid is 0). For other
 ///     programs it is the session that the caller itself belongs to; without one the prompt must be on the virtual console
 ///     in the foreground, or on the display of the session that is seen on seat0, which must be a login screen's or the
-///     person's own (for a login screen that names no display: a login screen's). So it is no serial line, pseudo-terminal
-///     or display of a VNC server, and without logind no display. The passcode is asked all the same.
+///     person's own (for a login screen that names no display: a login screen's). It is thus no serial line,
+///     pseudo-terminal or display of a VNC server, and without logind no display. The passcode is asked all the same.
 ///     GateTests, test_finger_session.py, test_finger_prompt.py
 ///  4  That is checked again before a match is taken.                                   test_finger_session.py
 ///  5  Only root is talked to: the socket's other end is root's by SO_PEERCRED, and the program answers only root.
@@ -31,8 +31,8 @@ internal import PasscodeSystem
 ///     suspend.
 ///     FingerTranscriptTests, test_finger_prompt.py, FuzzFinger
 ///  8  It is granted from one line, under the record's lock, after it was decided again there: state, ledger, terms, the
-///     sealed credential, the match's age, and last the touch count, whose serial must be the match's own. So one match
-///     lets in once.                                                          AttemptTests, test_finger_prompt.py
+///     sealed credential, the match's age, and last the touch count, whose serial must be the match's own. One
+///     match thus lets in once.                                                AttemptTests, test_finger_prompt.py
 ///  9  The passcode's ledger never changes because of a finger, and the one login of a passcode that was given out isn't
 ///     spent.                                                                               test_finger_prompt.py
 /// 10  The touch count is reset only when a passcode is granted (with `finger=yes`, or through the helper), when a match is
@@ -44,7 +44,7 @@ internal import PasscodeSystem
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
-  /// Milliseconds for the reader to decide about the finger that is on it at Enter, and for the second look at the session.
+  /// Milliseconds for the reader to decide about the finger that is on it at Enter.
   private static let decidedWithin: UInt64 = 1_100
   /// Milliseconds for the reader to be freed.
   private static let freeWithin: UInt64 = 1_000
@@ -120,7 +120,7 @@ public struct FingerPrompt: ~Copyable {
   private static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
-    let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin)
+    let bytes = service.receive(limit: FingerEvent.length, until: now + readyWithin)
     return bytes.flatMap { FingerEvent($0) } == .present
   }
 

@@ -37,7 +37,7 @@ def authenticating(kit):
     yield from against_other_modules(kit)
     yield from system_calls(kit)
     yield milliseconds("locked answer of the helper", "unix_chkpwd", helper_against_unix_chkpwd(kit))
-    yield milliseconds("right passcode through the helper", "directly", helper_against_direct(kit))
+    yield milliseconds("correct passcode through the helper", "directly", helper_against_direct(kit))
 
 
 @contextlib.contextmanager

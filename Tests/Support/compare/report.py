@@ -16,7 +16,7 @@ FILE, PICTURE = (peers.TREE / "Tests" / name for name in ("compare.json", "compa
 
 SECTIONS = [
     ("load", "Loading the module", loading.figures),
-    ("authenticate", "A right secret", logins.authenticating),
+    ("authenticate", "A correct secret", logins.authenticating),
     ("refuse", "A refusal", logins.refusing),
     ("storm", "Many people at once", storms.storms),
     ("budget", "One person's prompts, all open at once", storms.budgets),

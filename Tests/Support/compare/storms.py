@@ -16,7 +16,7 @@ MOST = 500
 CROWD = [(40_500 + number, f"citizen{number:03}") for number in range(MOST)]
 
 
-# MARK: A storm: everybody types the right secret at once
+# MARK: A storm: everybody types the correct secret at once
 
 
 def storms(kit):
