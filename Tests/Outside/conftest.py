@@ -19,14 +19,22 @@ from journal import Journal  # noqa: E402
 from process import heed_signals  # noqa: E402
 from scenario import NEW, PASSWORD, RIGHT  # noqa: E402
 from capabilities import pytest_runtest_makereport, pytest_runtest_setup  # noqa: E402, F401
-from shared import pytest_runtest_protocol  # noqa: E402, F401
+from shared import begin_with, pytest_runtest_protocol  # noqa: E402, F401
 
+# The longest; and before the others, those that mostly wait.
+FIRST = [
+    f"test_{name}.py"
+    for name in "helper_time verifier fleet_uncharged workstation_attacks etcd_in_memory every_call hashing_slots batch"
+    " revocation parallel finger finger_prompt helper_attacks programs check fleet_fence fleet_forged fleet_hangs"
+    " key_ways_out key_sealing key_overwriting core_images selfservice verifier_attacks key_rotation".split()
+]
 UIDS = ("-K", "UID_MIN=20001", "-K", "UID_MAX=59999")
 
 
 def pytest_configure(config):
     capabilities.add_marks(config)
     config.addinivalue_line("markers", "alone: measures time or memory; Tests/all runs nothing beside it")
+    config.addinivalue_line("markers", "calm: counts seconds, and computes little: Tests/all runs such tests side by side, and nothing else")
     config.addinivalue_line("markers", "on_request: waits long; runs where its file is named, see Tests/README.md")
     config.addinivalue_line("markers", "shipped: of size, symbols, instructions, memory: needs what ships, not a quick build")
     if not os.environ.get("PASSCODE_NAMESPACE"):
@@ -37,6 +45,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     """A quick build isn't what ships: it is larger, and its code is another."""
     capabilities.mark(items)
+    begin_with(FIRST, items)
     if os.environ.get("PASSCODE_QUICK"):
         left_out = [item for item in items if item.get_closest_marker("shipped")]
         config.hook.pytest_deselected(items=left_out)

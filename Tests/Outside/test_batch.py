@@ -19,7 +19,7 @@ import host
 import lists
 import strace
 from bed import PEOPLE, uid
-from process import children, wait_for
+from process import children, in_locks, wait_for
 from scenario import RIGHT
 from tool import CANCELLED, DONE, NOT_PERMITTED, SOME_FAILED, UNUSABLE, USAGE, one_line
 
@@ -549,8 +549,7 @@ def test_a_full_disk_is_named_and_the_rest_is_done_later(keyed):
 def slots_taken(bed):
     """Which bytes of the slots file are locked. The kernel's list is no snapshot: what moves meanwhile may be there twice, or
     not at all. So, of many samples, only what was ever taken counts, and never how many were at once."""
-    inode = (bed.store / "places").stat().st_ino
-    found = re.findall(rf"OFDLCK .*:{inode} (\d+) (\d+)$", pathlib.Path("/proc/locks").read_text(), re.MULTILINE)
+    found = re.findall(rf"OFDLCK .* {in_locks(bed.store / 'places')} (\d+) (\d+)$", pathlib.Path("/proc/locks").read_text(), re.MULTILINE)
     return {int(first) for first, _ in found}
 
 
@@ -622,7 +621,7 @@ def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
         assert bed.authenticate("alice", "8305").result == "SUCCESS"
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
     """Not for each line again; and a slot in which a login can hash stays free, unless there is only one."""
     cases = [(make_bed(max_parallel=slots, opslimit=4, memlimit="64M"), held) for slots, held in ((1, [0]), (2, [0]), (2, [0, 1]))]

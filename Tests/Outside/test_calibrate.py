@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -25,18 +24,22 @@ def little(bed):
 
 def test_what_is_printed_is_what_the_configuration_takes(little):
     before = little.configuration.read_text()
-    found = LINES.fullmatch(little.tool("calibrate", "--target", "40ms", check=DONE).output)
+
+    def calibrated():
+        found = LINES.fullmatch(little.tool("calibrate", "--target", "40ms", check=DONE).output)
+        return [int(number) for number in found.groups()]
+
+    # The last measurement is printed, which something else may disturb.
+    operations, memory, taken = min((calibrated() for _ in range(3)), key=lambda found: found[2])
     assert little.configuration.read_text() == before
-    operations, memory, taken = map(int, found.groups())
     with open("/proc/meminfo") as file:
         [all_memory] = re.findall(r"MemTotal: +(\d+) kB", file.read())
     assert 8 <= memory and (memory == 8 or memory * 64 * 4 <= int(all_memory) >> 10) and memory & memory - 1 == 0
     assert 1 <= operations <= 64 and taken <= 80
     little.configure(opslimit=operations, memlimit=f"{memory}M")
     little.enroll("alice", "0471")
-    start = time.perf_counter()
-    assert little.authenticate("alice", "0471").result == "SUCCESS"
-    assert time.perf_counter() - start < 1
+    outcome = little.authenticate("alice", "0471")
+    assert outcome.result == "SUCCESS" and outcome.processor_seconds < 1
 
 
 def test_write_keeps_everything_else(little):
@@ -67,7 +70,8 @@ def test_a_file_that_is_missing_is_made(make_bed):
     away = USUAL.with_suffix(".away")
     USUAL.rename(away)
     try:
-        bed.tool("calibrate", "--target", "10ms", "--write", check=DONE)
+        # Without a configuration the most memory is tried first; here there is little.
+        bed.tool("calibrate", "--target", "10ms", "--write", check=DONE, before=["prlimit", f"--as={100 << 20}"])
         assert re.fullmatch(r"opslimit=\d+\nmemlimit=\d+M\n", USUAL.read_text())
         assert USUAL.stat().st_mode & 0o7777 == 0o644 and USUAL.stat().st_uid == 0
     finally:

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from bed import SLOT, become
-from process import wait_for
+from process import in_locks, wait_for
 from scenario import RIGHT, WRONG, unavailable_uncharged, valid_slots
 
 
@@ -51,8 +51,8 @@ def test_a_full_disk_keeps_nothing_from_being_taken_back(small):
     """Nor does somebody who holds the record then."""
     fill(small)
     with subprocess.Popen(["flock", "--no-fork", str(small.record_file("alice")), "sleep", "60"]) as holder:
-        inode = small.record_file("alice").stat().st_ino
-        wait_for(lambda: f":{inode} 0 EOF" in pathlib.Path("/proc/locks").read_text())
+        record = in_locks(small.record_file("alice"))
+        wait_for(lambda: re.search(f" {record} 0 EOF", pathlib.Path("/proc/locks").read_text()))
         assert f"ended process {holder.pid} (sleep)" in small.tool("disable", "alice", check=0).errors
         assert holder.wait(5) == -signal.SIGKILL
     assert small.authenticate("alice", RIGHT).result == "AUTH_ERR"

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ import host
 import strace
 from bed import MEMORY, SLOT
 from every_call import ACTS, ERRORS, LOCKED, NOTHING, SHORTAGES, SPENT, Bench, points, share
+from machine import ACCOUNT
 from scenario import RIGHT
 from tally import attack
 
@@ -17,6 +19,8 @@ from tally import attack
 # libsodium without randomness (getrandom(2): no error once the machine is up), nss-systemd with the signal mask, glibc with a futex.
 NEVER_FAIL = {"getrandom": ["EINTR"], "rt_sigprocmask": [], "futex": []}
 
+# No test takes so long that a lock ends meanwhile.
+LOCKOUT = "3:3600s,10:reset"
 ONE = ACTS["the one attempt"]
 HASHING = ["give out", "enrol the first", "enrol again", "change"]
 
@@ -32,18 +36,27 @@ def failing(traced, case):
     return ["--seccomp-bpf", "-e", f"trace={traced}", "-e", f"inject={call}:error={error}:when={when}"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def service_account(people):
+    """As installed. To learn that there is none takes glibc two thirds of all calls of a wrong attempt."""
+    subprocess.run(["useradd", "--system", "--no-create-home", "--badname", ACCOUNT], check=True)
+    yield
+    subprocess.run(["userdel", "--force", ACCOUNT], check=True)
+
+
 @pytest.fixture
 def benches(make_bed, name):
     """Two, to use two processors; but one for attempts, which remember under /run."""
     shutil.rmtree(MEMORY, ignore_errors=True)
     if "attempt" in name:
-        return [Bench(make_bed(usual=True))]
-    return [Bench(make_bed()) for _ in range(2)]
+        return [Bench(make_bed(usual=True, lockout=LOCKOUT))]
+    return [Bench(make_bed(lockout=LOCKOUT)) for _ in range(2)]
 
 
 def judge(bench, act, row, where, expected):
-    """The record after the disturbance: one of the expected, and what must work works."""
-    said = bench.says()
+    """The record after the disturbance: one of the expected, and what must work works. That depends on what is on the disk
+    alone: so it is looked at once where many disturbances leave the same."""
+    left, said = bench.left(), bench.says()
     row.breach("unreadable", (where, said), said["state"] == "corrupt")
     row.breach(
         "lost", (where, said), act.before["enrolled"] and NOTHING not in expected and not said["enrolled"]
@@ -51,7 +64,9 @@ def judge(bench, act, row, where, expected):
     row.breach("refund", (where, said), said["failures"] < min(state["failures"] for state in expected))
     assert said in expected, (where, said, expected)
     assert bench.files() <= bench.others, (where, "a rest in the store")
-    works(bench, act, row, where, said)
+    if left not in bench.judged:
+        works(bench, act, row, where, said)
+        bench.judged[left] = said
 
 
 def works(bench, act, row, where, said):
@@ -185,7 +200,7 @@ def check_attempt(bench, act, row, where, run, said):
 
 def test_no_failing_call_makes_the_module_ignored(make_bed):
     """PAM_IGNORE would leave the module out: with nullok it is for people without a passcode, and nobody else."""
-    benches = [Bench(make_bed()) for _ in range(2)]
+    benches = [Bench(make_bed(lockout=LOCKOUT)) for _ in range(2)]
     act = ACTS["wrong attempt"]
     for bench in benches:
         bench.bed.service("nullok", stack="auth required {module}\nauth required pam_permit.so")
@@ -212,7 +227,7 @@ def check_command(act, where, run, said):
 
 def test_locked_stays_locked_whatever_fails(make_bed):
     """The right passcode while locked: no failing call lets it in."""
-    benches = [Bench(make_bed()) for _ in range(2)]
+    benches = [Bench(make_bed(lockout=LOCKOUT)) for _ in range(2)]
     act = every_call.Act(every_call.attempt(RIGHT), "", LOCKED, [LOCKED], (RIGHT, RIGHT))
     for bench in benches:
         bench.begin(act)
@@ -246,7 +261,7 @@ def alone(bench, copy):
 @pytest.mark.parametrize("name", ["remove", "unlock", "disable"])
 def test_repeating_finishes_what_was_cut_off_between_the_two_copies(make_bed, name):
     """There is nothing to do by then, says the newer copy; but the older one would bring back what was before."""
-    bench, act = Bench(make_bed()), ACTS[name]
+    bench, act = Bench(make_bed(lockout=LOCKOUT)), ACTS[name]
     [after] = act.after
     [credential] = set(re.findall(rb"^sealed=(\w+)$", bench.begin(act), re.MULTILINE))
     run = bench.run(act, "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=1")

@@ -64,7 +64,7 @@ def freeze_etcd(ward):
 HANGS = {"its stunnel": lambda ward: freeze(ward, 0), "its etcd": freeze_etcd, "its verifiers": silence_verifiers}
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 @pytest.mark.parametrize("hang", HANGS.values(), ids=HANGS)
 @pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
 def test_the_first_server_hangs(machine, thawed, hang, how):
@@ -108,7 +108,7 @@ def test_after_a_minute_the_first_server_is_asked_again(machine, thawed):
         login(machine)
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_all_servers_hang(with_passwords, thawed):
     """Within 5 s there is an answer, and the password works."""
     machine = with_passwords

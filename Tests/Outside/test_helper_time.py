@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import pytest
 
 import machine as machines
 from bed import TOOL, become, person, uid
-from process import children, open_files, state, wait_for
+from process import children, in_locks, open_files, state, wait_for
 from helper import (
     ENROLL,
     GRANTED,
@@ -35,7 +36,9 @@ from helper import (
 from machine import HELPER, PROOF, STORE
 from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 
-pytestmark = pytest.mark.alone
+# The most seconds that something may take which ends by itself after 10 or 30: a busy machine adds some; otherwise it would
+# last for minutes.
+LATEST = 60
 
 KEPT = []
 UNFINISHED = []  # helpers whose requests don't end; from the first test on, as they take 30 s
@@ -78,14 +81,16 @@ def slow_to_close():
     slow, others = lingering()
     KEPT.extend(others)
     ours, theirs = socket.socketpair()
-    command = ["sh", "-c", f"sleep 0.2; exec {HELPER}"]
+    command = ["sh", "-c", f"read -r _; exec {HELPER}"]
     helper = subprocess.Popen(
         command, stdin=theirs, cwd="/", pass_fds=[slow.fileno()], **person("alice")
     )
     theirs.close()
     slow.close()  # the last one to do that is the helper
-    ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
+    ours.sendall(b"\n" + request(VERIFY, uid("alice"), passcode=RIGHT))
     ours.shutdown(socket.SHUT_WR)
+    # The next test has another file in this one's place.
+    wait_for(lambda: pathlib.Path(f"/proc/{helper.pid}/exe").readlink() == HELPER)
     return helper, ours
 
 
@@ -100,9 +105,8 @@ def stopped():
 
 
 def is_started(pid):
-    """Before, its command line is that of its host; in between, empty."""
-    command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    return command and b"python" not in command
+    """Before, it is still its host, which waits in vfork."""
+    return os.readlink(f"/proc/{pid}/exe") != os.readlink("/proc/self/exe")
 
 
 def reads(pid):
@@ -147,7 +151,7 @@ def test_between_look_and_attempt_it_has_nothing(own):
     helper, ours = look()
     files = {path for path in open_files(helper.pid) if not path.startswith("socket:")}
     assert files == {"/dev/null", "/run/passcode/waiting"}
-    assert f":{own.record_file('alice').stat().st_ino} " not in pathlib.Path("/proc/locks").read_text()
+    assert not re.search(f" {in_locks(own.record_file('alice'))} ", pathlib.Path("/proc/locks").read_text())
     assert verify().kind == GRANTED
     ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
     ours.shutdown(socket.SHUT_WR)
@@ -227,8 +231,8 @@ def test_nobody_waits_for_what_does_not_move(own):
             wait_for(lambda: any(is_started(child) for child in children(hosts[-1].child)))
             stuck += children(hosts[-1].child)
     for host in hosts:
-        assert refused_unasked(host.wait(30), "AUTHINFO_UNAVAIL")
-    assert 9.5 < time.monotonic() - start < 14
+        assert refused_unasked(host.wait(LATEST), "AUTHINFO_UNAVAIL")
+    assert 9.5 < time.monotonic() - start < LATEST
     assert sum("timed out" in line.message for line in own.module_log()) == len(hosts)
     assert unlocking.stdout.read() == "Passcode unlocked for alice.\n" and unlocking.wait(5) == 0
     assert 12 < time.monotonic() - start
@@ -379,7 +383,7 @@ def test_a_frozen_helper_costs_others_one_pause(own, group):
     assert f"process {helper} (passcode-helper)" in root.errors
     assert bob.wait().result == "SUCCESS"
     assert host.wait().result == again.wait().result == "AUTHINFO_UNAVAIL"
-    assert 9 < time.monotonic() - start < 15
+    assert 9 < time.monotonic() - start < LATEST
     group.alice("cgroup.freeze", "0")
     wait_for(lambda: own_failures(own) == 0)
 
@@ -404,7 +408,7 @@ def test_a_request_that_does_not_end_ends_the_helper(own):
     """After 30 seconds. The last test, because it waits for what the first one started."""
     assert verify().kind == GRANTED
     for one in UNFINISHED:
-        one.thread.join(40)
-        assert one.status == -signal.SIGALRM and 29 < one.seconds < 35, one.name
+        one.thread.join(LATEST)
+        assert one.status == -signal.SIGALRM and 29 < one.seconds < LATEST, one.name
         with contextlib.suppress(ConnectionResetError):
             assert one.ours.recv(1) == b""

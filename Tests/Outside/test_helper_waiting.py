@@ -17,7 +17,7 @@ import time
 import pytest
 
 from bed import become, person, uid
-from process import children, wait_for
+from process import children, in_locks, wait_for
 from helper import GRANTED, LOOK, OPEN, OPEN_WITHOUT_WAITING, VERIFY, as_alice, fault, request, verify
 from machine import HELPER, RUN
 from scenario import RIGHT, WRONG
@@ -136,7 +136,7 @@ def test_where_the_slots_are(look):
 def locked_bytes():
     """The bytes of the file that helpers have locked; each lock is of one byte."""
     locks = re.findall(
-        rf"OFDLCK +ADVISORY +WRITE -?\d+ \S+:{FILE.stat().st_ino} (\d+) (\d+)$",
+        rf"OFDLCK +ADVISORY +WRITE -?\d+ {in_locks(FILE)} (\d+) (\d+)$",
         pathlib.Path("/proc/locks").read_text(), re.MULTILINE,
     )  # fmt: skip
     assert all(first == last for first, last in locks)

@@ -15,7 +15,7 @@ import strace
 from bed import become, uid
 from keys import argon2id, copies, keys, openers
 from machine import ALICE
-from process import wait_for
+from process import in_locks, wait_for
 from scenario import RIGHT, WRONG, overwrite
 from tool import DONE, UNUSABLE, one_line
 
@@ -245,8 +245,7 @@ MEANWHILE = {
 
 def holders(record):
     """The processes that have the record locked."""
-    inode = record.stat().st_ino
-    found = re.findall(rf"FLOCK +ADVISORY +WRITE +(\d+) +\S+:{inode} ", open("/proc/locks").read())
+    found = re.findall(rf"FLOCK +ADVISORY +WRITE +(\d+) +{in_locks(record)} ", open("/proc/locks").read())
     return [int(pid) for pid in found]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import strace
 from bed import become, person
-from process import wait_for
+from process import in_locks, wait_for
 from scenario import RIGHT, WRONG
 from tally import attack
 
@@ -151,8 +151,8 @@ def test_stopped_logins_that_take_turns_hold_up_nothing(slow, act):
     """As `su bob` run by bob: root's rights, and bob's real uid. He stops whichever holds the record, lets it go on just
     before others give up, and stops the next; and starts new ones all the time."""
     slow.enroll("bob", RIGHT)
-    number = slow.record_file("bob").stat().st_ino
-    holder = 'holder() { awk \'/FLOCK/ && $6 ~ /:%d$/ { print $5; exit }\' /proc/locks; }' % number
+    record = in_locks(slow.record_file("bob"))
+    holder = 'holder() { awk \'/FLOCK/ && $6 ~ /^%s$/ { print $5; exit }\' /proc/locks; }' % record
     turns = f"{holder}\nwhile :; do one=$(holder); [ \"$one\" ] && kill -STOP $one; sleep 0.02; done"
     before = slow.record("bob")
 
@@ -208,7 +208,7 @@ def decoy(bed, number):
     else:
         pytest.fail(f"no file got the number {number}")
     with subprocess.Popen(["flock", "--no-fork", str(path), "sleep", "60"]) as other:
-        wait_for(lambda: re.search(rf":{number} 0 EOF", pathlib.Path("/proc/locks").read_text()))
+        wait_for(lambda: re.search(f" {in_locks(path)} 0 EOF", pathlib.Path("/proc/locks").read_text()))
         yield other
         other.kill()
     subprocess.run(["umount", str(folder)], check=True)
@@ -278,7 +278,7 @@ CALLS = {"fchmod": 2, "fsync": 2, "flock": 12, "pidfd_open": 1, "pidfd_send_sign
 def holding(bed):
     """A process that holds alice's record, and is ended in the end, by whomever."""
     with subprocess.Popen(["flock", "--no-fork", str(bed.record_file("alice")), "sleep", "60"]) as holder:
-        wait_for(lambda: str(bed.record_file("alice").stat().st_ino) in pathlib.Path("/proc/locks").read_text())
+        wait_for(lambda: re.search(f" {in_locks(bed.record_file('alice'))} ", pathlib.Path("/proc/locks").read_text()))
         try:
             yield
         finally:

@@ -168,7 +168,7 @@ def pytest_with(*outcomes):
 def whole(tmp_path, unit=UNIT, changed=(), **setting):
     """What Tests/all says, and its exit status; each part is a stand-in for its command."""
     parts = {
-        "debian/setup": "", "debian/build": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
+        "debian/setup": "", "debian/build": "", "Tests/Support/ship.py": "", "Tests/fuzz": "echo 'ok      FuzzOne: 9 inputs in 5 s'", "Tests/package": pytest_with(*["passed"] * 4),
         "Tests/outside": pytest_with(*["passed"] * 8), ".build/ship/out/passcode": "", "Tests/contract": "",
         "Tests/messages": "if [ $1 = --check ]; then echo de.po: 1 fuzzy >&2; exit 1; fi",
         "bin/swift": f"""if [ $1 = test ]; then
@@ -193,9 +193,9 @@ fi""",
 
 @pytest.mark.parametrize("setting", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}], ids=str)
 def test_every_test_is_counted_though_the_log_is_interleaved(tmp_path, setting):
-    """Four commands, two unit tests, a fuzzer, 8 from outside in each of three runs, 4 of the package in each of two."""
+    """Four commands, two unit tests, a fuzzer, 8 from outside in each of seven runs, 4 of the package in each of two."""
     lines, status = whole(tmp_path, **setting)
-    assert (lines[-1], status) == ("39 passed, 0 failed, 0 skipped", 0)
+    assert (lines[-1], status) == ("71 passed, 0 failed, 0 skipped", 0)
     assert "warning: de.po: 1 fuzzy" in lines
 
 
@@ -204,15 +204,15 @@ def test_a_table_has_the_figures_of_each_part(tmp_path):
     table = lines[lines.index("part          passed  failed skipped seconds") + 1 : -1]
     rows = {name: figures[:3] for name, *figures in map(str.split, table) if name != "warning:"}
     assert rows["unit"] == ["2", "0", "0"] and rows["package"] == rows["package-2"] == ["1", "2", "0"]
-    assert list(rows) == ["setup", "build", "unit", "layout", "demo", "outside", "outside-2", "fuzz", "package",
-                          "package-2", "measured"]  # fmt: skip
-    assert [sum(int(row[n]) for row in rows.values()) for n in range(3)] == [33, 4, 0]
-    assert lines[-1] == "33 passed, 4 failed, 0 skipped"
+    assert list(rows) == ["setup", "build", "unit", "layout", "demo", "outside", "outside-2", "outside-3", "outside-4", "fuzz",
+                          "package", "package-2", "calm", "calm-2", "measured"]  # fmt: skip
+    assert [sum(int(row[n]) for row in rows.values()) for n in range(3)] == [65, 4, 0]
+    assert lines[-1] == "65 passed, 4 failed, 0 skipped"
 
 
 def test_a_failed_unit_test_is_counted_once(tmp_path):
     lines, status = whole(tmp_path, WITH_A_FAILURE)
-    assert (lines[-1], status) == ("39 passed, 1 failed, 0 skipped", 1)
+    assert (lines[-1], status) == ("71 passed, 1 failed, 0 skipped", 1)
 
 
 @pytest.mark.parametrize(
@@ -221,25 +221,25 @@ def test_a_failed_unit_test_is_counted_once(tmp_path):
 )  # fmt: skip
 def test_a_part_that_dies_or_runs_nothing_has_failed(tmp_path, text):
     lines, status = whole(tmp_path, changed={"Tests/package": text})
-    assert (lines[-1], status) == ("31 passed, 2 failed, 0 skipped", 1)
+    assert (lines[-1], status) == ("63 passed, 2 failed, 0 skipped", 1)
 
 
 def test_a_part_that_fails_after_its_tests_passed_has_failed(tmp_path):
     lines, status = whole(tmp_path, changed={"Tests/package": pytest_with(*["passed"] * 4) + "exit 1"})
-    assert (lines[-1], status) == ("39 passed, 2 failed, 0 skipped", 1)
+    assert (lines[-1], status) == ("71 passed, 2 failed, 0 skipped", 1)
 
 
 def test_unit_tests_that_an_earlier_run_counted_are_not_counted_again(tmp_path):
     whole(tmp_path)
     lines, status = whole(tmp_path, changed={"bin/swift": "[ $1 != test ]"})
-    assert (lines[-1], status) == ("37 passed, 1 failed, 0 skipped", 1)
+    assert (lines[-1], status) == ("69 passed, 1 failed, 0 skipped", 1)
 
 
 def test_a_promise_whose_test_did_not_run_is_a_failure(tmp_path):
     contract = "[ $1 = --ran ] && [ -e $2/unit-swift-testing.xml ] && echo test_a.py did not run: attempt 3 >&2; exit 1"
     lines, status = whole(tmp_path, changed={"Tests/contract": contract})
     assert "contract: test_a.py did not run: attempt 3" in lines
-    assert (lines[-1], status) == ("39 passed, 1 failed, 0 skipped", 1)
+    assert (lines[-1], status) == ("71 passed, 1 failed, 0 skipped", 1)
 
 
 def test_the_whole_run_refuses_another_argument_in_one_sentence(tmp_path):

@@ -17,9 +17,10 @@ import shared  # noqa: E402
 from package import build_once, build_otherwise  # noqa: E402
 from process import heed_signals  # noqa: E402
 from capabilities import pytest_runtest_makereport, pytest_runtest_setup  # noqa: E402, F401
-from shared import pytest_runtest_protocol  # noqa: E402, F401
+from shared import begin_with, pytest_runtest_protocol  # noqa: E402, F401
 
 RELEASES = ("bookworm", "trixie")
+FIRST = [f"test_{name}.py" for name in "lifecycle key help_desk scripts ansible_tasks every_program finger_deb fleet_deb".split()]
 BUILDS = pathlib.Path(shared.FOLDER or machines.MACHINES)
 
 
@@ -36,6 +37,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         item.add_marker("roots")
     items[:] = [item for item in items if not (mark := item.get_closest_marker("only")) or of(item) in mark.args]
+    begin_with(FIRST, items)
 
 
 def of(item):
@@ -133,10 +135,17 @@ def bare(release):
 
 
 @pytest.fixture(scope="session")
-def enabled(bare, deb):
-    """Makes machines where it is installed, alice enrolled, and the profile enabled."""
+def packaged(bare, deb):
+    """Makes machines where it is installed."""
     first = bare()
     first.install(deb)
+    return first.copy()
+
+
+@pytest.fixture(scope="session")
+def enabled(packaged):
+    """Makes machines where alice is enrolled, too, and the profile enabled."""
+    first = packaged()
     first.enroll()
     first.enable()
     return first.copy()
@@ -145,6 +154,13 @@ def enabled(bare, deb):
 @pytest.fixture
 def fresh(bare):
     machine = bare()
+    yield machine
+    machine.remove()
+
+
+@pytest.fixture
+def installed(packaged):
+    machine = packaged()
     yield machine
     machine.remove()
 

@@ -18,12 +18,11 @@ def check(machine, user="root"):
     ]
 
 
-def test_after_the_installation_only_the_profile_is_missing(fresh, deb):
-    fresh.install(deb)
-    [(name, level, line, command)] = check(fresh)
+def test_after_the_installation_only_the_profile_is_missing(installed):
+    [(name, level, line, command)] = check(installed)
     assert (name, level, line) == ("services", "warning", None)
-    fresh.run("sh", "-c", command)
-    assert check(fresh) == []
+    installed.run("sh", "-c", command)
+    assert check(installed) == []
 
 
 def test_a_machine_in_use_is_silent(machine):

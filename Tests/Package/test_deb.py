@@ -188,11 +188,10 @@ def test_the_programs_look_where_the_package_puts_things(content):
 # MARK: autopkgtest
 
 
-def test_autopkgtest(fresh, deb):
+def test_autopkgtest(installed):
     """debian/tests, as autopkgtest runs it: root, in a test bed that it may break."""
-    fresh.install(deb)
-    sh("cp", TREE / "debian/tests/stack", fresh.path / "tmp")
-    fresh.run("/tmp/stack")
+    sh("cp", TREE / "debian/tests/stack", installed.path / "tmp")
+    installed.run("/tmp/stack")
 
 
 # MARK: AppArmor
@@ -208,12 +207,11 @@ def test_the_apparmor_profile_compiles(fresh, program):
     fresh.run("apparmor_parser", *kernel, "--skip-kernel-load", "--skip-cache", f"/etc/apparmor.d/usr.{program}")
 
 
-def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
+def test_the_apparmor_profile_lets_the_helper_do_its_work(installed, release):
     """Each file that it uses for an attempt, a change, a proof of the password and an enrolment. (The profile itself
     is parsed; test_kernel.py has it enforced.)"""
-    fresh.install(deb)
-    fresh.enroll()
-    (fresh.path / "etc/pam.d/locker").write_text("auth required pam_passcode.so\n")
+    installed.enroll()
+    (installed.path / "etc/pam.d/locker").write_text("auth required pam_passcode.so\n")
     profile = Profile(TREE / "Sources/system/apparmor/usr.libexec.passcode-helper")
     trace = MACHINES / f"trace-{release}"
     acts = [
@@ -229,11 +227,11 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(fresh, deb, release):
     for command, user, lines in acts:
         done = subprocess.run(
             ["strace", "-f", "-y", "-qq", "-s", "300", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", trace,
-             *fresh.command(*command, user=user)], input=lines, text=True, capture_output=True)  # fmt: skip
+             *installed.command(*command, user=user)], input=lines, text=True, capture_output=True)  # fmt: skip
         assert done.returncode == (0 if WRONG[0] not in lines else 1), (command, done)
         helpers = set()
         for line in trace.read_text().splitlines():
-            line = line.replace(str(fresh.path), "")
+            line = line.replace(str(installed.path), "")
             number = line.split()[0]
             if 'execve("/usr/libexec/passcode-helper"' in line:
                 helpers.add(number)

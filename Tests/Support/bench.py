@@ -192,7 +192,7 @@ def tool(bed, *arguments, output=subprocess.DEVNULL):
     return work
 
 
-def listing(bed, *arguments, rounds=5):
+def listing(bed, *arguments, rounds=3):
     """`passcode list` into a file; and what it wrote."""
     with tempfile.TemporaryFile() as output:
         taken = [seconds(tool(bed, "list", *arguments, output=output)) for _ in range(rounds)]
@@ -243,7 +243,7 @@ def most_so_far(pid):
 # MARK: A batch
 
 
-def batch_against_hash(bed, users=80, rounds=3):
+def batch_against_hash(bed, users=40, rounds=3):
     """`enroll --batch` on every processor at the default cost, and bare hashes in as many processes."""
     processes = os.cpu_count()
     bed.configure(opslimit=3, memlimit="64M", max_parallel=processes + 1)

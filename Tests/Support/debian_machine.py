@@ -1,6 +1,7 @@
 """Debian machines to throw away: a fresh root of a release, an overlay on it, namespaces and no network."""
 
 import ctypes
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -93,6 +94,18 @@ def make_root(suite, programs, folder, options):
         "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
         "--aptopt=Acquire::Check-Valid-Until false", *options, suite, folder / "root", *sources(suite, folder / "sources"),
     )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Content:
+    """That of a file in a layer below a machine, which stays as it is."""
+
+    path: pathlib.Path
+
+    def __eq__(self, other):
+        if isinstance(other, Content):
+            return self.path == other.path or self.path.read_bytes() == other.path.read_bytes()
+        return self.path.read_bytes() == other
 
 
 class Machine:
@@ -243,11 +256,25 @@ class Machine:
     def snapshot(self, *folders):
         """{path: what it is} of everything below."""
         return {
-            str(path.relative_to(self.path)): describe(path)
+            str(path.relative_to(self.path)): self.describe(path)
             for folder in folders
             for path in [self.path / folder, *(self.path / folder).rglob("*")]
             if os.path.lexists(path)
         }
+
+    def describe(self, path):
+        status = path.lstat()
+        content = os.readlink(path) if path.is_symlink() else self.content(path) if path.is_file() else None
+        return (oct(status.st_mode), status.st_uid, status.st_gid, content)
+
+    def content(self, path):
+        """Of what this machine hasn't written it is read later, if at all: the layers below stay as they are."""
+        place = path.relative_to(self.path)
+        if not os.path.lexists(self.top / "upper" / place):
+            for layer in self.lower:
+                if os.path.lexists(layer / place):
+                    return Content(layer / place)
+        return path.read_bytes()
 
     def stacks_name_missing_modules(self):
         """The lines of PAM's files that name a module of ours where there is none."""
@@ -272,12 +299,6 @@ def is_running(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):  # before it was opened, or after
         return False
-
-
-def describe(path):
-    status = path.lstat()
-    content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-    return (oct(status.st_mode), status.st_uid, status.st_gid, content)
 
 
 def prompted(child, *dialogue):

@@ -30,12 +30,12 @@ def copy_tree(source, is_backwards=False):
 # Of what reprotest varies: user, home, umask, time zone, locale, and the order of the files; the folder and the time
 # differ anyway. Left out: a clock that is wrong, with which make and SwiftPM compare the times of files; a kernel,
 # processors and a host name of another machine.
-ANOTHER = "setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override".split()
+ANOTHER = "nice -n 10 setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override".split()
 ELSEWHERE = {"HOME": "/nonexistent", "USER": "nobody", "TZ": "Asia/Tokyo", "LC_ALL": "POSIX"}
 
 
 def build_otherwise(folder):
-    """By another user, in another environment."""
+    """By another user, in another environment. Beside tests, and they have limits."""
 
     def tree(source):
         copy_tree(source, is_backwards=True)
@@ -51,8 +51,7 @@ def build(folder, tree=copy_tree, who=(), environment=os.environ, **how):
     log = folder / "log"
     with log.open("w") as output:
         done = subprocess.run(
-            # Beside tests, and they have limits.
-            ["nice", "-n", "10", *who, "dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
+            [*who, "dpkg-buildpackage", "-us", "-uc", "-b", "-Ppkg.pam-passcode.localswift"],
             cwd=source, env={**environment, "DEB_BUILD_OPTIONS": "nocheck"}, stdout=output, stderr=output, **how,
         )  # fmt: skip
     assert done.returncode == 0, log.read_text()[-2000:]

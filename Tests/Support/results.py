@@ -1,13 +1,14 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What a test runner counted, from the files that it writes for machines: pytest's --junit-xml, swift's --xunit-output.
 
     results.py count FILE       passed, failed and skipped, as three numbers
     results.py failed FILE...   the names of what failed, a line each
     results.py left-out FILE... the names of what was skipped
-    results.py skipped FILE     how many were skipped for each reason
+    results.py skipped FILE...  how many were skipped for each reason
 """
 
 import collections
+import contextlib
 import pathlib
 import re
 import sys
@@ -47,8 +48,11 @@ def names(outcome, *paths):
                 print(name)
 
 
-def skipped(path):
-    reasons = collections.Counter(reason for _, outcome, reason in results(path) if outcome == "skipped")
+def skipped(*paths):
+    reasons = collections.Counter()
+    for path in paths:
+        with contextlib.suppress(xml.etree.ElementTree.ParseError):  # of a part that died
+            reasons.update(reason for _, outcome, reason in results(path) if outcome == "skipped")
     for reason, number in reasons.most_common():
         print(f"{number} left out: {reason}")
 

@@ -44,7 +44,7 @@ internal import PasscodeSystem
 public struct FingerPrompt: ~Copyable {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
-  /// Milliseconds for the reader to decide about the finger that is on it at Enter.
+  /// Milliseconds for the reader to decide about the finger that is on it at Enter, and for the second look at the session.
   private static let decidedWithin: UInt64 = 1_100
   /// Milliseconds for the reader to be freed.
   private static let freeWithin: UInt64 = 1_000
@@ -120,7 +120,7 @@ public struct FingerPrompt: ~Copyable {
   private static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
-    let bytes = service.receive(limit: FingerEvent.length, until: now + readyWithin)
+    let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin)
     return bytes.flatMap { FingerEvent($0) } == .present
   }
 
