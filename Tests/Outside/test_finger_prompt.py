@@ -729,12 +729,13 @@ def event(kind, detail=0, serial=0, milliseconds=0):
 
 
 def lying(data, then="exec sleep 60"):
-    """A program that says this; and that somebody is there, where it is asked for that."""
-    text = "".join(f"\\{byte:03o}" for byte in data)
-    present = "".join(f"\\{byte:03o}" for byte in event(7))
+    """A program that says this; and that somebody is there, where it is asked for that: the second time. It starts no
+    other one: it is waited for 300 ms."""
+    text, present = ("".join(f"\\{byte:03o}" for byte in said) for said in (data, event(7)))
+    asked = INSTALLED.with_name("passcode-asked")
+    asked.unlink(missing_ok=True)
     INSTALLED.write_text(
-        "#!/bin/sh\nask=$(dd bs=1 count=2 2>/dev/null)\n"
-        f"[ \"$ask\" != $(printf '\\002\\003') ] || {{ printf '{present}' >&0; exit; }}\nprintf '{text}' >&0\n{then}\n"
+        f"#!/bin/sh\nif [ -e {asked} ]; then printf '{present}' >&0; exit; fi\n: >{asked}\nprintf '{text}' >&0\n{then}\n"
     )
 
 
