@@ -33,7 +33,7 @@ public struct Descriptor: ~Copyable {
   }
 
   @inline(never)
-  private static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno)
+  static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno)
     -> Descriptor
   {
     let flags: Int32
@@ -64,23 +64,6 @@ public struct Descriptor: ~Copyable {
     let source = file.raw
     let terminated = withNUL(name)
     try retrying { unsafe cs_link_file(source, raw, terminated) }
-  }
-
-  /// Gives the file of this name here another name, at once, instead of whatever had that. The corresponding C function
-  /// is `renameat`.
-  public func rename(_ name: [UInt8], to other: [UInt8]) throws(Errno) {
-    try retrying {
-      unsafe withCString(name) { name in unsafe withCString(other) { unsafe renameat(raw, name, raw, $0) } }
-    }
-  }
-
-  /// Takes away the name of a file here; nothing, if there is none. The corresponding C function is `unlinkat`.
-  public func remove(_ name: [UInt8]) throws(Errno) {
-    do throws(Errno) {
-      try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }
-    } catch {
-      if error != .noEntry { throw error }
-    }
   }
 
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.
@@ -162,35 +145,6 @@ public struct Descriptor: ~Copyable {
     try retrying { ftruncate(raw, size) }
   }
 
-  /// The names in this directory, without `.` and `..`. The corresponding C functions are `fdopendir` and `readdir`.
-  public func names() throws(Errno) -> [[UInt8]] {
-    var names: [[UInt8]] = []
-    try forEachName { names.append($0) }
-    return names
-  }
-
-  /// Calls `body` with each name in the directory, one at a time: all of them at once could take too much memory.
-  ///
-  /// - Throws: also where it can't be read to its end. Whoever took that for the end would put an old machine key away though
-  ///   records need it.                                                                 test_key_rotation.py
-  public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
-    let copy = try Descriptor.openat(raw, literal("."), .directory)
-    let number = try retrying { cs_duplicate(copy.raw) }
-    guard let stream = unsafe fdopendir(number) else {
-      let error = Errno.last
-      close(number)
-      throw error
-    }
-    defer { unsafe closedir(stream) }
-    // SAFETY: an entry is valid until the next readdir; its name is copied before.
-    while let entry = unsafe cs_next_name(stream) {
-      let name = unsafe bytes(entry)
-      if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { body(name) }
-    }
-    let error = Errno.last
-    if error.code != 0 { throw error }
-  }
-
   /// The corresponding C function is `fchown`.
   @inline(never)
   public func setOwner(_ owner: UInt32, group: UInt32) throws(Errno) {
@@ -268,16 +222,4 @@ public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) {
   try retrying { unsafe withCString(path) { unsafe mkdir($0, 0o700) } }
   let directory = try Descriptor.open(path, .directory)
   try directory.setMode(mode)
-}
-
-/// A file of /proc, whose size isn't told, up to 1 MiB.
-public func readKernelFile(_ path: [UInt8]) throws(Errno) -> [UInt8] {
-  let file = try Descriptor.open(path, .read)
-  var content: [UInt8] = []
-  while content.count < 1 << 20 {
-    let part = try file.read(4_096, at: content.count)
-    content += part
-    if part.count < 4_096 { break }
-  }
-  return content
 }

@@ -110,42 +110,11 @@ public struct Unsealed: ~Copyable {
     return unsafe sodium_is_zero(start, Length.key) == 0
   }
 
-  // What follows is root's tool's: to make a key, to keep it, and to copy it out once.
-
   // SAFETY (of all below): there are Length.key bytes.
-
-  /// Fills the key with random bytes. The corresponding C function is `randombytes_buf`.
-  public mutating func makeUp(_ sodium: Sodium) {
-    unsafe randombytes_buf(start, Length.key)
-  }
-
-  /// Copies another key into this one.
-  public mutating func copy(_ other: borrowing SecretKey) {
-    unsafe cs_copy(start, other.start, Length.key)
-  }
-
-  /// Whether both are one key, in constant time. The corresponding C function is `sodium_memcmp`.
-  public func equals(_ other: borrowing SecretKey) -> Bool {
-    unsafe sodium_memcmp(start, other.start, Length.key) == 0
-  }
-
-  /// Writes the key into an empty file. The corresponding C function is `pwrite`.
-  public func write(_ file: borrowing Descriptor) throws(Errno) {
-    let written = try retrying { unsafe pwrite(file.raw, start, Length.key, 0) }
-    if written != Length.key { throw Errno(EIO) }
-  }
 
   /// Lends the bytes for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.key))
-  }
-
-  /// Sets one of its 64 hexadecimal digits; outside the key it does nothing.
-  public mutating func set(_ digit: UInt8, at index: Int) {
-    guard 0..<2 * Length.key ~= index else { return }
-    let place = unsafe start + index / 2
-    unsafe place.pointee =
-      index % 2 == 0 ? digit << 4 | place.pointee & 15 : place.pointee & 0xf0 | digit & 15
   }
 }
 

@@ -8,11 +8,11 @@ internal import CSystem
 /// digits, or 8 letters.
 @safe public struct Passcode: ~Copyable {
   public static let longest = 8
-  private static let mostDigits = 6
+  static let mostDigits = 6
 
   let start: UnsafeMutablePointer<UInt8>
   /// Bytes; 0: there is none.
-  public private(set) var count = 0
+  public internal(set) var count = 0
 
   init(_ start: UnsafeMutablePointer<UInt8>) {
     unsafe self.start = start
@@ -34,22 +34,6 @@ internal import CSystem
     return true
   }
 
-  /// Takes what a function makes of each byte that was typed; bytes of which it makes 0 are left out. False, and there is
-  /// none then, if it makes nothing of one (nil), or if they are too many.
-  public mutating func copy(_ line: borrowing TypedLine, as meaning: (UInt8) -> UInt8?) -> Bool {
-    wipe()
-    for index in 0..<line.count {
-      guard let byte = unsafe meaning(line.start[index]), byte == 0 || count < Passcode.longest else {
-        wipe()
-        return false
-      }
-      guard byte != 0 else { continue }
-      unsafe start[count] = byte
-      count += 1
-    }
-    return true
-  }
-
   /// Copies another passcode into this one.
   public mutating func copy(_ other: borrowing Passcode) {
     unsafe cs_copy(start, other.start, other.count)
@@ -63,32 +47,6 @@ internal import CSystem
     guard count <= Passcode.longest, unsafe HelperService.fill(start, count) else { return false }
     self.count = count
     return true
-  }
-
-  /// Draws a passcode, uniformly; false, and the passcode is empty, if it can't have so many digits.
-  public mutating func makeUp(digits: Int, _ sodium: Sodium) -> Bool {
-    count = 0
-    guard 0...Passcode.mostDigits ~= digits else { return false }
-    for index in 0..<digits {
-      unsafe start[index] = UInt8(ascii: "0") + UInt8(randomNumber(below: 10, sodium))
-    }
-    count = digits
-    return true
-  }
-
-  /// Draws so many bytes uniformly from these; none if they don't fit.
-  public mutating func draw(_ count: Int, from letters: [UInt8], _ sodium: Sodium) {
-    wipe()
-    guard 0...Passcode.longest ~= count, !letters.isEmpty else { return }
-    for index in 0..<count {
-      unsafe start[index] = letters[Int(randomNumber(below: UInt32(letters.count), sodium))]
-    }
-    self.count = count
-  }
-
-  /// Whether a line repeats this passcode; compared in constant time. The corresponding C function is `sodium_memcmp`.
-  public func isRepeated(in line: borrowing TypedLine) -> Bool {
-    unsafe count == line.count && sodium_memcmp(start, line.start, count) == 0
   }
 
   /// The corresponding C function is `sodium_memzero`.
@@ -153,19 +111,7 @@ public struct PasscodeChange: ~Copyable {
     unsafe take(text, count: cs_length(text, TypedLine.longest + 1))
   }
 
-  /// Takes the bytes; false, and the line is empty then, if they are too many.
-  public mutating func take(_ bytes: [UInt8]) -> Bool {
-    unsafe take(bytes, count: bytes.count)
-  }
-
-  /// Adds a byte; none beyond `longest`.
-  public mutating func append(_ byte: UInt8) {
-    guard count < TypedLine.longest else { return }
-    unsafe start[count] = byte
-    count += 1
-  }
-
-  private mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
+  mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
     wipe()
     guard length <= TypedLine.longest else { return false }
     unsafe cs_copy(start, bytes, length)

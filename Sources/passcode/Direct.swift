@@ -97,7 +97,7 @@ final class Direct {
 
   func remove() throws(Failure) -> ExitStatus {
     let removed = try reporting { () throws(Fault) in
-      try vault.remove(account, by: .direct, then: noting(.removed))
+      try vault.remove(account, then: noting(.removed))
     }
     guard removed else { throw .notEnrolled(account.name) }
     session.say(.removed, account)

@@ -84,7 +84,7 @@ struct TryDemo {
     case .unlock:
       return try reporting { () throws(Fault) in try bed.vault.unlock(account, by: .direct) } == true
     case .remove:
-      return try reporting { () throws(Fault) in try bed.vault.remove(account, by: .direct) }
+      return try reporting { () throws(Fault) in try bed.vault.remove(account) }
     }
   }
 

@@ -88,7 +88,7 @@ struct TryMenu {
   }
 
   private func remove() throws(Failure) {
-    let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account, by: .direct) }
+    let done = try reporting { () throws(Fault) in try bed.vault.remove(bed.account) }
     printLine(done ? .removed : .nothingToRemove)
   }
 }

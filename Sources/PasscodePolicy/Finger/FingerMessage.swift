@@ -101,8 +101,6 @@ public struct FingerRequest: Equatable, Sendable {
       let number = start == 0 ? 0 : decimal(name[start...]) ?? .max
       code = number > (isDisplay ? 190 : 63) ? 0 : UInt8(number) + (isDisplay ? 64 : 0)
     }
-
-    public var isConsole: Bool { 1...63 ~= code }
   }
 
   public let operation: Operation
@@ -126,11 +124,6 @@ public struct FingerRequest: Equatable, Sendable {
     FingerRequest(operation, uid: uid, at: place)
   }
 
-  /// A question that anyone may ask about themselves.
-  public func isOwnList(_ uid: UInt32) -> Bool {
-    operation == .list && self.uid == uid
-  }
-
   public var bytes: Bytes {
     let (forPerson, terminal): (UInt8, UInt8) =
       switch place {
@@ -138,19 +131,6 @@ public struct FingerRequest: Equatable, Sendable {
       case .terminal(let terminal): (0, terminal.code)
       }
     return [2, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
-  }
-
-  /// nil unless the input is well-formed and complete.
-  public init?(_ bytes: Bytes) {
-    guard bytes.count == FingerRequest.length, bytes[0] == 2, let operation = Operation(rawValue: bytes[1])
-    else { return nil }
-    let place: Place
-    switch (bytes[2], bytes[3]) {
-    case (1, 0): place = .session
-    case (0, let code): place = .terminal(Terminal(code: code))
-    case (_, _): return nil
-    }
-    self.init(operation, uid: UInt32(littleEndianNumber(bytes, 4, 4)), at: place)
   }
 }
 
@@ -181,14 +161,6 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   /// At Enter no finger was on the reader, or it didn't decide within 1 s.
   case noTouch = 13
 
-  /// Whether the reader may be there again later, for the same account.
-  public var mayPass: Bool {
-    switch self {
-    case .noService, .noReader, .inUse, .slow, .gone, .time, .noSession: true
-    case .denied, .notEnrolled, .off, .tries, .failed, .noTouch: false
-    }
-  }
-
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
     PasscodePolicy.word(
@@ -218,7 +190,7 @@ public enum FingerEvent: Equatable, Sendable {
 
   public static let length = 16
 
-  private enum Kind: UInt8 {
+  enum Kind: UInt8 {
     case starting = 1
     case watching = 2
     case noMatch = 3
@@ -226,23 +198,6 @@ public enum FingerEvent: Equatable, Sendable {
     case ended = 5
     case listed = 6
     case present = 7
-  }
-
-  public var bytes: Bytes {
-    switch self {
-    case .starting: FingerEvent.bytes(.starting)
-    case .watching: FingerEvent.bytes(.watching)
-    case .noMatch: FingerEvent.bytes(.noMatch)
-    case .matched(let serial, let time): FingerEvent.bytes(.matched, serial: serial, time: time)
-    case .ended(let end): FingerEvent.bytes(.ended, detail: UInt16(end.rawValue))
-    case .listed(let fingers): FingerEvent.bytes(.listed, detail: fingers.bits)
-    case .present: FingerEvent.bytes(.present)
-    }
-  }
-
-  private static func bytes(_ kind: Kind, detail: UInt16 = 0, serial: UInt32 = 0, time: UInt64 = 0) -> Bytes {
-    [1, kind.rawValue] + littleEndian(UInt64(detail), 2) + littleEndian(UInt64(serial), 4)
-      + littleEndian(time, 8)
   }
 
   /// nil unless the input is well-formed and complete.

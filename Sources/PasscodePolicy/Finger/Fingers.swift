@@ -1,13 +1,7 @@
 /// A set of fingers, by fprintd's names.
 public struct Fingers: Equatable, Sendable {
-  private static var names: [String] {
-    [
-      "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger",
-      "right-thumb", "right-index-finger", "right-middle-finger", "right-ring-finger", "right-little-finger",
-    ]
-  }
 
-  /// One bit each, in the order above.
+  /// One bit each, in the order of `Fingers+Names`.
   public let bits: UInt16
 
   /// nil where a bit has no finger.
@@ -16,29 +10,5 @@ public struct Fingers: Equatable, Sendable {
     self.bits = bits
   }
 
-  /// nil where fprintd names a finger that nobody has.
-  public init?(named list: [Bytes]) {
-    var bits: UInt16 = 0
-    for name in list {
-      guard let index = Fingers.index(name) else { return nil }
-      bits |= 1 << UInt16(index)
-    }
-    self.bits = bits
-  }
-
-  private static func index(_ name: Bytes) -> Int? {
-    let names = names
-    for index in names.indices where name.spells(names[index]) { return index }
-    return nil
-  }
-
   public var isEmpty: Bool { bits == 0 }
-
-  /// fprintd's names of the fingers in the set.
-  public var names: [Bytes] {
-    let all = Fingers.names
-    var names: [Bytes] = []
-    for index in all.indices where bits & 1 << UInt16(index) != 0 { names.append(Bytes(text: all[index])) }
-    return names
-  }
 }

@@ -1,100 +1,41 @@
 public import PasscodePolicy
-public import PasscodeSystem
+package import PasscodeSystem
 
-// The acts that need the record, and no key (see Administration.swift).
+// The acts that need the record, and no key (see Administration.swift): those of a person who proved something, and what
+// root's acts (PasscodeAdmin) have in common with them.
 
 extension Vault {
-  /// Removes the passcode. Needs no key. For root, or a person's own store.
+  /// Removes the passcode. Needs no key. For the helper, which has seen the proof.
   ///
   /// - Returns: whether there was one.
-  public func remove(
-    _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
-  ) throws(Fault) -> Bool {
-    try carryOut(.removal(by: authority), account, then: done) ?? false
+  public func remove(_ account: Account, by authority: Authority) throws(Fault) -> Bool {
+    let found = try acquire(account)
+    let marks = RevocationMark.removing.rawValue
+    return try carryOut(account, found, ending: marks) { record throws(Fault) in
+      try decideRemoval(account, &record, authority)
+    } ?? false
   }
 
-  /// Removes the passcode of a deleted account, and its disabled state. Needs no key. For root.
-  ///
-  /// - Parameter account: one of `deletedAccounts`.
-  /// - Returns: whether there was anything to remove.
-  public func removeDeleted(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
-    try carryOut(.deletion, account, then: done) ?? false
-  }
-
-  /// Ends `locked` and `exhausted`. Needs no key. For root, or a person's own store.
+  /// Ends `locked` and `exhausted`. Needs no key. For root, the helper, or a person's own store.
   ///
   /// - Returns: whether there were failures to clear; nil if not enrolled.
   public func unlock(
     _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
-    try carryOut(.unlocking(by: authority), account, then: done)
-  }
-
-  /// Disables an account's passcode, or enables it again. Needs no key. For root, or a person's own store.
-  ///
-  /// - Returns: whether that changed anything; nil if there is no record.
-  public func disable(
-    _ account: Account, _ disabled: Bool, then done: (() -> Void)? = nil
-  ) throws(Fault) -> Bool? {
-    try carryOut(.disabling(disabled), account, then: done)
-  }
-
-  private enum Act {
-    case removal(by: Authority)
-    /// The removal of the record of a deleted account.
-    case deletion
-    case unlocking(by: Authority)
-    /// Or, with false, enabling.
-    case disabling(Bool)
-
-    /// Taking the passcode back, by root's word alone.
-    var isRevocation: Bool {
-      switch self {
-      case .removal(.direct), .disabling(true): true
-      case .removal, .deletion, .unlocking, .disabling(false): false
-      }
-    }
-
-    /// The marks that stand for what this writes into the record, or that it ends.
-    var marks: UInt32 {
-      switch self {
-      case .removal: RevocationMark.removing.rawValue
-      case .disabling(true): RevocationMark.disabling.rawValue
-      case .disabling(false), .deletion: RevocationMark.all
-      case .unlocking: 0
-      }
+    try carryOut(account, acquire(account), ending: 0, then: done) { record throws(Fault) in
+      try decideUnlocking(account, &record, authority)
     }
   }
 
   /// What an act makes of a record.
-  private enum Decision {
+  package enum Decision {
     case write
     /// The record is already as wanted.
     case leave
+    /// So it is, but a mark that refused the passcode is a change once it has ended.
+    case leaveUnlessMarked
     /// There is no record that could be changed.
     case notEnrolled
-  }
-
-  /// - Parameter record: as it is, and with `.write` as it is to be; nil where it is damaged.
-  private func decide(_ act: Act, _ account: Account, _ record: inout Record?) throws(Fault) -> Decision {
-    switch act {
-    case .removal(let authority): return try decideRemoval(account, &record, authority)
-    case .deletion:
-      // Looked at again under the lock: it may be somebody's by now.
-      guard try isDeleted(account.uid, account.name, record) else { return .notEnrolled }
-      if let record, record.state == .removed, !record.disabled { return .leave }
-      record = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
-    case .unlocking(let authority): return try decideUnlocking(account, &record, authority)
-    case .disabling(let disabled):
-      guard let before = record else { throw corrupt(account) }
-      // Somebody else's from before the uid was given away: today's account is meant.
-      if try !isSameAccount(before, account) {
-        record = Record(uid: account.uid, name: account.name, generation: 0)
-      }
-      guard record?.disabled != disabled else { return .leave }
-      record?.disabled = disabled
-    }
-    return .write
   }
 
   private func decideUnlocking(
@@ -117,7 +58,7 @@ extension Vault {
     }
   }
 
-  private func decideRemoval(
+  package func decideRemoval(
     _ account: Account, _ record: inout Record?, _ authority: Authority
   ) throws(Fault) -> Decision {
     if let record {
@@ -130,39 +71,48 @@ extension Vault {
     return .write
   }
 
+  /// The record of an act that waits for whoever holds it.
+  package func acquire(_ account: Account) throws(Fault) -> LockedRecord.Outcome {
+    try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock))
+  }
+
   /// Under the record's lock, replaces it by what the act makes of it.
   ///
-  /// - Parameter done: is called once a replacement is written.
+  /// - Parameters:
+  ///   - marks: those that stand for what this writes into the record, or that it ends.
+  ///   - done: is called once a replacement is written.
+  ///   - decide: gets the record as it is, and with `.write` leaves it as it is to be; nil where it is damaged.
   /// - Returns: whether it was replaced; nil where there is no record, or nobody enrolled.
-  private func carryOut(_ act: Act, _ account: Account, then done: (() -> Void)?) throws(Fault) -> Bool? {
-    let store = try Store.open(configuration)
+  package func carryOut(
+    _ account: Account, _ found: consuming LockedRecord.Outcome, ending marks: UInt32,
+    then done: (() -> Void)? = nil, _ decide: (inout Record?) throws(Fault) -> Decision
+  ) throws(Fault) -> Bool? {
     // It goes after the record's lock.
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
-    switch try acquire(store, account, act.isRevocation ? act.marks : nil) {
+    switch consume found {
     case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
       undisturbed = SignalsBlocked()
-      switch try carryOut(act, account, &record) {
+      var next = record.isCorrupt ? nil : record.current
+      switch try finish(decide(&next), next, account, &record, marks) {
       case .write:
         done?()
         return true
-      case .leave: return false
+      case .leave, .leaveUnlessMarked: return false
       case .notEnrolled: return nil
       }
     }
   }
 
-  private func carryOut(
-    _ act: Act, _ account: Account, _ record: inout LockedRecord
+  private func finish(
+    _ decision: Decision, _ next: Record?, _ account: Account, _ record: inout LockedRecord, _ marks: UInt32
   ) throws(Fault) -> Decision {
-    var next = record.isCorrupt ? nil : record.current
-    let decision = try decide(act, account, &next)
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
       background?.leave()
-      if decision == .write {
+      if case .write = decision {
         guard let next else { return .notEnrolled }
         try record.replace(next)
       } else if !record.isCorrupt {
@@ -170,8 +120,8 @@ extension Vault {
       }
       // What is cut off here is finished by repeating it, too.
       let wasRevoked = record.isRevoked
-      try record.unmark(act.marks)
-      if case .disabling(false) = act, wasRevoked { return .write }
+      try record.unmark(marks)
+      if case .leaveUnlessMarked = decision, wasRevoked { return .write }
     } catch {
       throw unwritten(account, error)
     }

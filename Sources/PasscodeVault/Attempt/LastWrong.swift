@@ -17,13 +17,13 @@ struct LastWrong {
   private static let validFor: UInt64 = 300_000
   private static let length = 8 + Length.hash
 
-  private let path: Bytes
+  private let file: Bytes
   private let digest: Bytes
   private let access: Access
 
   /// - Parameter digest: the `context`'s, for what was typed now.
   init(_ account: Account, _ digest: Bytes, _ access: Access) {
-    path = RunFolder.path(of: decimalDigits(UInt64(account.uid)))
+    file = decimalDigits(UInt64(account.uid))
     self.digest = digest
     self.access = access
   }
@@ -35,7 +35,7 @@ struct LastWrong {
 
   /// Whether the passcode repeats the last wrong one.
   func isRepeated(at now: Instant) -> Bool {
-    guard let file = try? open(),
+    guard let file = try? RunFolder.open(file),
       let content = try? file.read(LastWrong.length, at: 0),
       content.count == LastWrong.length
     else { return false }
@@ -47,31 +47,9 @@ struct LastWrong {
   /// Keeps the passcode as the last wrong one.
   func remember(at now: Instant) {
     do throws(Errno) {
-      let file = try openOrCreate()
-      try file.write(littleEndian(now.milliseconds, 8) + digest, at: 0)
+      try RunFolder.openOrMake(file, access).write(littleEndian(now.milliseconds, 8) + digest, at: 0)
     } catch {
       // Then it counts again; nobody is let in by that.
     }
-  }
-
-  /// Only a file with this one name: another name of some file of root's is nothing to write into.
-  private func open() throws(Errno) -> Descriptor {
-    let file = try Descriptor.open(path, .readWrite)
-    let status = try file.status()
-    guard status.kind == .file, status.links == 1 else { throw .exists }
-    return file
-  }
-
-  private func openOrCreate() throws(Errno) -> Descriptor {
-    do throws(Errno) {
-      return try open()
-    } catch {
-      guard error == .noEntry else { throw error }
-    }
-    let folder = try RunFolder.open(access)
-    let file = try folder.open(Bytes(path[(RunFolder.path.count + 1)...]), .create(mode: 0o600))
-    try file.setMode(0o600)
-    if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: 0) }
-    return file
   }
 }

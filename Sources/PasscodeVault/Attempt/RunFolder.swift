@@ -10,6 +10,33 @@ package enum RunFolder {
 
   package static func path(of file: Bytes) -> Bytes { joined(path, file) }
 
+  /// Opens a file there for reading and writing: only a plain one with this one name, since another name of some file of
+  /// root's is nothing to write into; and only one that nobody else may open, since they could lock it.
+  ///
+  /// - Throws: `denied` for any other file.
+  @inline(never)
+  package static func open(_ file: Bytes) throws(Errno) -> Descriptor {
+    let opened = try Descriptor.open(path(of: file), .readWrite)
+    let status = try opened.status()
+    guard status.kind == .file, status.links == 1, status.mode & 0o077 == 0 else { throw .denied }
+    return opened
+  }
+
+  /// Opens a file there, or makes it, for the service account alone.
+  package static func openOrMake(_ file: Bytes, _ access: Access) throws(Errno) -> Descriptor {
+    do throws(Errno) { return try open(file) } catch { guard error == .noEntry else { throw error } }
+    let folder = try open(access)
+    do throws(Errno) {
+      let made = try folder.open(file, .create(mode: 0o600))
+      try made.setMode(0o600)
+      if access == .root, let owner = serviceAccount() { try made.setOwner(owner.uid, group: 0) }
+      return made
+    } catch {
+      guard error == .exists else { throw error }
+    }
+    return try open(file)  // another process was faster
+  }
+
   @inline(never)
   package static func open(_ access: Access) throws(Errno) -> Descriptor {
     let folder = try openOrMake(access)

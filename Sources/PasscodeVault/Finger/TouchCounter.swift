@@ -11,8 +11,8 @@ public struct TouchCounter {
   /// Others hold the lock for microseconds. Milliseconds.
   private static let patience = 1_000
 
-  private let uid: UInt32
-  private let access: Access
+  let uid: UInt32
+  let access: Access
 
   /// - Parameter access: root's, or the helper's once it is `_passcode`.
   public init(_ account: Account, _ access: Access) {
@@ -28,7 +28,7 @@ public struct TouchCounter {
   /// Reads the touch count, and makes no file where there is none yet.
   public func current() throws(Errno) -> TouchCount {
     do throws(Errno) {
-      return try read(try lock(try open()))
+      return try read(try lock(try RunFolder.open(name)))
     } catch {
       if error == .noEntry { return TouchCount() }
       throw error
@@ -40,41 +40,11 @@ public struct TouchCounter {
     (try? current().isOff) ?? true
   }
 
-  /// Charges one touch, before the reader waits for it.
-  ///
-  /// - Parameter earlier: a touch that was charged before and is decided now. While nothing else happened to the count,
-  ///   it is that one; after a reset, for one, it is charged again.
-  /// - Returns: the count with it; nil: the finger is off.
-  public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
-    let locked = try lock(try openOrMake())
-    let count = try read(locked)
-    if let earlier, count == earlier { return earlier }
-    guard let charged = count.charged() else { return nil }
-    try locked.file.write(charged.bytes, at: 0)
-    return charged
-  }
-
-  /// Takes back a charge, where nobody touched the reader, or the touch matched, and nothing else happened to the count
-  /// since. What can't be written stays charged.
-  ///
-  /// - Returns: the count after it.
-  @discardableResult
-  public func takeBack(_ charged: TouchCount) -> TouchCount {
-    do throws(Errno) {
-      let locked = try lock(try open())
-      guard try read(locked) == charged else { return charged }
-      try locked.file.write(charged.takenBack().bytes, at: 0)
-      return charged.takenBack()
-    } catch {
-      return charged
-    }
-  }
-
   /// Takes a match, once: it must be the last thing that happened to the count, which is then 0.
   ///
   /// - Returns: whether it counts.
   func use(serial: UInt32) throws(Errno) -> Bool {
-    let locked = try lock(try open())
+    let locked = try lock(try RunFolder.open(name))
     let count = try read(locked)
     guard count.serial == serial else { return false }
     try locked.file.write(count.cleared().bytes, at: 0)
@@ -85,7 +55,7 @@ public struct TouchCounter {
   /// replaced; where there is no file, none is made. What can't be reset stays as it is.
   public func clear() {
     do throws(Errno) {
-      let locked = try lock(try open())
+      let locked = try lock(try RunFolder.open(name))
       try check(locked)
       let count = (try? read(locked)) ?? TouchCount()
       try locked.file.write(count.cleared().bytes, at: 0)
@@ -93,29 +63,9 @@ public struct TouchCounter {
     } catch {}
   }
 
-  private var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
+  var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
 
-  /// A file that isn't there has nothing to reset.
-  @inline(never)
-  private func open() throws(Errno) -> Descriptor {
-    try Descriptor.open(RunFolder.path(of: name), .readWrite)
-  }
-
-  private func openOrMake() throws(Errno) -> Descriptor {
-    do throws(Errno) { return try open() } catch { guard error == .noEntry else { throw error } }
-    let folder = try RunFolder.open(access)
-    do throws(Errno) {
-      let file = try folder.open(name, .create(mode: 0o600))
-      try file.setMode(0o600)
-      if access == .root, let owner = serviceAccount() { try file.setOwner(owner.uid, group: 0) }
-      return file
-    } catch {
-      guard error == .exists else { throw error }
-    }
-    return try folder.open(name, .readWrite)  // another one was faster
-  }
-
-  private func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
+  func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
     var file = file
     for _ in 0..<TouchCounter.patience {
       switch FileLock.tryLock(file) {
@@ -128,15 +78,12 @@ public struct TouchCounter {
     throw .wouldBlock
   }
 
-  /// Another name of some file of root's is nothing to read or write.
   private func check(_ lock: borrowing FileLock) throws(Errno) {
-    let status = try lock.file.status()
-    guard status.kind == .file, status.links == 1, status.mode & 0o077 == 0,
-      status.owner == 0 || isServiceAccount(status.owner)
-    else { throw .denied }
+    let owner = try lock.file.status().owner
+    guard owner == 0 || isServiceAccount(owner) else { throw .denied }
   }
 
-  private func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+  func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
     try check(lock)
     guard let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0)) else { throw .denied }
     return count

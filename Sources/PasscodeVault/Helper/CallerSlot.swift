@@ -79,7 +79,7 @@ public struct CallerSlot: ~Copyable {
   /// Takes one of the caller's slots, until the process ends.
   public static func take(_ purpose: Purpose, for caller: UInt32) -> Outcome {
     do throws(Errno) {
-      let file = try open()
+      let file = try RunFolder.openOrMake(Bytes(text: "waiting"), .service)
       let first = purpose.start + Int(caller) * purpose.limit
       for byte in first..<first + purpose.limit where try RangeLock.tryLock(file, at: byte, count: 1) {
         return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
@@ -88,69 +88,5 @@ public struct CallerSlot: ~Copyable {
     } catch {
       return error.isShortage ? .allTaken : .noSoundFile
     }
-  }
-
-  /// The right to connect to a fleet's server, as long as it is kept.
-  public struct Connecting: ~Copyable {
-    fileprivate let own: Outcome
-    fileprivate let machines: Outcome
-  }
-
-  /// Waits until fewer processes are connecting to a fleet's server, on this machine and for this account: connections
-  /// that are all begun at the same moment are all ready at the same moment, and that may be too late for each.
-  ///
-  /// At most half of the slots are for one account: while the servers are silent, other people's slots stay free.
-  ///                                                                                        test_workstation_attacks.py
-  /// A person can ask a helper only about their own account, so a crowd of helpers keeps only itself waiting, and may wait
-  /// for a minute. Root's programs ask about anyone: with `su alice` bob can take the slots that alice's own logins need,
-  /// and keep them by stopping those programs. So there the wait is short.                     test_fleet_crowds.py
-  ///
-  /// - Returns: without a slot if none of the account's was free for 60 s (20 s for root's programs), or none of the
-  ///   machine's for 5 s; and where the file isn't sound.
-  public static func takeToConnect(for account: UInt32, isForRoot: Bool) -> Connecting {
-    if isForRoot {
-      let own = take(.connectingForAccountAndRoot, for: account, within: 20_000)
-      return Connecting(own: own, machines: take(.connectingForRoot, for: 0, within: 5_000))
-    }
-    let own = take(.connectingForAccount, for: account, within: 60_000)
-    return Connecting(own: own, machines: take(.connecting, for: 0, within: 5_000))
-  }
-
-  private static func take(_ purpose: Purpose, for caller: UInt32, within limit: UInt64) -> Outcome {
-    let started = SystemClock.bootMilliseconds() ?? 0
-    var pause = 5_000
-    while true {
-      let outcome = take(purpose, for: caller)
-      guard outcome.areAllTaken, let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < limit
-      else { return outcome }
-      // A crowd that looks all the time leaves no time for those that connect.
-      SystemClock.sleep(microseconds: pause)
-      pause = min(pause * 2, 160_000)
-    }
-  }
-
-  private static func open() throws(Errno) -> Descriptor {
-    let file = try openOrCreate()
-    let status = try file.status()
-    // `_passcode` could open it, and only its owner may: so it is its own.
-    guard status.kind == .file, status.mode & 0o077 == 0 else { throw .denied }
-    return file
-  }
-
-  private static func openOrCreate() throws(Errno) -> Descriptor {
-    let folder = try RunFolder.open(.service)
-    let name = Bytes(text: "waiting")
-    do throws(Errno) {
-      return try folder.open(name, .readWrite)
-    } catch {
-      guard error == .noEntry else { throw error }
-    }
-    do throws(Errno) {
-      return try folder.open(name, .create(mode: 0o600))
-    } catch {
-      guard error == .exists else { throw error }
-    }
-    return try folder.open(name, .readWrite)  // another helper was faster
   }
 }

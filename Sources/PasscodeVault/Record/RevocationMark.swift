@@ -1,4 +1,4 @@
-internal import PasscodePolicy
+package import PasscodePolicy
 internal import PasscodeSystem
 
 /// That root is taking a passcode back: bits in the mode of its record's file, which need neither the record's lock nor
@@ -17,11 +17,11 @@ internal import PasscodeSystem
 ///     as it was, or refused, and is finished by repeating it; `enable` removes both marks.    test_revocation.py
 ///
 /// Writing to the file keeps these bits, and an older version ignores them.
-enum RevocationMark: UInt32 {
+package enum RevocationMark: UInt32 {
   case disabling = 0o1000
   case removing = 0o0100
 
-  static let all: UInt32 = 0o1100
+  package static let all: UInt32 = 0o1100
 
   /// Whether a status has to say that the passcode is disabled.
   static func refuses(_ status: Store.Checked, _ record: Record) -> Bool {

@@ -12,10 +12,10 @@ package import PasscodeSystem
 /// Directory and records MUST be their owner's alone (0700, 0600): root reaches them by CAP_DAC_OVERRIDE, and a
 /// group could set the count of failures back. test_tool.py, test_access.py
 package final class Store {
-  private let directory: Descriptor
-  private let status: FileStatus
+  package let directory: Descriptor
+  package let status: FileStatus
   private let access: Access
-  private let path: Bytes
+  package let path: Bytes
 
   private init(_ directory: consuming Descriptor, _ status: FileStatus, _ access: Access, _ path: Bytes) {
     self.directory = directory
@@ -35,27 +35,6 @@ package final class Store {
     }
   }
 
-  /// Makes the directory if there is none, for the service account or, where that doesn't exist, for its
-  /// maker alone.
-  ///
-  /// - Returns: whether there was none.
-  package static func create(_ configuration: Configuration) throws(Fault) -> Bool {
-    let path = configuration.options.policy.store
-    let trust = configuration.trust(.store)
-    guard case .missing = try trust.open(path) else { return false }
-    do throws(Errno) {
-      let owner = configuration.access == .root ? serviceAccount() : nil
-      try makeDirectory(path, mode: 0o700)
-      guard let owner else { return true }
-      let directory = try Descriptor.open(path, .directory)
-      try directory.setMode(0o700)
-      try directory.setOwner(owner.uid, group: 0)
-      return true
-    } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
-  }
-
   /// The file of a uid, opened and not yet locked; nil if there is none.
   package func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
     do throws(Errno) {
@@ -66,7 +45,7 @@ package final class Store {
     }
   }
 
-  private func reason(_ error: Errno) -> Fault.Reason {
+  package func reason(_ error: Errno) -> Fault.Reason {
     switch error {
     case .symbolicLink: .symbolicLink
     case .denied where access == .root: .deniedToRoot
@@ -125,23 +104,6 @@ package final class Store {
     try directory.open(name, .readWrite)
   }
 
-  /// The file of a uid, opened for reading only, without a lock; nil if there is none. For `passcode check`.
-  package func look(at uid: UInt32) throws(Fault) -> Descriptor? {
-    do throws(Errno) {
-      return try directory.open(name(uid), .read)
-    } catch {
-      if error == .noEntry { return nil }
-      throw fault(uid, reason(error), error: error.code)
-    }
-  }
-
-  /// The names of all files in the store.
-  package func names() throws(Fault) -> [Bytes] {
-    do throws(Errno) { return try directory.names() } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
-  }
-
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.
@@ -163,35 +125,11 @@ package final class Store {
 
   package struct Checked {
     package let size: Int
-    let mode: UInt32
-  }
-
-  /// The uids that have a record file, in ascending order.
-  package func uids() throws(Fault) -> [UInt32] {
-    var uids: [UInt32] = []
-    do throws(Errno) {
-      try directory.forEachName { name in
-        if let number = decimal(name[...]), number < UInt64(UInt32.max) { uids.append(UInt32(number)) }
-      }
-    } catch {
-      throw Fault(.failed, path: path, error: error.code)
-    }
-    sort(&uids)
-    return uids
-  }
-
-  /// Whether a group can write the directory or a record: as older versions made them, for the group root.
-  package func isSharedWithGroup() throws(Fault) -> Bool {
-    if status.mode & 0o020 != 0 { return true }
-    for uid in try uids() {
-      let file = try? FileStatus.of(Text("\(path)/\(uid)").bytes)
-      if let file, file.mode & 0o020 != 0 { return true }
-    }
-    return false
+    package let mode: UInt32
   }
 
   @inline(never)
-  func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
+  package func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
     Fault(reason, path: joined(path, self.name(uid)), name: name, error: error)
   }
 
@@ -200,7 +138,7 @@ package final class Store {
     Fault(.laterVersion, path: joined(path, name(uid)), number: version)
   }
 
-  private func name(_ uid: UInt32) -> Bytes {
+  package func name(_ uid: UInt32) -> Bytes {
     decimalDigits(UInt64(uid))
   }
 }

@@ -235,7 +235,7 @@ final class Batch {
     let changed: Bool?
     switch act {
     case .enrolled, .changed, .renamed, .invited, .removed:
-      changed = try vault.remove(account, by: .direct, then: done) ? true : nil
+      changed = try vault.remove(account, then: done) ? true : nil
     case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
     case .disabled: changed = try vault.disable(account, true, then: done)
     case .enabled: changed = try vault.disable(account, false, then: done)

@@ -60,7 +60,7 @@ struct RecordTests {
   @Test func `a suspension survives removal and enrolment`() throws {
     let bed = try TestBed()
     #expect(try bed.vault.disable(bed.account, true) == true)
-    #expect(try bed.vault.remove(bed.account, by: .direct))
+    #expect(try bed.vault.remove(bed.account))
     #expect(try bed.status().state == .disabled)
     try bed.enroll(TestBed.right)
     #expect(try bed.attempt(TestBed.right) == .disabled)
@@ -82,12 +82,12 @@ struct RecordTests {
       Issue.record("not enrolled")
       return
     }
-    #expect(try bed.vault.remove(bed.account, by: .direct))
+    #expect(try bed.vault.remove(bed.account))
     let text = String(decoding: try bed.record(), as: UTF8.self)
     #expect(!text.contains(String(decoding: hexadecimal(sealed), as: UTF8.self)))
     #expect(text.components(separatedBy: "state=removed\n").count == 3)
     #expect(try bed.attempt(TestBed.right) == .notEnrolled)
-    #expect(try bed.vault.remove(bed.account, by: .direct) == false)
+    #expect(try bed.vault.remove(bed.account) == false)
   }
 
   @Test func `a change is refused where the passcode is another one by now`() throws {
@@ -114,7 +114,7 @@ struct RecordTests {
     #expect(reason { try bed.vault.createKey() } == .keyNeeded)
     try bed.damage(0, 1)  // may hold one
     #expect(reason { try bed.vault.createKey() } == .keyNeeded)
-    #expect(try bed.vault.remove(bed.account, by: .direct))  // needs no key
+    #expect(try bed.vault.remove(bed.account))  // needs no key
     try bed.vault.createKey()
   }
 
@@ -151,7 +151,7 @@ struct RecordTests {
       try bed.fail(3)
       switch act {
       case "unlocked": _ = try bed.vault.unlock(bed.account, by: .direct)
-      case "removed": _ = try bed.vault.remove(bed.account, by: .direct)
+      case "removed": _ = try bed.vault.remove(bed.account)
       case "enrolled": try bed.enroll("8264")
       default: _ = try bed.vault.disable(bed.account, true)
       }

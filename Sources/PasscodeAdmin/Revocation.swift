@@ -1,5 +1,6 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
+public import PasscodePolicy
+public import PasscodeSystem
+public import PasscodeVault
 
 // How root takes a passcode back while somebody holds its record. Their owners can stop logins, let them go on in turns, and
 // start new ones, so that waiting for the record may take minutes. So: first the mark, from which on no attempt is let in
@@ -12,17 +13,46 @@ internal import PasscodeSystem
 //                                                                                            test_revocation.py
 
 extension Vault {
+  /// Removes the passcode. Needs no key. For root, or a person's own store.
+  ///
+  /// - Returns: whether there was one.
+  public func remove(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
+    let marks = RevocationMark.removing.rawValue
+    let found = try acquire(account, marks)
+    return try carryOut(account, found, ending: marks, then: done) { record throws(Fault) in
+      try decideRemoval(account, &record, .direct)
+    } ?? false
+  }
+
+  /// Disables an account's passcode, or enables it again. Needs no key. For root, or a person's own store.
+  ///
+  /// - Returns: whether that changed anything; nil if there is no record.
+  public func disable(
+    _ account: Account, _ disabled: Bool, then done: (() -> Void)? = nil
+  ) throws(Fault) -> Bool? {
+    let marks = RevocationMark.disabling.rawValue
+    let found = try disabled ? acquire(account, marks) : acquire(account)
+    return try carryOut(account, found, ending: disabled ? marks : RevocationMark.all, then: done) {
+      record throws(Fault) in
+      guard let before = record else { throw corrupt(account) }
+      // Somebody else's from before the uid was given away: today's account is meant.
+      if try !isSameAccount(before, account) {
+        record = Record(uid: account.uid, name: account.name, generation: 0)
+      }
+      guard record?.disabled != disabled else { return disabled ? .leave : .leaveUnlessMarked }
+      record?.disabled = disabled
+      return .write
+    }
+  }
+
   /// Milliseconds.
   private static let patience: UInt64 = 1_000
   private static let longest: UInt64 = 10_000
 
-  /// The record for an act.
-  ///
-  /// - Parameter marks: what root's revocation is marked with; nil: another act, which waits for the record.
-  func acquire(_ store: Store, _ account: Account, _ marks: UInt32?) throws(Fault) -> LockedRecord.Outcome {
-    guard configuration.access == .root, let marks else {
-      return try LockedRecord.acquire(store, account.uid, .full(clock))
-    }
+  /// The record for a revocation.
+  private func acquire(_ account: Account, _ marks: UInt32) throws(Fault) -> LockedRecord.Outcome {
+    guard configuration.access == .root else { return try acquire(account) }
+    let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .none) {
     case .locked(let record): return .locked(record)
     case .missing: return .missing

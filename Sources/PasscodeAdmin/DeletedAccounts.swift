@@ -1,10 +1,25 @@
 public import PasscodePolicy
 public import PasscodeSystem
+public import PasscodeVault
 
 // Deleting an account leaves its record. If the account is made again with the same name and number, it is the same
 // account for all that anybody can tell: so the record has to go with the first one.  test_deleted.py
 
 extension Vault {
+  /// Removes the passcode of a deleted account, and its disabled state. Needs no key. For root.
+  ///
+  /// - Parameter account: one of `deletedAccounts`.
+  /// - Returns: whether there was anything to remove.
+  public func removeDeleted(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
+    try carryOut(account, acquire(account), ending: RevocationMark.all, then: done) { record throws(Fault) in
+      // Looked at again under the lock: it may be somebody's by now.
+      guard try isDeleted(account.uid, account.name, record) else { return .notEnrolled }
+      if let record, record.state == .removed, !record.disabled { return .leave }
+      record = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
+      return .write
+    } ?? false
+  }
+
   /// The accounts that are gone and have a record: made for that name, or of that number. A number also means the record
   /// of an account that has another uid by now, never the one of the account whose uid it is. For root.
   ///
@@ -35,7 +50,7 @@ extension Vault {
 
   /// - Parameter word: the name of no account today, or a number.
   /// - Throws: a fault if it can't be told.
-  func isDeleted(_ uid: UInt32, _ word: Bytes, _ record: Record?) throws(Fault) -> Bool {
+  private func isDeleted(_ uid: UInt32, _ word: Bytes, _ record: Record?) throws(Fault) -> Bool {
     let isNamed = record?.name == word
     guard isNamed || decimal(word[...]) == UInt64(uid) else { return false }
     switch Account.numbered(uid) {

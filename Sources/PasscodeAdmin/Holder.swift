@@ -1,5 +1,6 @@
 public import PasscodePolicy
 internal import PasscodeSystem
+public import PasscodeVault
 
 /// A process that holds a record.
 public struct Holder: Sendable {
