@@ -113,9 +113,11 @@ let package = Package(
     .target(
       name: "PasscodeAdmin", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
       swiftSettings: swiftSettings),
-    // What the administrators' tools share: how they say something in one's language.
+    // What the administrators' tools share: how they say something in one's language, and how they do
+    // a list of users.
     .target(
-      name: "PasscodeTool", dependencies: ["PasscodePolicy", "PasscodeSystem"], swiftSettings: swiftSettings),
+      name: "PasscodeTool", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
+      swiftSettings: swiftSettings),
     // A fleet: what is decided, and the formats; and its vault, whose records are in etcd. For passcode-fleet and
     // passcode-verifier alone.
     .target(name: "PasscodeFleetPolicy", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),

@@ -59,3 +59,22 @@ extension BatchCounts {
       : "stopped after line \(line): the rest begins at line \(line + 1) (tail -n +\(line + 1))"
   }
 }
+
+extension BatchProgress {
+  /// `[########            ]  40 %  users: 4000, failed: 2, 960 a minute, 6 min left`
+  var bar: Text {
+    guard let percent else { return text.text }
+    let full = Int(percent / 5)
+    let bar =
+      Bytes(repeating: UInt8(ascii: "#"), count: full)
+      + Bytes(repeating: UInt8(ascii: " "), count: 20 - full)
+    return "[\(bar)] \(percent) %  \(text)"
+  }
+
+  var text: Phrase {
+    // Translators: while a list is worked through; the last is a rate.
+    let soFar: Phrase = "users: \(counts.all), failed: \(counts.failed), \(rate) a minute"
+    guard let secondsLeft else { return soFar }
+    return secondsLeft < 120 ? "\(soFar), \(secondsLeft) s left" : "\(soFar), \(secondsLeft / 60) min left"
+  }
+}

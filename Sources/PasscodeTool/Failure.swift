@@ -68,6 +68,21 @@ extension Failure {
     Failure(.unusable, "\(printable(path)): another run is writing to it")
   }
 
+  /// Secrets are for people, and standard output keeps them or shows them to others.
+  public static var shown: Failure {
+    Failure(
+      .usage,
+      "passcodes and codes are printed only into a pipe: for a file use --output FILE, for a terminal --show")
+  }
+
+  public static func output(_ path: Bytes, _ error: Errno) -> Failure {
+    Failure(.unusable, "the passcodes can't be written to \(printable(path)): \(error.localText)")
+  }
+
+  public static func unreadableList(_ error: Errno) -> Failure {
+    Failure(.unusable, "the list can't be read: \(error.localText)")
+  }
+
   /// - Parameter path: what the system says of it.
   public static func list(_ path: Bytes, _ error: Errno) -> Failure {
     Failure(.usage, Phrase("\(printable(path)): \(error.localText)" as Text))

@@ -113,16 +113,6 @@ extension Failure {
     Failure(.unusable, "it was set, but could not be written to standard output: run the command again")
   }
 
-  static var shown: Failure {
-    Failure(
-      .usage,
-      "passcodes and codes are printed only into a pipe: for a file use --output FILE, for a terminal --show")
-  }
-
-  static func output(_ path: Bytes, _ error: Errno) -> Failure {
-    Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
-  }
-
   /// A fault in words, with the command of this program that helps.
   static func told(_ fault: Fault) -> Phrase {
     let words = fault.advice.phrase

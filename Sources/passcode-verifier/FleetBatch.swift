@@ -12,11 +12,10 @@ internal import PasscodeVault
 /// to logins. Ctrl-C and the like end it between two lines.                             test_verifier_commands.py
 struct FleetBatch: ~Copyable {
   private let administration: Administration
-  private let form: BatchLine.Form
-  private var lines: GuardedLines
-  private let output: GuardedOutput?
-  private var counts = BatchCounts()
-  private var number: UInt64 = 0
+  private var lines: BatchLines
+  /// nil: no secrets are made up.
+  private let output: BatchOutput?
+  private var report: BatchReport
   private var seen: [Bytes] = []
   private var order: Order { administration.order }
 
@@ -24,209 +23,149 @@ struct FleetBatch: ~Copyable {
   static func run(_ administration: Administration, _ path: Bytes) throws(Failure) -> ExitStatus {
     let order = administration.order
     try administration.checkLength()
-    let form =
-      order.command == .enroll && !order.has(.generate) ? BatchLine.Form.userAndPasscode : .user
-    let lines: GuardedLines?
-    do throws(Errno) {
-      lines = try GuardedLines.open(path.spells("-") ? nil : path, administration.sodium)
-    } catch {
-      throw .list(path, error)
-    }
-    guard let lines = consume lines else { throw .fault(Fault(.noMemory)) }
-    if form == .userAndPasscode, lines.isTerminal { throw .typed }
-    var batch = FleetBatch(administration, form, lines, try open(order))
+    let hasPasscodes = order.command == .enroll && !order.has(.generate)
+    let lines = try BatchLines.open(path, hasPasscodes ? .userAndPasscode : .user, administration.sodium)
+    let output = order.tellsSecrets ? try BatchOutput(order.output, orTerminal: order.has(.show)) : nil
+    var batch = FleetBatch(administration, lines, output)
     var secrets = try administration.newSecrets()
     return try batch.run(&secrets)
   }
 
-  private init(
-    _ administration: Administration, _ form: BatchLine.Form, _ lines: consuming GuardedLines,
-    _ output: GuardedOutput?
-  ) {
+  private init(_ administration: Administration, _ lines: consuming BatchLines, _ output: BatchOutput?) {
     self.administration = administration
-    self.form = form
-    self.lines = lines
     self.output = output
-  }
-
-  /// Opens the file or pipe for generated secrets; nil where none are generated.
-  private static func open(_ order: Order) throws(Failure) -> GuardedOutput? {
-    guard order.tellsSecrets else { return nil }
-    let path = order.output
-    do throws(Errno) {
-      return path.isEmpty ? try .standard(orTerminal: order.has(.show)) : try .file(path)
-    } catch {
-      switch error {
-      case .denied: throw path.isEmpty ? .shown : .openOutput(path)
-      case .wouldBlock: throw .inUse(path)
-      default: throw .output(path, error)
-      }
-    }
+    let order = administration.order
+    let manner = BatchManner(
+      order.command.act ?? .enrolled, wantsJSON: order.has(.json), isQuiet: order.has(.quiet),
+      skipsEnrolled: order.has(.skipEnrolled), tellsSecrets: order.tellsSecrets && order.output.isEmpty)
+    report = BatchReport(manner, size: lines.size) { complain($0) }
+    self.lines = lines
   }
 
   private mutating func run(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     Stops.hold()
-    var isAll = false
     do throws(Failure) {
-      isAll = try work(&secrets)
+      try work(&secrets)
     } catch {
-      try? finish(isAll: false)
+      _ = try? report.finish(stoppedAt: lines.number)
       throw error
     }
-    try finish(isAll: isAll)
-    return isAll ? (counts.failed > 0 ? .someFailed : .done) : .cancelled
+    return try report.finish(stoppedAt: lines.isAtEnd ? nil : lines.number)
   }
 
-  /// - Returns: whether it came to the end of the list.
-  private mutating func work(_ secrets: inout Secrets) throws(Failure) -> Bool {
+  private mutating func work(_ secrets: inout Secrets) throws(Failure) {
     while !Stops.isRequested {
       switch lines.next() {
-      case .end: return true
-      case .notYet: do throws(Errno) { try lines.fill() } catch { throw .list(order.list ?? [], error) }
-      case .tooLong:
-        number += 1
-        try tell(BatchResult(number, [], .badLine, BatchLine.Problem.tooLong.text.text))
-      case .line:
-        number += 1
-        try handle(&secrets)
+      case .end: return
+      case .notYet: try lines.fill()
+      case .nothing: break
+      case .bad(let problem): try tell([], .badLine, problem.text.text)
+      case .user(let name) where seen.contains(name): try tell(name, .repeated)
+      case .user(let name):
+        seen.append(name)
+        try handle(name, &secrets)
+        try report.progress(lines.position)
       }
     }
-    return false
   }
 
-  private mutating func handle(_ secrets: inout Secrets) throws(Failure) {
-    defer {
-      secrets.line.wipe()
-      secrets.passcode.wipe()
-      secrets.change.new.passcode.wipe()
-    }
-    let form = form
-    switch lines.read({ BatchLine($0, form) }) {
-    case .nothing: return
-    case .bad(let problem): try tell(BatchResult(number, [], .badLine, problem.text.text))
-    case .user(let name):
-      guard !seen.contains(name) else { return try tell(BatchResult(number, name, .repeated)) }
-      seen.append(name)
-      if form == .userAndPasscode {
-        lines.copy(from: name.count + 1, to: &secrets.line)
-        _ = secrets.change.new.passcode.take(secrets.line)
-        secrets.line.wipe()
-      }
-      try handle(name, &secrets)
-    }
+  private mutating func tell(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
+    try report.tell(BatchResult(lines.number, name, outcome, reason))
   }
 
   private mutating func handle(_ name: Bytes, _ secrets: inout Secrets) throws(Failure) {
     let outcome: BatchOutcome
-    var reason: Text = ""
-    do throws(EnrolmentError) {
+    do throws(Obstacle) {
+      defer {
+        secrets.passcode.wipe()
+        secrets.change.new.passcode.wipe()
+      }
       outcome = try perform(name, &secrets)
     } catch {
       switch error {
-      case .refused(.length): outcome = .wrongLength
-      case .refused(.weak(let weakness)): (outcome, reason) = (.weak, Phrase(weakness.sentence).text)
-      case .fault(let fault):
-        try tell(BatchResult(number, name, .failed, fault.advice.phrase.text))
-        if fault.isEverybodys { throw .fault(fault) }
-        return
+      case .line(let outcome, let reason): return try tell(name, outcome, reason)
+      case .batch(let failure):
+        try tell(name, .failed, failure.text.text)
+        throw failure
       }
     }
-    try tell(BatchResult(number, name, outcome, reason))
+    try tell(name, outcome)
   }
 
-  private func perform(_ name: Bytes, _ secrets: inout Secrets) throws(EnrolmentError) -> BatchOutcome {
-    do throws(Fault) {
-      switch order.command {
-      case .enroll:
-        if order.has(.skipEnrolled), try administration.fleet.status(name).isEnrolled { return .skipped }
-      case .invite:
-        if order.has(.withdraw) {
-          switch try administration.withdraw(name) {
-          case .done: return .done
-          case .noCode: return .unchanged
-          case .used: throw Fault(.changedMeanwhile)
-          }
-        }
-        administration.makeUpCode(&secrets.passcode)
-        try write(name, secrets.passcode, &secrets.line)
-        try administration.keep(name, secrets.passcode, &secrets.unsealed)
-        return .done
-      case .remove, .unlock, .disable, .enable:
-        guard let changed = try administration.change(name) else { return .notEnrolled }
-        return changed ? .done : .unchanged
-      case .initialize, .restored, .seen, .check, .list, .status: return .unchanged
+  // MARK: A line
+
+  /// Why a line isn't done.
+  private enum Obstacle: Error {
+    case line(BatchOutcome, Text)
+    /// The next line would meet the same.
+    case batch(Failure)
+
+    init(_ fault: Fault) {
+      switch fault.reason {
+      case .noEtcd, .fleetRestored, .fleetEpoch, .failed: self = .batch(.fault(fault))
+      default: self = .line(.failed, fault.advice.phrase.text)
       }
-    } catch {
-      throw .fault(error)
     }
-    return try enroll(name, &secrets)
   }
 
-  private func enroll(_ name: Bytes, _ secrets: inout Secrets) throws(EnrolmentError) -> BatchOutcome {
+  private func asking<Value>(_ body: () throws(Fault) -> Value) throws(Obstacle) -> Value {
+    do throws(Fault) { return try body() } catch { throw Obstacle(error) }
+  }
+
+  private func perform(_ name: Bytes, _ secrets: inout Secrets) throws(Obstacle) -> BatchOutcome {
+    switch order.command {
+    case .enroll: return try enroll(name, &secrets)
+    case .invite where order.has(.withdraw):
+      switch try asking({ () throws(Fault) in try administration.withdraw(name) }) {
+      case .done: return .done
+      case .noCode: return .unchanged
+      case .used: throw Obstacle(Fault(.changedMeanwhile))
+      }
+    case .invite:
+      administration.makeUpCode(&secrets.passcode)
+      try write(name, secrets.passcode, &secrets.line)
+      do throws(Fault) { try administration.keep(name, secrets.passcode, &secrets.unsealed) } catch {
+        throw Obstacle(error)
+      }
+      return .done
+    case .remove, .unlock, .disable, .enable:
+      let changed = try asking { () throws(Fault) in try administration.change(name) }
+      return changed.map { $0 ? .done : .unchanged } ?? .notEnrolled
+    case .initialize, .restored, .seen, .check, .list, .status: return .unchanged
+    }
+  }
+
+  private func enroll(_ name: Bytes, _ secrets: inout Secrets) throws(Obstacle) -> BatchOutcome {
+    if order.has(.skipEnrolled),
+      try asking({ () throws(Fault) in try administration.fleet.status(name).isEnrolled })
+    {
+      return .skipped
+    }
     if order.has(.generate) {
-      do throws(Failure) {
-        try administration.makeUp(name, &secrets.change)
-      } catch {
-        // What else it meets is that a list of weak codes leaves none.
-        if case .fault(let fault) = error { throw .fault(fault) }
-        throw .refused(.length)
+      do throws(Failure) { try administration.makeUp(name, &secrets.change) } catch {
+        if case .fault(let fault) = error { throw Obstacle(fault) }
+        throw .line(.failed, error.text.text)
       }
-      do throws(Fault) {
-        try write(name, secrets.change.new.passcode, &secrets.line)
-      } catch {
-        throw .fault(error)
+      try write(name, secrets.change.new.passcode, &secrets.line)
+    } else {
+      lines.copyPasscode(&secrets.line, &secrets.change.new.passcode)
+    }
+    do throws(EnrolmentError) {
+      try administration.set(name, secrets.change, &secrets.unsealed)
+    } catch {
+      switch error {
+      case .refused(.length): throw .line(.wrongLength, "")
+      case .refused(.weak(let weakness)): throw .line(.weak, Phrase(weakness.sentence).text)
+      case .fault(let fault): throw Obstacle(fault)
       }
     }
-    try administration.set(name, secrets.change, &secrets.unsealed)
     return .done
   }
 
   /// Returns when it is on the device, or in the pipe: there is never a passcode or code that nobody was told.
   private func write(
     _ name: Bytes, _ secret: borrowing Passcode, _ line: inout TypedLine
-  ) throws(Fault) {
-    defer { line.wipe() }
-    line.fill(name, secret)
-    do throws(Errno) {
-      try output?.write(line)
-    } catch {
-      let path = order.output.isEmpty ? Bytes(text: "standard output") : order.output
-      throw Fault(.failed, path: path, error: error.code)
-    }
-  }
-
-  // MARK: What came of it
-
-  private mutating func tell(_ result: BatchResult) throws(Failure) {
-    counts.add(result.outcome)
-    if order.has(.json) {
-      guard !order.has(.quiet) || result.outcome.isFailure else { return }
-      guard Stream.output.write(result.json.bytes) else { throw .unwritable }
-    } else if result.outcome.isFailure {
-      complain(line(result))
-    } else if !order.has(.quiet), output == nil || !order.output.isEmpty {
-      // Standard output gets the passcodes, and nothing else.
-      guard Stream.output.write(Text("\(line(result))\n").bytes) else {
-        throw .unwritable
-      }
-    }
-  }
-
-  private func line(_ result: BatchResult) -> Phrase { result.text(order.command.act ?? .enrolled) }
-
-  private func finish(isAll: Bool) throws(Failure) {
-    let stoppedAt = isAll ? nil : number
-    if order.has(.json) {
-      guard Stream.output.write(counts.json(stoppedAt).bytes) else { throw .unwritable }
-    }
-    if !order.has(.quiet) || counts.failed > 0 { complain(counts.text) }
-    if let stoppedAt { complain(BatchCounts.stopped(stoppedAt, order.has(.skipEnrolled))) }
-  }
-}
-
-extension Fault {
-  /// The next line would meet the same.
-  fileprivate var isEverybodys: Bool {
-    reason == .noEtcd || reason == .fleetRestored || reason == .fleetEpoch || reason == .failed
+  ) throws(Obstacle) {
+    do throws(Failure) { try output?.write(name, secret, &line) } catch { throw .batch(error) }
   }
 }

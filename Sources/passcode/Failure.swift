@@ -206,12 +206,6 @@ extension Failure {
 // MARK: - Lists, and other commands for administrators
 
 extension Failure {
-  /// Standard output is no place for the passcodes of `--generate`.
-  static var shown: Failure {
-    Failure(
-      .usage,
-      "passcodes are printed only into a pipe: for a file use --output FILE, for a terminal --show")
-  }
 
   static var jsonNeedsOutput: Failure { Failure(.usage, "--json with --generate needs --output FILE") }
   static var outputNeedsGenerate: Failure { Failure(.usage, "--output, --show and --length need --generate") }
@@ -219,10 +213,6 @@ extension Failure {
 
   static var notWithBatch: Failure {
     Failure(.usage, "--batch can't be used with USER, --stdin or --force: the users are in the list")
-  }
-
-  static func output(_ path: Bytes, _ error: Errno) -> Failure {
-    Failure(.unusable, "the passcodes can't be written to \(printable(path)): \(error.localText)")
   }
 
   static func noProcess(_ error: Errno) -> Failure {
@@ -243,9 +233,5 @@ extension Failure {
 
   static func configuration(_ path: Bytes, _ error: Errno) -> Failure {
     Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
-  }
-
-  static func unreadableList(_ error: Errno) -> Failure {
-    Failure(.unusable, "the list can't be read: \(error.localText)")
   }
 }

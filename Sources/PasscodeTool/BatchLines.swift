@@ -1,11 +1,10 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
-internal import PasscodeTool
+public import PasscodePolicy
+public import PasscodeSystem
 internal import PasscodeVault
 
 /// The list of a batch: its lines, with their numbers.
-struct BatchLines: ~Copyable {
-  enum Next {
+public struct BatchLines: ~Copyable {
+  public enum Next {
     case user(Bytes)
     case nothing
     case bad(BatchLine.Problem)
@@ -15,13 +14,14 @@ struct BatchLines: ~Copyable {
   private var lines: GuardedLines
   private let form: BatchLine.Form
   /// The number of the last line, from 1.
-  private(set) var number: UInt64 = 0
-  private(set) var isAtEnd = false
+  public private(set) var number: UInt64 = 0
+  public private(set) var isAtEnd = false
   private var nameLength = 0
 
   /// - Parameter path: "-": standard input.
-  static func open(_ path: Bytes, _ form: BatchLine.Form) throws(Failure) -> BatchLines {
-    let sodium = try startSodium()
+  public static func open(
+    _ path: Bytes, _ form: BatchLine.Form, _ sodium: Sodium
+  ) throws(Failure) -> BatchLines {
     let lines: GuardedLines?
     do throws(Errno) { lines = try GuardedLines.open(path.spells("-") ? nil : path, sodium) } catch {
       throw .list(path, error)
@@ -36,10 +36,12 @@ struct BatchLines: ~Copyable {
     self.form = form
   }
 
-  var size: Int? { lines.size }
-  var position: Int { lines.position }
+  /// Bytes of the list, if that is known.
+  public var size: Int? { lines.size }
+  /// Bytes up to and including the last line.
+  public var position: Int { lines.position }
 
-  mutating func next() -> Next {
+  public mutating func next() -> Next {
     switch lines.next() {
     case .notYet: return .notYet
     case .end:
@@ -62,20 +64,20 @@ struct BatchLines: ~Copyable {
   }
 
   /// The passcode of the last line.
-  func copyPasscode(_ line: inout TypedLine, _ change: inout PasscodeChange) {
+  public func copyPasscode(_ line: inout TypedLine, _ passcode: inout Passcode) {
     lines.copy(from: nameLength + 1, to: &line)
-    _ = change.new.passcode.take(line)
+    _ = passcode.take(line)
     line.wipe()
   }
 
   /// Waits a moment for a worker's result, or also for more of the list.
-  func wait(for workers: [Worker], orInput: Bool) -> (workers: [Int], input: Bool) {
+  public func wait(for workers: [Worker], orInput: Bool) -> (workers: [Int], input: Bool) {
     Worker.ready(workers, lines, orInput: orInput, within: 200)
   }
 
-  mutating func fill() throws(Failure) {
+  public mutating func fill() throws(Failure) {
     do throws(Errno) { try lines.fill() } catch { throw .unreadableList(error) }
   }
 
-  mutating func wipe() { lines.wipe() }
+  public mutating func wipe() { lines.wipe() }
 }

@@ -42,7 +42,8 @@ final class Batch {
   private let vault: Vault
   private let background: BatchTurns
   private var lines: BatchLines
-  private let output: BatchOutput
+  /// nil: no passcodes are generated.
+  private let output: BatchOutput?
   private var report: BatchReport
   /// The secrets of the line that is being begun.
   private var secrets: Secrets
@@ -64,9 +65,14 @@ final class Batch {
     let hasPasscodes = act == .enrolled && !session.generates
     self.vault = vault
     self.background = background
-    lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user)
-    output = try BatchOutput(session)
-    report = BatchReport(session, act, size: lines.size)
+    lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user, try startSodium())
+    let path = session.outputPath ?? []
+    if session.generates, path.isEmpty, session.wantsJSON { throw .jsonNeedsOutput }
+    output = session.generates ? try BatchOutput(path, orTerminal: session.shows) : nil
+    let manner = BatchManner(
+      act, wantsJSON: session.wantsJSON, isQuiet: session.isQuiet, skipsEnrolled: session.skipsEnrolled,
+      tellsSecrets: session.generates && path.isEmpty)
+    report = BatchReport(manner, size: lines.size) { complain($0) }
     secrets = try newSecrets()
   }
 
@@ -161,7 +167,7 @@ final class Batch {
       return try settle(name, .failed, error.text.text)
     }
     guard isPrepared else { return try settle(name, .skipped) }
-    try output.write(account.name, &secrets)
+    try output?.write(account.name, secrets.change.new.passcode, &secrets.line)
     tasks.append(BatchTask(line: lines.number, name: name, worker: try startWorker(account)))
     reached = lines.number
   }
@@ -189,7 +195,7 @@ final class Batch {
     if session.generates {
       try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
     } else {
-      lines.copyPasscode(&secrets.line, &secrets.change)
+      lines.copyPasscode(&secrets.line, &secrets.change.new.passcode)
     }
     return true
   }
@@ -200,7 +206,7 @@ final class Batch {
     do throws(Errno) {
       return try Worker.start(&secrets) { [self] secrets in
         lines.wipe()
-        output.closeInCopy()
+        output?.closeInCopy()
         let (outcome, reason) = perform(account, secrets.change, &secrets.unsealed)
         secrets.line.wipe()
         secrets.change.new.passcode.wipe()
