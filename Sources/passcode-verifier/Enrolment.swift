@@ -8,30 +8,24 @@ internal import PasscodeVault
 // A new passcode, or a one-time code, for one user.
 
 extension Administration {
-  private static var rounds: Int { 3 }
-
   func newSecrets() throws(Failure) -> Secrets {
     guard let secrets = Secrets(sodium) else { throw .fault(Fault(.noMemory)) }
     return secrets
   }
 
   func enroll() throws(Failure) {
-    try checkLength()
+    let choice = try choice(order.user)
     // Nobody needs to choose a passcode where it can't be kept.
     _ = try reporting { () throws(Fault) in try fleet.status(order.user) }
     var secrets = try newSecrets()
-    try enroll(&secrets)
+    try enroll(&secrets, choice)
     guard order.has(.generate) else { return Administration.say(order, Act.enrolled.done(order.user)) }
     try tell(secrets.change.new.passcode)
   }
 
   // With the secrets of its caller: of a variable Swift 6.2 lends no two parts at once.
-  private func enroll(_ secrets: inout Secrets) throws(Failure) {
-    if order.has(.generate) {
-      try makeUp(order.user, &secrets.change)
-    } else {
-      try choose(&secrets.line, &secrets.change)
-    }
+  private func enroll(_ secrets: inout Secrets, _ choice: PasscodeChoice) throws(Failure) {
+    try choice.choose(&secrets.line, &secrets.change, generates: order.has(.generate))
     do throws(EnrolmentError) {
       try set(order.user, secrets.change, &secrets.unsealed)
     } catch {
@@ -47,68 +41,15 @@ extension Administration {
     Administration.note(Act.enrolled.event, account)
   }
 
-  func checkLength() throws(Failure) {
-    if let length = order.length, !vault.configuration.options.policy.lengths.allow(length) {
-      throw .lengthNotAllowed(length)
-    }
-  }
-
-  /// Makes one up: uniformly random among those that aren't weak.
-  func makeUp(_ account: Bytes, _ change: inout PasscodeChange) throws(Failure) {
-    let digits = order.length ?? (vault.configuration.options.policy.lengths.six ? 6 : 4)
-    // One in eight is weak at most: a hundred in a row don't happen.
-    for _ in 0..<100 where change.new.passcode.makeUp(digits: digits, sodium) {
-      if try choice(account, change) == .accepted { return }
-    }
-    throw .noRandomPasscode
-  }
-
-  private func choice(_ account: Bytes, _ change: borrowing PasscodeChange) throws(Failure) -> Choice {
-    do throws(Fault) { return try fleet.choice(account, change) } catch { throw .fault(error) }
-  }
-
-  /// Asked twice, in at most three rounds; from standard input once.
-  private func choose(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
-    var problem = Failure.notDigits
-    for _ in 0..<(order.has(.stdin) ? 1 : Administration.rounds) {
-      guard let found = try problemOfOneRound(&line, &change) else { return }
-      problem = found
-      if !order.has(.stdin) { complain(found.text) }
-    }
-    throw order.has(.stdin) ? problem : .cancelled
-  }
-
-  /// Asks for a passcode once; returns what is wrong with it, or nil.
-  private func problemOfOneRound(
-    _ line: inout TypedLine, _ change: inout PasscodeChange
-  ) throws(Failure) -> Failure? {
-    defer { line.wipe() }
-    guard try read(&line, Words.first.text.bytes), change.new.passcode.take(line) == .passcode,
-      order.length == nil || change.new.passcode.count == order.length
-    else { return order.length.map { .lengthNotAllowed($0) } ?? .notDigits }
-    if case .refused(let refusal) = try choice(order.user, change) { return .refused(refusal) }
-    if order.has(.stdin) { return nil }
-    guard try read(&line, Words.second.text.bytes), change.new.passcode.isRepeated(in: line) else {
-      return .mismatch
-    }
-    return nil
-  }
-
-  /// - Returns: false if it was too long.
-  private func read(_ line: inout TypedLine, _ prompt: Bytes) throws(Failure) -> Bool {
-    let outcome: LineRead
-    if order.has(.stdin) {
-      outcome = line.readFromInput()
-    } else {
-      guard let terminal = Terminal() else { throw .noTerminal }
-      outcome = line.read(from: terminal, prompt: prompt)
-    }
-    switch outcome {
-    case .line: return true
-    case .tooLong: return false
-    case .endOfFile, .interrupted: throw .cancelled
-    case .failed(.noTerminal): throw .noTerminal
-    case .failed(let error): throw .list(Bytes(text: "standard input"), error)
+  /// The choice of a new passcode for an account.
+  ///
+  /// - Throws: if `--length` names a length that the configuration doesn't allow.
+  func choice(_ account: Bytes) throws(Failure) -> PasscodeChoice {
+    let asker = order.has(.stdin) ? Asker.input : .terminal
+    return try PasscodeChoice(
+      asker, vault.configuration.options.policy.lengths, length: order.length, sodium
+    ) { (change: borrowing PasscodeChange) throws(Fault) in
+      try fleet.choice(account, change)
     }
   }
 

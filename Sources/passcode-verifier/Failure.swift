@@ -99,15 +99,6 @@ extension Failure {
     )
   }
 
-  static var notDigits: Failure { Failure(.refused, "a passcode is 4 or 6 digits") }
-  static var mismatch: Failure { Failure(.refused, "The passcodes do not match. Start again.") }
-
-  static func lengthNotAllowed(_ length: Int) -> Failure {
-    Failure(
-      .refused,
-      "the passcode must have \(UInt64(length)) digits, and the configuration (lengths) must allow that")
-  }
-
   /// What was told to nobody works all the same.
   static var unwritableSecret: Failure {
     Failure(.unusable, "it was set, but could not be written to standard output: run the command again")

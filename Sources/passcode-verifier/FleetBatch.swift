@@ -22,7 +22,8 @@ struct FleetBatch: ~Copyable {
   /// - Parameter path: "-": standard input.
   static func run(_ administration: Administration, _ path: Bytes) throws(Failure) -> ExitStatus {
     let order = administration.order
-    try administration.checkLength()
+    // A length that isn't allowed fails each line.
+    _ = try administration.choice([])
     let hasPasscodes = order.command == .enroll && !order.has(.generate)
     let lines = try BatchLines.open(path, hasPasscodes ? .userAndPasscode : .user, administration.sodium)
     let output = order.tellsSecrets ? try BatchOutput(order.output, orTerminal: order.has(.show)) : nil
@@ -142,7 +143,9 @@ struct FleetBatch: ~Copyable {
       return .skipped
     }
     if order.has(.generate) {
-      do throws(Failure) { try administration.makeUp(name, &secrets.change) } catch {
+      do throws(Failure) {
+        try administration.choice(name).choose(&secrets.line, &secrets.change, generates: true)
+      } catch {
         if case .fault(let fault) = error { throw Obstacle(fault) }
         throw .line(.failed, error.text.text)
       }

@@ -25,9 +25,6 @@ enum Words {
     """
   }
 
-  static var first: Phrase { "New passcode: " }
-  static var second: Phrase { "Repeat new passcode: " }
-
   /// A command of this program, as an administrator types it.
   static func command(_ command: Command, _ operand: Text = "") -> Text {
     operand.bytes.isEmpty ? "passcode server \(command.name)" : "passcode server \(command.name) \(operand)"

@@ -193,7 +193,8 @@ final class Batch {
       return false
     }
     if session.generates {
-      try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
+      try session.choice(vault, account)
+      .choose(&secrets.line, &secrets.change, generates: session.generates)
     } else {
       lines.copyPasscode(&secrets.line, &secrets.change.new.passcode)
     }

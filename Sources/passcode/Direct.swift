@@ -50,10 +50,10 @@ final class Direct {
 
   // With the secrets of its caller, as below: of a variable Swift 6.2 lends no two parts at once.
   private func enroll(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
-    let new = try PasscodeChoice(session, vault, account)
-    try new.choose(&secrets.line, &secrets.change)
+    let new = try session.choice(vault, account)
+    try new.choose(&secrets.line, &secrets.change, generates: session.generates)
     try store(secrets.change, &secrets.unsealed, by: .direct, .enrolled)
-    return try new.announce(secrets.change.new)
+    return try session.announce(secrets.change.new, account)
   }
 
   func change() throws(Failure) -> ExitStatus {
@@ -73,7 +73,8 @@ final class Direct {
       authority = .passcode(mark)
       secrets.change.old.passcode.copy(secrets.passcode)
     }
-    try PasscodeChoice(session, vault, account).choose(&secrets.line, &secrets.change)
+    try session.choice(vault, account)
+      .choose(&secrets.line, &secrets.change, generates: session.generates)
     try store(secrets.change, &secrets.unsealed, by: authority, .changed)
     session.say(.changed, account)
     return .done

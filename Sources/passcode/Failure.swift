@@ -28,13 +28,6 @@ extension Failure {
     Failure(.refused, "no passcode was set: the configuration no longer allows it")
   }
 
-  static func badChoice(_ problem: PasscodeChoice.Problem) -> Failure { Failure(.refused, problem.text) }
-  static var noneChosen: Failure { Failure(.refused, "no passcode was set") }
-
-  static func lengthNotAllowed(_ length: Int) -> Failure {
-    Failure(.refused, "the configuration (lengths) doesn't allow passcodes of \(length) digits")
-  }
-
   static var noAttempt: Failure { Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted") }
   static var longPassword: Failure { Failure(.refused, "the password is too long; nothing was changed") }
   static var wrongPassword: Failure { Failure(.wrong, "wrong password; nothing was changed") }

@@ -143,7 +143,7 @@ private func forgetSealedKey(_ session: Session, _ vault: Vault, _ room: KeyRoom
   let isDone = try vault.forgetSealedKey(room) { count in
     guard var secrets = try? newSecrets() else { return false }
     session.asker.tell(.passcodesLost(count))
-    guard (try? session.asker.askLine(.agreement, &secrets.line)) == true else { return false }
+    guard (try? session.asker.askLine(Question.agreement.text, &secrets.line)) == true else { return false }
     return secrets.line.read {
       $0.count == 3 && $0[0] == UInt8(ascii: "y") && $0[1] == UInt8(ascii: "e") && $0[2] == UInt8(ascii: "s")
     }
@@ -167,7 +167,7 @@ private func ask(
 ) throws(Failure) {
   defer { line.wipe() }
   for _ in 0..<3 {
-    let isWhole = try asker.askLine(.recoveryLine(number), &line)
+    let isWhole = try asker.askLine(Question.recoveryLine(number).text, &line)
     if isWhole, line.read({ RecoveryCopy.read($0, number: number) { key.set($0, at: $1) } }) { return }
     guard asker.isPatient else { break }
     asker.tell(.wrongLine(number))

@@ -40,10 +40,10 @@ final class SelfService {
   /// In a fleet a password of this machine proves nothing.
   private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     defer { secrets.line.wipe() }
-    guard try session.asker.askLine(.oneTimeCode, &secrets.line), secrets.passcode.takeCode(secrets.line)
+    guard try session.asker.askLine(Question.oneTimeCode.text, &secrets.line), secrets.passcode.takeCode(secrets.line)
     else { throw .notCode }
-    let new = try PasscodeChoice(session, vault(), account)
-    try new.choose(&secrets.line, &secrets.change)
+    let new = try session.choice(vault(), account)
+    try new.choose(&secrets.line, &secrets.change, generates: session.generates)
     let reply = try reporting { () throws(Fault) in
       try Helper.enroll(account.uid, secrets.change.new, byCode: secrets.passcode)
     }
@@ -52,19 +52,19 @@ final class SelfService {
       return tell(verdict)
     }
     try done(reply)
-    return try new.announce(secrets.change.new)
+    return try session.announce(secrets.change.new, account)
   }
 
   // With the secrets of its caller, as below: see `Direct`.
   private func enroll(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     try askPassword(.password, &secrets.password)
-    let new = try PasscodeChoice(session, vault(), account)
-    try new.choose(&secrets.line, &secrets.change)
+    let new = try session.choice(vault(), account)
+    try new.choose(&secrets.line, &secrets.change, generates: session.generates)
     try done(
       reporting { () throws(Fault) in
         try Helper.enroll(account.uid, secrets.change.new, by: secrets.password)
       })
-    return try new.announce(secrets.change.new)
+    return try session.announce(secrets.change.new, account)
   }
 
   func change() throws(Failure) -> ExitStatus {
@@ -82,7 +82,8 @@ final class SelfService {
       return status
     }
     secrets.change.old.passcode.copy(secrets.passcode)
-    try PasscodeChoice(session, vault(), account).choose(&secrets.line, &secrets.change)
+    try session.choice(vault(), account)
+      .choose(&secrets.line, &secrets.change, generates: session.generates)
     let reply = try reporting { () throws(Fault) in try Helper.change(account.uid, secrets.change) }
     return try finish(reply, .changed)
   }
@@ -205,7 +206,7 @@ final class SelfService {
   // MARK: Secrets
 
   private func askPassword(_ question: Question, _ password: inout Password) throws(Failure) {
-    guard try session.asker.askLine(question, &password.line) else {
+    guard try session.asker.askLine(question.text, &password.line) else {
       throw .longPassword
     }
     if password.line.count == 0 { throw .cancelled }

@@ -8,9 +8,7 @@ extension Question {
   var purpose: Purpose {
     switch self {
     case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .newPasscode, .repetition, .oneTimeCode, .recoveryLine,
-      .agreement:
-      .login
+    case .passcode, .password, .passcodeOrPassword, .oneTimeCode, .recoveryLine, .agreement: .login
     }
   }
 }
@@ -28,12 +26,34 @@ extension Session {
     return permit
   }
 
+  /// The choice of a new passcode for an account.
+  ///
+  /// - Throws: if `--length` names a length that the configuration doesn't allow.
+  func choice(_ vault: Vault, _ account: Account) throws(Failure) -> PasscodeChoice {
+    try PasscodeChoice(
+      asker, vault.configuration.options.policy.lengths, length: length, try startSodium()
+    ) { (change: borrowing PasscodeChange) throws(Fault) in
+      try vault.judge(account, change)
+    }
+  }
+
+  /// Says that a new passcode is set; one that was made up is told: the one secret that leaves.
+  func announce(_ new: borrowing NewPasscode, _ account: Account) throws(Failure) -> ExitStatus {
+    if !generates {
+      say(.enrolled, account)
+    } else if !Stream.output.writeLine(new.passcode) {
+      throw .unwritablePasscode
+    }
+    hintAtStacks()
+    return .done
+  }
+
   /// One attempt, the question included.
   func run<Way: Login & ~Copyable>(
     _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
     let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode, _ throws(Failure) in
-      guard try asker.askPasscode(question, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
+      guard try asker.askPasscode(question.text, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
       return .passcode
     }
     sayEarlierFailures(verdict)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.on_request
 
 SERVERS = "server1", "server2", "server3"
 OURS = "Passcode or password: "
-SAID = {"New passcode:": RIGHT, "Repeat new passcode:": RIGHT}
+SAID = {"New passcode (4 or 6 digits):": RIGHT, "Repeat new passcode:": RIGHT}
 HEALTHY = "ETCDCTL_API=3 etcdctl --user root:$(cat /root/etcd-root.password) endpoint health >/dev/null 2>&1"
 UNITS = "passcode-verifier.socket", "passcode-verifier-seen.timer", "passcode-verifier-stunnel.service", "etcd.service"
 

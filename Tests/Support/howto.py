@@ -12,7 +12,7 @@ import time
 from debian_machine import sh
 
 STEP = re.compile(r"^(\d\.\d)  On (.+?): .*\n\n", re.MULTILINE)
-PROMPT = re.compile(r"\[Y/n\] $|^(?:(?:New|Repeat new) passcode): $", re.MULTILINE)
+PROMPT = re.compile(r"\[Y/n\] $|^(?:New passcode \(4 or 6 digits\)|Repeat new passcode): $", re.MULTILINE)
 REPEAT = "Repeat this"
 CHAPTER = "\n\n=\n\n"
 

@@ -25,19 +25,6 @@ extension Holder {
   }
 }
 
-extension PasscodeChoice.Problem {
-  /// The failure as one sentence.
-  var text: Phrase {
-    switch self {
-    case .length(.four): "A passcode is 4 digits."
-    case .length(.six): "A passcode is 6 digits."
-    case .length(.fourOrSix): "A passcode is 4 or 6 digits."
-    case .weak(let weakness): "Too easy to guess: \(Phrase(weakness.sentence)). Choose another one."
-    case .mismatch: "The passcodes do not match. Start again."
-    }
-  }
-}
-
 extension Verdict {
   /// Why the verdict isn't `granted`; empty if it is.
   var text: Phrase {

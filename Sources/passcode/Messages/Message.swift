@@ -92,8 +92,6 @@ extension Phrase {
     ).phrase
   }
 
-  static func easyPasscode(_ weakness: Weakness) -> Phrase { "Easy to guess: \(Phrase(weakness.sentence))." }
-
   /// The ways out for a person who doesn't remember a locked passcode.
   static var forgotten: Phrase { "Forgotten? Set a new one with your password: \("passcode enroll" as Text)" }
 
@@ -110,8 +108,6 @@ extension Phrase {
 /// What the tool asks for.
 enum Question {
   case passcode, password, passcodeOrPassword, oldPasscode
-  case newPasscode(Digits)
-  case repetition
   case oneTimeCode
   case recoveryLine(Int)
   case agreement
@@ -125,10 +121,6 @@ extension Question {
     case .password: "Password: "
     case .passcodeOrPassword: "Passcode or password: "
     case .oldPasscode: "Old passcode: "
-    case .newPasscode(.four): "New passcode (4 digits): "
-    case .newPasscode(.six): "New passcode (6 digits): "
-    case .newPasscode(.fourOrSix): "New passcode (4 or 6 digits): "
-    case .repetition: "Repeat new passcode: "
     case .oneTimeCode: "One-time code (8 letters): "
     case .agreement: "To go on, type yes: "
     case .recoveryLine(let number): "Line \(number) of the recovery copy (not shown): "

@@ -1,20 +1,19 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
-internal import PasscodeTool
+public import PasscodePolicy
+public import PasscodeSystem
 internal import PasscodeVault
 
 /// Where secrets come from: a terminal that doesn't show them, standard input, or a script (`try --demo`).
-enum Asker {
+public enum Asker {
   case terminal
   case input
   case script(Script)
 
   /// Answers given in advance; each question and its answer is printed.
-  final class Script {
+  public final class Script {
     private var answers: [Bytes]
-    private(set) var asked = 0
+    public private(set) var asked = 0
 
-    init(_ answers: [Bytes]) {
+    public init(_ answers: [Bytes]) {
       self.answers = answers
     }
 
@@ -25,7 +24,7 @@ enum Asker {
   }
 
   /// Asks for a line.
-  func ask(_ question: Text, _ line: inout TypedLine) -> LineRead {
+  public func ask(_ question: Text, _ line: inout TypedLine) -> LineRead {
     switch self {
     case .terminal:
       guard let terminal = Terminal() else { return .failed(.noTerminal) }
@@ -34,22 +33,22 @@ enum Asker {
     case .script(let script):
       guard let answer = script.next() else { return .endOfFile }
       guard line.take(answer) else { return .tooLong }
-      Stream.output.write("    \(question)\(answer)\n")
+      Stream.output.write(Text("    \(question)\(answer)\n").bytes)
       return .line
     }
   }
 
   /// Tells the person at the terminal why the question comes again.
-  func tell(_ text: Text) {
+  public func tell(_ phrase: Phrase) {
     switch self {
-    case .terminal: Stream.error.write("\(text)\n")
+    case .terminal: Stream.error.write(Text("\(phrase)\n").bytes)
     case .input: break
-    case .script: Stream.output.write("    \(text)\n")
+    case .script: Stream.output.write(Text("    \(phrase)\n").bytes)
     }
   }
 
   /// Whether a person answers, who can be asked again.
-  var isPatient: Bool {
+  public var isPatient: Bool {
     if case .input = self { return false }
     return true
   }
@@ -60,8 +59,8 @@ extension Asker {
   ///
   /// - Parameter line: is wiped afterwards.
   /// - Returns: what was typed; there is a passcode only if it was one.
-  func askPasscode(
-    _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode
+  public func askPasscode(
+    _ question: Phrase, _ line: inout TypedLine, _ passcode: inout Passcode
   ) throws(Failure) -> Answer {
     passcode.wipe()
     defer { line.wipe() }
@@ -71,8 +70,8 @@ extension Asker {
   /// Asks for a line.
   ///
   /// - Returns: false if it was too long; it is empty then.
-  func askLine(_ question: Question, _ line: inout TypedLine) throws(Failure) -> Bool {
-    switch ask(question.text.text, &line) {
+  public func askLine(_ question: Phrase, _ line: inout TypedLine) throws(Failure) -> Bool {
+    switch ask(question.text, &line) {
     case .line: return true
     case .tooLong: return false
     case .endOfFile, .interrupted: throw .cancelled

@@ -1,46 +1,36 @@
-internal import PasscodePolicy
-internal import PasscodeSystem
-internal import PasscodeTool
+public import PasscodePolicy
+public import PasscodeSystem
 internal import PasscodeVault
 
 /// Choosing a passcode: asked twice, in at most three rounds, or made up; one place for enrolment and change.
-final class PasscodeChoice {
+public final class PasscodeChoice {
   private static let rounds = 3
 
-  private let session: Session
-  private let vault: Vault
-  private let account: Account
-  private var asker: Asker { session.asker }
+  private let asker: Asker
   private let lengths: Options.Lengths
   /// The only length that is allowed, if `--length` names one.
   private let length: Int?
+  private let sodium: Sodium
+  private let judgement: (borrowing PasscodeChange) throws(Fault) -> Choice
 
-  init(_ session: Session, _ vault: Vault, _ account: Account) throws(Failure) {
-    self.session = session
-    self.vault = vault
-    self.account = account
-    lengths = vault.configuration.options.policy.lengths
-    length = session.length
-    if let length, !lengths.allow(length) {
-      throw .lengthNotAllowed(length)
-    }
+  /// - Parameter judge: says whether it may be chosen.
+  public init(
+    _ asker: Asker, _ lengths: Options.Lengths, length: Int?, _ sodium: Sodium,
+    judge: @escaping (borrowing PasscodeChange) throws(Fault) -> Choice
+  ) throws(Failure) {
+    self.asker = asker
+    self.lengths = lengths
+    self.length = length
+    self.sodium = sodium
+    judgement = judge
+    if let length, !lengths.allow(length) { throw .lengthNotAllowed(length) }
   }
 
-  /// Completes the change by a new passcode: as it is typed, or with `--generate` made up.
-  func choose(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
-    if session.generates { try generate(&change) } else { try ask(&line, &change) }
-  }
-
-  /// Says that it is set; one that was made up is told: the one secret that leaves.
-  func announce(_ new: borrowing NewPasscode) throws(Failure) -> ExitStatus {
-    guard session.generates else {
-      session.say(.enrolled, account)
-      session.hintAtStacks()
-      return .done
-    }
-    guard Stream.output.writeLine(new.passcode) else { throw .unwritablePasscode }
-    session.hintAtStacks()
-    return .done
+  /// Completes the change by a new passcode: as it is typed, or made up.
+  public func choose(
+    _ line: inout TypedLine, _ change: inout PasscodeChange, generates: Bool
+  ) throws(Failure) {
+    if generates { try generate(&change) } else { try ask(&line, &change) }
   }
 
   private func ask(_ line: inout TypedLine, _ change: inout PasscodeChange) throws(Failure) {
@@ -50,12 +40,11 @@ final class PasscodeChoice {
       guard asker.isPatient else { break }
       asker.tell(problem.text)
     }
-    throw asker.isPatient ? .noneChosen : .badChoice(problem)
+    throw asker.isPatient ? .noneChosen : Failure(.refused, problem.text)
   }
 
   /// Makes one up: uniformly random among those that aren't weak.
   private func generate(_ change: inout PasscodeChange) throws(Failure) {
-    let sodium = try startSodium()
     let digits = length ?? (lengths.six ? 6 : 4)
     // One in eight is weak at most: a hundred in a row don't happen.
     for _ in 0..<100 {
@@ -65,7 +54,7 @@ final class PasscodeChoice {
   }
 
   private func judge(_ change: borrowing PasscodeChange) throws(Failure) -> Choice {
-    do throws(Fault) { return try vault.judge(account, change) } catch { throw .fault(error) }
+    do throws(Fault) { return try judgement(change) } catch { throw .fault(error) }
   }
 
   /// Asks for a passcode once; returns what is wrong with it, or nil.
@@ -107,10 +96,45 @@ final class PasscodeChoice {
     case length(Digits)
     case weak(Weakness)
     case mismatch
+
+    /// The failure as one sentence.
+    var text: Phrase {
+      switch self {
+      case .length(.four): "A passcode is 4 digits."
+      case .length(.six): "A passcode is 6 digits."
+      case .length(.fourOrSix): "A passcode is 4 or 6 digits."
+      case .weak(let weakness): "Too easy to guess: \(Phrase(weakness.sentence)). Choose another one."
+      case .mismatch: "The passcodes do not match. Start again."
+      }
+    }
   }
 }
 
 /// Lengths that a new passcode may have.
 enum Digits {
   case four, six, fourOrSix
+}
+
+extension Phrase {
+  fileprivate static func newPasscode(_ digits: Digits) -> Phrase {
+    switch digits {
+    case .four: "New passcode (4 digits): "
+    case .six: "New passcode (6 digits): "
+    case .fourOrSix: "New passcode (4 or 6 digits): "
+    }
+  }
+
+  fileprivate static var repetition: Phrase { "Repeat new passcode: " }
+
+  fileprivate static func easyPasscode(_ weakness: Weakness) -> Phrase {
+    "Easy to guess: \(Phrase(weakness.sentence))."
+  }
+}
+
+extension Failure {
+  fileprivate static var noneChosen: Failure { Failure(.refused, "no passcode was set") }
+
+  fileprivate static func lengthNotAllowed(_ length: Int) -> Failure {
+    Failure(.refused, "the configuration (lengths) doesn't allow passcodes of \(length) digits")
+  }
 }
