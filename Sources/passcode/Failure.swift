@@ -1,3 +1,4 @@
+internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool

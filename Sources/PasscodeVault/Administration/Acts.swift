@@ -1,5 +1,5 @@
 public import PasscodePolicy
-package import PasscodeSystem
+public import PasscodeSystem
 
 // The acts that need the record, and no key (see Administration.swift): those of a person who proved something, and what
 // root's acts (PasscodeAdmin) have in common with them.

@@ -22,13 +22,6 @@ extension Stream {
   }
 }
 
-extension Asker {
-  @_disfavoredOverload
-  func tell(_ phrase: Phrase) {
-    tell(phrase.text)
-  }
-}
-
 extension Verdict {
   /// What is told at the prompt; nil: nothing.
   var told: Phrase? { notice.map { Phrase($0) } }
