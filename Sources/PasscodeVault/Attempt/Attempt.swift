@@ -20,6 +20,9 @@ public import PasscodeSystem
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
 public struct DirectLogin: Login, ~Copyable {
+  /// Milliseconds for which nobody looks who has just let a contested record go.
+  private static let pauseForOthers = 20
+
   let vault: Vault
   let account: Account
   private let service: Bytes
@@ -74,6 +77,9 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
+    // Whoever tries again at once finds somebody else holding the record, and has to wait like all others.
+    var isContested = false
+    defer { if isContested { vault.clock.sleep(DirectLogin.pauseForOthers) } }
     defer { unsealed.wipe() }
     // It goes after the record's lock: a signal that suspends this process must not leave that locked.
     var undisturbed: SignalsBlocked?
@@ -82,6 +88,7 @@ public struct DirectLogin: Login, ~Copyable {
       switch try lockedRecord() {
       case .refused(let verdict): return verdict
       case .ready(var record, let standing):
+        isContested = record.isContested
         return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }
     } catch {

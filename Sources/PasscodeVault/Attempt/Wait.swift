@@ -80,6 +80,9 @@ package struct Wait {
     return .again
   }
 
+  /// More than a second.
+  var isLong: Bool { elapsed > 1_000 }
+
   /// 40 ms; where it quickens, 1 ms less for each quarter of a second.
   private var longestPause: Int {
     guard limits.quickens else { return Wait.longestPause }

@@ -36,6 +36,8 @@ package struct LockedRecord: ~Copyable {
   private var nextCopy: Int
   /// Root is taking the passcode back, or began to: see `RevocationMark`.
   let isRevoked: Bool
+  /// Others hold this record all the time: it came after more than a second.
+  let isContested: Bool
 
   /// How long to wait for a process that holds the record.
   package enum Patience {
@@ -59,7 +61,7 @@ package struct LockedRecord: ~Copyable {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
         let status = try store.check(lock.file, uid)
-        return .locked(try LockedRecord(lock, status, store, uid))
+        return .locked(try LockedRecord(lock, status, store, uid, isContested: wait?.isLong ?? false))
       case .failed(let error):
         throw store.fault(uid, .failed, error: error.code)
       case .busy(let open):
@@ -75,7 +77,7 @@ package struct LockedRecord: ~Copyable {
   }
 
   private init(
-    _ lock: consuming FileLock, _ status: Store.Checked, _ store: Store, _ uid: UInt32
+    _ lock: consuming FileLock, _ status: Store.Checked, _ store: Store, _ uid: UInt32, isContested: Bool
   ) throws(Fault) {
     let content: Bytes
     do throws(Errno) {
@@ -99,6 +101,7 @@ package struct LockedRecord: ~Copyable {
       nextCopy = 0
     }
     isRevoked = status.mode & RevocationMark.all != 0
+    self.isContested = isContested
     self.lock = lock
   }
 
