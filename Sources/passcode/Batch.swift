@@ -194,7 +194,7 @@ final class Batch {
     }
     if session.generates {
       try session.choice(vault, account)
-      .choose(&secrets.line, &secrets.change, generates: session.generates)
+        .choose(&secrets.line, &secrets.change, generates: session.generates)
     } else {
       lines.copyPasscode(&secrets.line, &secrets.change.new.passcode)
     }

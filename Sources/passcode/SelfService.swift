@@ -40,7 +40,8 @@ final class SelfService {
   /// In a fleet a password of this machine proves nothing.
   private func enrollByCode(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     defer { secrets.line.wipe() }
-    guard try session.asker.askLine(Question.oneTimeCode.text, &secrets.line), secrets.passcode.takeCode(secrets.line)
+    guard try session.asker.askLine(Question.oneTimeCode.text, &secrets.line),
+      secrets.passcode.takeCode(secrets.line)
     else { throw .notCode }
     let new = try session.choice(vault(), account)
     try new.choose(&secrets.line, &secrets.change, generates: session.generates)

@@ -53,7 +53,9 @@ extension Session {
     _ login: inout Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Failure) -> Verdict {
     let verdict = try login.run(&secrets.passcode, &secrets.unsealed) { passcode, _ throws(Failure) in
-      guard try asker.askPasscode(question.text, &secrets.line, &passcode) == .passcode else { throw .noAttempt }
+      guard try asker.askPasscode(question.text, &secrets.line, &passcode) == .passcode else {
+        throw .noAttempt
+      }
       return .passcode
     }
     sayEarlierFailures(verdict)

@@ -21,7 +21,7 @@ extension FingerRequest {
 }
 
 extension FingerRequest.Terminal {
-    public var isConsole: Bool { 1...63 ~= code }
+  public var isConsole: Bool { 1...63 ~= code }
 }
 
 extension FingerEnd {
