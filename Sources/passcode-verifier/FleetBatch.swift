@@ -95,7 +95,7 @@ struct FleetBatch: ~Copyable {
 
   // MARK: A line
 
-  /// Why a line isn't done.
+  /// An error that keeps a line from being done, or the whole list.
   private enum Obstacle: Error {
     case line(BatchOutcome, Text)
     /// The next line would meet the same.

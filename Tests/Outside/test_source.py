@@ -15,7 +15,7 @@ IMPORTS = {
     "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
     "PasscodeAdmin": {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
-    "PasscodeTool": {"PasscodePolicy", "PasscodeSystem"},
+    "PasscodeTool": {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
     "PasscodeFleetPolicy": {"PasscodePolicy"},
     "PasscodeFleet": {"PasscodeFleetPolicy", "PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
 }

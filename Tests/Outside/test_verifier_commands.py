@@ -160,7 +160,7 @@ def test_a_cancelled_or_weak_choice_changes_nothing(fleet):
     server = fleet.servers[0]
     server.run("enroll", "--stdin", "alice", input="", check=CANCELLED)
     with refusing_weak():
-        assert "too easy to guess" in server.run("enroll", "--stdin", "alice", input="1234\n", check=POLICY).stderr
+        assert "Too easy to guess" in server.run("enroll", "--stdin", "alice", input="1234\n", check=POLICY).stderr
     assert server.verify(RIGHT).kind == GRANTED
     assert server.run("enroll", "--stdin", "alice", input="8305\n", check=DONE).stdout == "Passcode set for alice.\n"
 

@@ -80,7 +80,7 @@ package struct Wait {
     return .again
   }
 
-  /// More than a second.
+  /// Whether the wait has taken more than a second.
   var isLong: Bool { elapsed > 1_000 }
 
   /// 40 ms; where it quickens, 1 ms less for each quarter of a second.
