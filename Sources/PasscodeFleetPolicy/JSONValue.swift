@@ -96,7 +96,7 @@ private struct JSONReader {
 
   private mutating func spell(_ word: String) -> Bool {
     guard bytes[position...].begins(with: word) else { return false }
-    position += word.utf8.count
+    position += word.utf8.span.count
     return true
   }
 

@@ -105,7 +105,7 @@ public struct PAMControl: Equatable, Sendable {
       ("ignore", .ignore), ("ok", .ok), ("done", .done), ("bad", .bad), ("die", .die), ("reset", .reset),
     ]
     for (word, action) in actions where rest.begins(with: word) {
-      rest = rest.dropFirst(word.utf8.count).trimmed()
+      rest = rest.dropFirst(word.utf8.span.count).trimmed()
       return action
     }
     let digits = rest.prefix { isDigit($0) }

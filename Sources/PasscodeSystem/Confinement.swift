@@ -8,8 +8,8 @@ public enum Confinement {
   /// - Precondition: this process still has the ids that it was started with, and is still dumpable (PR_SET_DUMPABLE):
   ///   otherwise it can't open the kernel's file.
   public static func narrow(to profile: [UInt8]) {
-    let path = [UInt8]("/proc/self/attr/apparmor/current".utf8)
+    let path = literal("/proc/self/attr/apparmor/current")
     guard let file = try? Descriptor.open(path, .readWrite) else { return }
-    try? file.write([UInt8]("stack ".utf8) + profile, at: 0)
+    try? file.write(literal("stack ") + profile, at: 0)
   }
 }

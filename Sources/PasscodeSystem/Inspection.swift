@@ -32,7 +32,13 @@ public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
   let terminated = withNUL(path)
   guard unsafe cs_status(-1, terminated, &status) == 0 else { return nil }
   let (major, minor) = unsafe (cs_major(&status), cs_minor(&status))
-  return isEncrypted(literal("/sys/dev/block/") + Array("\(major):\(minor)".utf8), levels: 8)
+  let device = digits(major) + literal(":") + digits(minor)
+  return isEncrypted(literal("/sys/dev/block/") + device, levels: 8)
+}
+
+private func digits(_ number: UInt32) -> [UInt8] {
+  let last = [UInt8(ascii: "0") + UInt8(number % 10)]
+  return number < 10 ? last : digits(number / 10) + last
 }
 
 /// - Parameter device: its folder in sysfs.

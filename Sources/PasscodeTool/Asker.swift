@@ -8,18 +8,14 @@ public enum Asker {
   case input
   case script(Script)
 
-  /// Answers given in advance; each question and its answer is printed.
+  /// What answers in a person's place.
   public final class Script {
-    private var answers: [Bytes]
-    public private(set) var asked = 0
+    fileprivate let answer: (_ question: Text, inout TypedLine) -> LineRead
+    fileprivate let hear: (Phrase) -> Void
 
-    public init(_ answers: [Bytes]) {
-      self.answers = answers
-    }
-
-    fileprivate func next() -> Bytes? {
-      asked += 1
-      return answers.isEmpty ? nil : answers.removeFirst()
+    public init(answer: @escaping (Text, inout TypedLine) -> LineRead, hear: @escaping (Phrase) -> Void) {
+      self.answer = answer
+      self.hear = hear
     }
   }
 
@@ -30,11 +26,7 @@ public enum Asker {
       guard let terminal = Terminal() else { return .failed(.noTerminal) }
       return line.read(from: terminal, prompt: question.bytes)
     case .input: return line.readFromInput()
-    case .script(let script):
-      guard let answer = script.next() else { return .endOfFile }
-      guard line.take(answer) else { return .tooLong }
-      Stream.output.write(Text("    \(question)\(answer)\n").bytes)
-      return .line
+    case .script(let script): return script.answer(question, &line)
     }
   }
 
@@ -43,7 +35,7 @@ public enum Asker {
     switch self {
     case .terminal: Stream.error.write(Text("\(phrase)\n").bytes)
     case .input: break
-    case .script: Stream.output.write(Text("    \(phrase)\n").bytes)
+    case .script(let script): script.hear(phrase)
     }
   }
 

@@ -91,20 +91,46 @@ struct TryDemo {
 
   /// Runs a command with scripted answers, of which it must take each.
   private func play(_ answers: [Text], isChange: Bool) throws(Failure) -> Bool {
-    let script = Asker.Script(answers.map { $0.bytes })
+    let script = Script(answers.map { $0.bytes })
     let direct = bed.direct
-    direct.session.asker = .script(script)
+    direct.session.asker = script.asker
     let status = isChange ? try direct.change() : try direct.enroll()
     return status == .done && script.asked == answers.count
   }
 
   private func play(_ login: Login) throws(Failure) -> Bool {
-    try bed.logIn(.script(Asker.Script(login.answer.map { [$0.bytes] } ?? []))) { outcome, record in
+    try bed.logIn(Script(login.answer.map { [$0.bytes] } ?? []).asker) { outcome, record in
       guard outcome.isSuccess == login.succeeds, record.questions == (login.answer == nil ? 0 : 1) else {
         return false
       }
       return login.notice.isThatOf(record)
     }
+  }
+}
+
+/// Answers given in advance; each question and its answer is printed.
+private final class Script {
+  private var answers: [Bytes]
+  private(set) var asked = 0
+
+  init(_ answers: [Bytes]) {
+    self.answers = answers
+  }
+
+  var asker: Asker {
+    .script(
+      Asker.Script(
+        answer: { [self] question, line in answer(question, &line) },
+        hear: { Stream.output.write("    \($0)\n") }))
+  }
+
+  private func answer(_ question: Text, _ line: inout TypedLine) -> LineRead {
+    asked += 1
+    guard !answers.isEmpty else { return .endOfFile }
+    let answer = answers.removeFirst()
+    guard line.take(answer) else { return .tooLong }
+    Stream.output.write("    \(question)\(answer)\n")
+    return .line
   }
 }
 
