@@ -122,6 +122,7 @@ struct Administration {
 
   // MARK: What is said of what was done
 
+  @inline(never)
   static func say(_ order: Order, _ phrase: Phrase) {
     if !order.has(.quiet) { _ = Stream.output.write(Text("\(phrase)\n").bytes) }
   }

@@ -70,6 +70,7 @@ struct FleetBatch: ~Copyable {
     }
   }
 
+  @inline(never)
   private mutating func tell(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
     try report.tell(BatchResult(lines.number, name, outcome, reason))
   }
@@ -166,6 +167,7 @@ struct FleetBatch: ~Copyable {
   }
 
   /// Returns when it is on the device, or in the pipe: there is never a passcode or code that nobody was told.
+  @inline(never)
   private func write(
     _ name: Bytes, _ secret: borrowing Passcode, _ line: inout TypedLine
   ) throws(Obstacle) {
