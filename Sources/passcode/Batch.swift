@@ -167,9 +167,14 @@ final class Batch {
       return try settle(name, .failed, error.text.text)
     }
     guard isPrepared else { return try settle(name, .skipped) }
-    try output?.write(account.name, secrets.change.new.passcode, &secrets.line)
+    try tell(account, &secrets)
     tasks.append(BatchTask(line: lines.number, name: name, worker: try startWorker(account)))
     reached = lines.number
+  }
+
+  /// Writes a passcode that was made up, before it is set.
+  private func tell(_ account: Account, _ secrets: inout Secrets) throws(Failure) {
+    try output?.write(account.name, secrets.change.new.passcode, &secrets.line)
   }
 
   /// nil: the line is finished, and its result was reported.

@@ -1,4 +1,4 @@
-package import PasscodePolicy
+internal import PasscodePolicy
 internal import PasscodeSystem
 
 /// That root is taking a passcode back: bits in the mode of its record's file, which need neither the record's lock nor

@@ -173,6 +173,24 @@ struct HashingSlotsTests {
     #expect(isBusy(verdict) && (120_000..<120_100).contains(waited))
   }
 
+  @Test(arguments: [500, 3_000] as [UInt64])
+  func `who waited for a record for more than a second lets others look first`(held: UInt64) throws {
+    let bed = try TestBed()
+    var holder: FileHandle? = try bed.hold()
+    var pauses = 0
+    let start = bed.now
+    bed.meanwhile = {
+      guard holder == nil else {
+        if bed.now - start >= held { holder = nil }
+        return
+      }
+      pauses += 1
+      #expect((try? bed.hold()) != nil)
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(pauses == (held > 1_000 ? 1 : 0))
+  }
+
   /// What an attempt says, and the milliseconds it took, while somebody else holds the record.
   private func attemptWhileLocked(_ bed: TestBed) throws -> (Verdict, UInt64) {
     let before = try bed.record()
