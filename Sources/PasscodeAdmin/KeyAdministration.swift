@@ -43,6 +43,23 @@ extension Vault {
     }
   }
 
+  /// As `checkKeyServes`, where a sealed key is to go for good: of each record that there is, also where its account has
+  /// another name now.
+  ///
+  /// - Throws: a fault, too, where a record can't be read: it may need that key.
+  func checkNothingNeedsAnother() throws(Fault) {
+    try checkKeyServes()
+    guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }
+    let store = try Store.open(configuration)
+    for uid in try store.uids() {
+      guard let reading = try read(store, uid) else { continue }
+      guard let record = reading.record else {
+        throw Fault(.keyOpensNone, path: policy.keyFile, number: 1)
+      }
+      if record.state != .removed { _ = try openCredential(record, &secrets.unsealed) }
+    }
+  }
+
   /// - Throws: a fault that says what is wrong with the key, if anything is.
   public func checkKey() throws(Fault) {
     guard var secrets = Secrets(sodium) else { throw Fault(.noMemory) }

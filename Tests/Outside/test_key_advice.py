@@ -2,7 +2,8 @@
 
 import pytest
 
-from key_states import ACTIONS, TPMS, States
+from key_states import ACTIONS, PLACES, TPMS, States
+from tool import DONE
 
 STATES = """
 key=a: a a
@@ -61,6 +62,23 @@ key=a key.new=b key.cred=b: a b
 @pytest.fixture
 def states(own, tpm):
     return States(own, tpm)
+
+
+@pytest.mark.parametrize("state, action", [
+    ("key.cred=b key.cred.new=A: a b", "unseal"),
+    ("key=c key.cred=a key.cred.new=b loaded.new=b: a b", "rotate"),
+])  # fmt: skip
+def test_a_key_that_a_damaged_record_may_need_is_kept(states, state, action):
+    """A list of the passcodes doesn't tell whether such a record opens."""
+    states.make(state)
+    files = {place: path.read_bytes() for place, path in PLACES.items() if path.exists()}
+    record = states.bed.record_file("alice")
+    content = record.read_bytes()
+    record.write_bytes(bytes(len(content)))
+    assert states.run(action).returncode != DONE
+    record.write_bytes(content)
+    left = {place: path.read_bytes() for place, path in PLACES.items() if path.exists()}
+    assert files.items() <= left.items() and set(left) <= {*files, "loaded"}
 
 
 def listed():

@@ -52,7 +52,7 @@ extension Vault {
     // Beside sealed keys that are being exchanged, a plain one came from a backup: it stays until nothing needs it.
     let isPlain = plain.exists && !isSealed(.next)
     // With a next one, and where nothing needs another one, they are what an `unseal` that was killed has left.
-    if isPlain, isSealed(.current), !plainKey(.next).exists || (try? checkKeyServes()) == nil {
+    if isPlain, isSealed(.current), !plainKey(.next).exists || (try? checkNothingNeedsAnother()) == nil {
       throw Fault(.twoKeys, path: plain.path)
     }
     let fromPlain = try useToRotate(room, isPlain: isPlain)
@@ -149,7 +149,7 @@ extension Vault {
 
   /// - Returns: false where none is beside the sealed ones, or the plain ones don't open everything.
   private func takePlain(_ room: KeyRoom, isPlain: Bool) throws(Fault) -> Bool {
-    guard !isPlain, plainKey(.current).exists, (try? checkKeyServes()) != nil else { return false }
+    guard !isPlain, plainKey(.current).exists, (try? checkNothingNeedsAnother()) != nil else { return false }
     try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
     return true
   }
@@ -160,7 +160,7 @@ extension Vault {
     if !fromPlain, isSealed(.next), plainKey(.next).exists {
       if try MachineKey(configuration: configuration).loadLoaded(&key, .next) { return }
       do throws(Fault) { return try openSealed(&key, .next) } catch {
-        if (try? checkKeyServes()) == nil { throw error }
+        if (try? checkNothingNeedsAnother()) == nil { throw error }
       }
     }
     do throws(Fault) {

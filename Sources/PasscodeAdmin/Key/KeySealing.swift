@@ -130,7 +130,10 @@ extension Vault {
     if isNextMade {
       do throws(Fault) { try makePlain(.next, room) } catch {
         // A next key that doesn't open goes where nothing needs it.
-        guard error.keyProblem == .keyClosed, (try? checkKeyServes()) != nil else { throw error }
+        guard error.keyProblem == .keyClosed, (try? checkNothingNeedsAnother()) != nil else {
+          if !isThere { try plain.remove() }
+          throw error
+        }
       }
     }
     // What is in use must be what the records need before the other one goes.
