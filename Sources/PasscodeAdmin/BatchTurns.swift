@@ -10,8 +10,8 @@ public import PasscodeVault
 /// - While it waits, its workers MUST end soon after they were asked to stop: `Workers.endIfStopped`.
 /// - They MUST NOT write once the process is gone that started them: `Workers.endIfAlone`.
 public final class BatchTurns {
-  /// Milliseconds: longer than a login that waits for a slot sleeps. So if there is only one slot, the login finds it
-  /// free between two hashes.
+  /// Milliseconds: longer than a login that waits for a slot sleeps, which therefore finds a single slot free between
+  /// two hashes.
   private static let longestPause = 50
   /// Milliseconds: most waits end by a ring.
   private static let firstPause = 10

@@ -12,7 +12,7 @@ extension Vault {
   /// - Returns: whether there was anything to remove.
   public func removeDeleted(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool {
     try carryOut(account, acquire(account), ending: RevocationMark.all, then: done) { record throws(Fault) in
-      // Looked at again under the lock: it may be somebody's by now.
+      // Checked again under the lock: the uid may belong to somebody by now.
       guard try isDeleted(account.uid, account.name, record) else { return .notEnrolled }
       if let record, record.state == .removed, !record.disabled { return .leave }
       record = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)

@@ -129,7 +129,7 @@ extension Vault {
     guard isSealed(.current) else { return .plain(plain.path) }
     let content = try? sealedContent(.current)
     let pcrs = content.flatMap { SealedKey.pcrs($0) }
-    // A rotation ends what else there is to tell.
+    // During a rotation, nothing else is reported.
     if left != nil { return plain.exists ? .plain(plain.path) : .sealed(sealed.path, pcrs: pcrs) }
     let isPassing = pcrs == SealedKey.debugPCR && !SealedKey.isBoundToZero(content ?? [])
     do throws(Fault) {

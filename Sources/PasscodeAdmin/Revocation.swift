@@ -35,7 +35,7 @@ extension Vault {
     return try carryOut(account, found, ending: disabled ? marks : RevocationMark.all, then: done) {
       record throws(Fault) in
       guard let before = record else { throw corrupt(account) }
-      // Somebody else's from before the uid was given away: today's account is meant.
+      // The record belongs to an earlier owner of the uid: today's account is meant.
       if try !isSameAccount(before, account) {
         record = Record(uid: account.uid, name: account.name, generation: 0)
       }

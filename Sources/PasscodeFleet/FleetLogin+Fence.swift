@@ -5,9 +5,9 @@ internal import PasscodeVault
 
 // What follows when no answer to a charge came: it may have been carried out, or may still be.
 //
-// A charge depends on the record's revision, and a revision that has passed never comes back. So one transaction, the
-// fence, both looks for the charge and keeps it from arriving later: if the record is still as it was read, it is written
-// again, unchanged but for a fresh id; if not, it is read.
+// A charge depends on the record's revision, and a revision that has passed never comes back. One transaction, the
+// fence, can therefore both look for the charge and keep it from arriving later: if the record is still as it was read,
+// it is written again, unchanged but for a fresh id; if not, it is read.
 //
 //     carried out, or the record is another one by now     the charge can't arrive any more; the attempt starts again
 //     the record has the charge's id                        it was charged

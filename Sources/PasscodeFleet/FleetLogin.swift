@@ -9,14 +9,14 @@ public import PasscodeVault
 //     condition that what was read is still so → is the delay's lease long enough → Argon2 → settle on condition that
 //     the record is still as charged
 //
-// A delay is never shorter than the schedule says: between an attempt that starts one and the next one that is charged, all
-// of it passes. Its lease is granted before the charge, and a process can be stopped between the two, or its request can
-// be late: by the time the charge is carried out, less than the delay may be left. So the lease's time to live is asked
-// once the charge is acknowledged, or found: that is later than the charge. If it is at least the delay, the key outlasts
-// the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the record is still as charged,
-// and that one is asked about again. An attempt that charges meanwhile writes the record: then that condition isn't met, the
-// delay was over too early, and so nothing is hashed. A lease that starts again only lasts longer, and none that a delay has is revoked.
-// The delay that is told is what is left after the hash.
+// A delay is never shorter than the schedule says: between an attempt that starts one and the next one that is charged,
+// all of it passes. Its lease is granted before the charge, and a process can be stopped between the two, or its
+// request can be late: by the time the charge is carried out, less than the delay may be left. The lease's time to live
+// is therefore asked once the charge is acknowledged, or found: that is later than the charge. If it is at least the
+// delay, the key outlasts the delay, counted from the charge. If not, `wait` gets a fresh lease, on condition that the
+// record is still as charged, and that one is asked about again. An attempt that charges meanwhile writes the record:
+// then that condition isn't met, the delay was over too early, and so nothing is hashed. A lease that starts again only
+// lasts longer, and none that a delay has is revoked. The delay that is told is what is left after the hash.
 //
 // After a look, an attempt begins with what the look has read. The charge shows whether that is still so; if it isn't,
 // the refusal of the charge contains the new state.
@@ -40,8 +40,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
-  /// passcode. So it is kept only if no wrong passcode is remembered: one that is typed later changes the record, and
-  /// then the charge is refused.
+  /// passcode. It is therefore kept only if no wrong passcode is remembered: one that is typed later changes the
+  /// record, and then the charge is refused.
   public var known: FleetState?
   public private(set) var attemptsLeft: UInt32 = 0
 
@@ -137,7 +137,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   /// Whether the account and the workstation may begin an attempt just now, as far as delays and other attempts go.
   func room(_ record: FleetRecord, _ state: FleetState) throws(Fault) -> Readiness {
     let failures = record.record.ledger.failures
-    // A wrong attempt that is under way has its delay here already; a right one takes it back when it settles.
+    // A wrong attempt that is under way has its delay here already; a correct one takes it back when it settles.
     if let wait = state.wait {
       if state.busy != nil { return .busy }
       return .refused(.locked(milliseconds: try fleet.timeLeft(wait), failures: failures))

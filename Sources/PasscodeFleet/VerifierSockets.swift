@@ -5,8 +5,8 @@ internal import PasscodeVault
 /// The sockets that lead to a fleet's servers, and which of them is asked first.
 ///
 /// A server can hang in a way that the TLS program doesn't notice: there is a connection, but no answer comes. Or the
-/// server answers, but its etcd is down. So there may be a second socket, with the name of the first one and ".2" after
-/// it, for which the TLS program's list of servers begins with another server.
+/// server answers, but its etcd is down. Therefore there may be a second socket, with the name of the first one and
+/// ".2" after it, for which the TLS program's list of servers begins with another server.
 ///
 ///     /run/passcode/second    when the first one last gave no answer, or a slow one (CLOCK_BOOTTIME in milliseconds,
 ///                             8 bytes, little-endian); 0: the second one did so since

@@ -2,8 +2,8 @@ public import PasscodePolicy
 
 /// What etcd's gateway answers to a transaction.
 ///
-/// - A member that is missing MUST be read as false, 0 or empty: the gateway leaves those out. So a transaction whose
-///   conditions weren't met has no `succeeded` at all, and that MUST NOT look like one that was carried out.
+/// - A member that is missing MUST be read as false, 0 or empty: the gateway leaves those out. A transaction whose
+///   conditions weren't met therefore has no `succeeded` at all, and that MUST NOT look like one that was carried out.
 /// - The results MUST be those of the actions that were asked, one each and in their order, with the keys that were asked.
 ///                                                                                    EtcdTests, FuzzEtcd
 public struct EtcdOutcome: Equatable, Sendable {

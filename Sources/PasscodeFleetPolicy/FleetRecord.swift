@@ -9,7 +9,7 @@ public import PasscodePolicy
 /// - Its revision in etcd is its generation: the record's own is always 1. Its uid is `FleetRecord.uid`: an account is
 ///   known by its name, and may have another uid on each workstation.
 /// - It MUST be byte for byte what its writer makes of it.
-/// - Time: a delay is a lease (`FleetKeys.wait`). So the ledger's moment is always `never`, and there are no terms.
+/// - Time: a delay is a lease (`FleetKeys.wait`); the ledger's moment is thus always `never`, and there are no terms.
 ///                                                                                                FleetTests
 public struct FleetRecord: Equatable, Sendable {
   /// The uid in a fleet's records, which belong to names: no account has this one.
@@ -50,7 +50,7 @@ public struct FleetRecord: Equatable, Sendable {
 ///
 /// Those for one account are also counted by themselves, in the same window. Once there are `mostOfAccount`, no
 /// passcode of that account is taken there until the window ends: otherwise one person could block the workstation for
-/// everybody by typing two wrong ones before each right one.                           FleetTests, FleetStationTests
+/// everybody by typing two wrong ones before each correct one.                         FleetTests, FleetStationTests
 public struct StationCount: Equatable, Sendable {
   /// Wrong passcodes, and those that are being checked: 1 to `most`.
   public let failures: UInt64

@@ -7,9 +7,9 @@ public import PasscodePolicy
 ///     offset 16    term        8 bytes    Raft's
 ///
 /// A cluster that was restored from a snapshot has the same id, but is behind: guesses that were charged since would be
-/// refunded. So a cluster that is behind what was seen, and any other cluster, MUST be refused until an administrator
-/// says that it was restored; then every passcode must be unlocked. One that was behind once MUST be refused even when it
-/// has come as far again.                                                                          FleetTests
+/// refunded. Therefore a cluster that is behind what was seen, and any other cluster, MUST be refused until an
+/// administrator says that it was restored; then every passcode must be unlocked. One that was behind once MUST be
+/// refused even when it has come as far again.                                                     FleetTests
 public struct FleetSeen: Equatable, Sendable {
   public let origin: EtcdOrigin
 

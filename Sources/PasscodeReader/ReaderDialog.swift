@@ -212,8 +212,8 @@ public struct ReaderDialog {
     return message.values[1] == .text(owner)
   }
 
-  /// What fprintd said before its end has come already: the bus keeps the order of a connection's messages. So nobody
-  /// has heard of a touch that we haven't.
+  /// What fprintd said before its end has come already: the bus keeps the order of a connection's messages, and nobody
+  /// has therefore heard of a touch that we haven't.
   private mutating func lost() -> Step {
     if isDeciding { isUntouched = !wasTouched }
     return end(.gone)

@@ -9,9 +9,9 @@ public enum PAMRule: Equatable, Sendable {
   case wrongType
 
   // Whom it lets in.
-  /// A right passcode is refused.
+  /// A correct passcode is refused.
   case neverLetsIn
-  /// The result is the same after a right passcode and after a wrong one.
+  /// The result is the same after a correct passcode and after a wrong one.
   case decidesNothing
   /// The stack lets anyone in without a secret.
   case letsAnyoneIn

@@ -40,7 +40,7 @@ extension Descriptor {
     }
   }
 
-  /// Takes away the name of a file here; nothing, if there is none. The corresponding C function is `unlinkat`.
+  /// Removes a file's name from this directory, if it is there. The corresponding C function is `unlinkat`.
   public func remove(_ name: [UInt8]) throws(Errno) {
     do throws(Errno) {
       try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }

@@ -27,8 +27,8 @@ extension Passcode {
     self.count = count
   }
 
-  /// Takes what a function makes of each byte that was typed; bytes of which it makes 0 are left out. False, and there is
-  /// none then, if it makes nothing of one (nil), or if they are too many.
+  /// Copies the line through `meaning`, leaving out bytes that map to 0. False, and this is empty, if one maps to nil
+  /// or too many are left.
   public mutating func copy(_ line: borrowing TypedLine, as meaning: (UInt8) -> UInt8?) -> Bool {
     wipe()
     for index in 0..<line.count {

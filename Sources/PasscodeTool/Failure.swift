@@ -68,7 +68,7 @@ extension Failure {
     Failure(.unusable, "\(printable(path)): another run is writing to it")
   }
 
-  /// Secrets are for people, and standard output keeps them or shows them to others.
+  /// Secrets go to people; standard output may store them or show them to others.
   public static var shown: Failure {
     Failure(
       .usage,

@@ -61,7 +61,7 @@ struct Service: ~Copyable {
     }
   }
 
-  /// Ends what a right passcode has left in etcd: a lease without keys. Called once the workstation has its reply.
+  /// Ends what a correct passcode has left in etcd: a lease without keys. Called once the workstation has its reply.
   func tidyUp() {
     if let emptyLease { etcd?.endLease(emptyLease) }
   }

@@ -22,7 +22,7 @@ extension Session {
     if !isQuiet { printLine(phrase) }
   }
 
-  /// What somebody else may have tried, once the right passcode was typed.
+  /// What somebody else may have tried, once the correct passcode was typed.
   func sayEarlierFailures(_ verdict: Verdict) {
     guard verdict.isGranted, let notice = verdict.notice else { return }
     complain(notice)

@@ -25,8 +25,8 @@ internal import PasscodeVault
 /// 3. A record MUST be written as by the command for one user. If a kill or a full disk interrupts an enrolment, running
 ///    the batch again with --skip-enrolled MUST finish it: nobody is left out.
 /// 4. A passcode that --generate chose MUST be on the disk or in the pipe before its record is written: otherwise a
-///    kill could leave a passcode that nobody knows. So the file may have a passcode that was never set; a user's last
-///    line counts. Two batches MUST NOT write to one file.
+///    kill could leave a passcode that nobody knows. The file may therefore have a passcode that was never set; a
+///    user's last line counts. Two batches MUST NOT write to one file.
 /// 5. A hash MUST leave one hashing slot free for logins, unless there is only one. It waits for that, but not for
 ///    processes that don't move.                                                      `BatchTurns`
 /// 6. If a worker dies, its process id MUST be shown, and its line fails.
@@ -172,7 +172,7 @@ final class Batch {
     reached = lines.number
   }
 
-  /// Writes a passcode that was made up, before it is set.
+  /// Writes a generated passcode to the output, before it is set.
   private func tell(_ account: Account, _ secrets: inout Secrets) throws(Failure) {
     try output?.write(account.name, secrets.change.new.passcode, &secrets.line)
   }

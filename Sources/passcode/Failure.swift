@@ -33,7 +33,7 @@ extension Failure {
   static var longPassword: Failure { Failure(.refused, "the password is too long; nothing was changed") }
   static var wrongPassword: Failure { Failure(.wrong, "wrong password; nothing was changed") }
 
-  /// The right one, itself 4 or 6 digits.
+  /// The correct password, itself 4 or 6 digits.
   static var passwordIsDigits: Failure {
     Failure(
       .refused,

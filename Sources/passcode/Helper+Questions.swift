@@ -64,7 +64,7 @@ extension Helper {
     return try finish(helper, patience: patienceForPassword)
   }
 
-  /// Without movement a password's proof may wait for a network, for as long as the helper lets it.
+  /// Checking a password may wait for a network and show no progress, for as long as the helper lets it.
   private static var patienceForPassword: UInt64 { 40_000 }
 
   private static func begin(

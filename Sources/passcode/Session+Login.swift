@@ -37,7 +37,7 @@ extension Session {
     }
   }
 
-  /// Says that a new passcode is set; one that was made up is told: the one secret that leaves.
+  /// Says that the new passcode is set; a generated one is printed instead.
   func announce(_ new: borrowing NewPasscode, _ account: Account) throws(Failure) -> ExitStatus {
     if !generates {
       say(.enrolled, account)

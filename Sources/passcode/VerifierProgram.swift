@@ -2,8 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
 
-/// `passcode server …`: on a fleet's server this process becomes passcode-verifier, with the words that follow. So what
-/// talks to etcd is in a package of its own.
+/// `passcode server …`: on a fleet's server this process becomes passcode-verifier, with the words that follow: what
+/// talks to etcd is therefore in a package of its own.
 ///
 /// - It MUST be root's file, writable by nobody else, and is started for root only.        test_verifier_commands.py
 /// - Its arguments MUST be those that were given. Of the caller's environment it MUST get only SUDO_USER and the language.

@@ -109,8 +109,8 @@ extension Vault {
       && ((try? checkKeyServes()) == nil || (try? leftToRotate(&room.compared.unsealed)) == nil)
   }
 
-  /// Whether a plain key is there that may be needed. One that a backup brought back beside a sealed one, and that opens
-  /// nothing, isn't: it goes once one key opens everything.
+  /// Whether a plain key exists that records may need. One that a backup brought back beside a sealed one, and that
+  /// opens nothing, isn't: it goes once one key opens everything.
   private func isPlainNeeded(_ room: KeyRoom) throws(Fault) -> Bool {
     guard plainKey(.current).exists else { return false }
     guard isSealed(.current) || isSealed(.next),

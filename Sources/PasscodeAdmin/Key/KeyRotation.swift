@@ -51,7 +51,7 @@ extension Vault {
     let plain = plainKey(.current)
     // Beside sealed keys that are being exchanged, a plain one came from a backup: it stays until nothing needs it.
     let isPlain = plain.exists && !isSealed(.next)
-    // With a next one, and where nothing needs another one, they are what an `unseal` that was killed has left.
+    // A plain current and a plain next key that open everything are what a killed `unseal` left.
     if isPlain, isSealed(.current), !plainKey(.next).exists || (try? checkNothingNeedsAnother()) == nil {
       throw Fault(.twoKeys, path: plain.path)
     }

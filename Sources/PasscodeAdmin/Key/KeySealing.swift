@@ -129,7 +129,7 @@ extension Vault {
     let isNextMade = isSealed(.next) && !plainKey(.next).exists
     if isNextMade {
       do throws(Fault) { try makePlain(.next, room) } catch {
-        // A next key that doesn't open goes where nothing needs it.
+        // A next key that can't be unsealed is dropped if no record needs it.
         guard error.keyProblem == .keyClosed, (try? checkNothingNeedsAnother()) != nil else {
           if !isThere { try plain.remove() }
           throw error

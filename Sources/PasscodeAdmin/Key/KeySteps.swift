@@ -5,8 +5,9 @@ public import PasscodeVault
 // What the commands that change keys are made of.
 //
 // MUST (key):
-// 20  In each state that an accident leaves (a kill, a TPM that is cleared or locked, a key that is gone or comes back), what
-//     a command says names the one that leads out. It takes three at most.                    test_key_advice.py
+// 20  In each state that an accident leaves (a kill, a TPM that is cleared or locked, a key that is gone or comes
+//     back), a command's message names the command that repairs it. Three commands at most are needed.
+//                                                                                             test_key_advice.py
 
 extension Vault {
   func plainKey(_ generation: MachineKey.Generation) -> KeyFile { keyFile(policy.keyFile, generation) }

@@ -24,7 +24,7 @@ public enum Verdict: Equatable, Sendable {
   case unavailable(Fault)
 }
 
-/// Wrong passcodes in a row, just before a right one: its owner should hear of those that somebody else typed.
+/// Wrong passcodes in a row, just before a correct one: its owner should hear of those that somebody else typed.
 public struct FailedAttempts: Equatable, Sendable {
   public let count: UInt32
   /// When the last one was: seconds since 1970 by the wall clock; 0: not known.

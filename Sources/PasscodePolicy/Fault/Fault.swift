@@ -135,7 +135,7 @@ public final class Fault: Error, Sendable {
     case damagedCopy = 57
     /// The record was made for an account of another name.
     case otherName = 58
-    /// A right passcode, whose attempt still counts. (error)
+    /// A correct passcode, whose attempt still counts. (error)
     case notReset = 59
     /// The file of the hashing slots can't be used. (path; error)
     case noSlots = 60

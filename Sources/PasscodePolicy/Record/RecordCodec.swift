@@ -38,7 +38,7 @@
 /// Version 1 had `suspended` for `disabled`, and neither the four lines from `enrolled_by` on, `failure_service` nor
 /// `attempt_id`. It is read, with `unknown` for both proofs, and the next write replaces both copies.
 ///
-/// - A copy is valid only if it is byte for byte what its version's writer makes of what it says. So every value MUST
+/// - A copy is valid only if it is byte for byte what its version's writer makes of what it says: every value MUST thus
 ///   have one spelling, and the reader take no other. Keep to that when you add a field. RecordCodecTests changes
 ///   every byte, and repairs the checksum; FuzzRecord.
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn

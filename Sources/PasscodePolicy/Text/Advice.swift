@@ -1,6 +1,6 @@
 /// A sentence that says what is wrong, and a command that corrects it.
 ///
-/// Names and paths can be an attacker's: a file in the store, the name in a record. So the pattern is split at
+/// Names and paths can be an attacker's: a file in the store, the name in a record. The pattern is therefore split at
 /// "; run: " before they are filled in, and a command is given only if each of its parameters is plain: then a shell
 /// takes it for one word that is no option. A command is never shortened, escaped or translated.
 ///                                                                                 AdviceTests, test_check.py

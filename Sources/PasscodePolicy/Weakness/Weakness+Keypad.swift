@@ -1,8 +1,8 @@
 // What makes a code weak by where its keys are, on the phone pad (1 2 3 at the top, 0 below 8) and on the
 // number pad (7 8 9 at the top, 0 below the lowest row, as wide as its neighbours make it).
 //
-// The two differ by a reflection, which keeps shapes, and by the place of 0. So one picture serves both,
-// with 0 in turn below 8 (phone) and above 1, 2 and 3 (number pad, upside down):
+// The two differ by a reflection, which keeps shapes, and by the place of 0. One picture therefore serves
+// both, with 0 in turn below 8 (phone) and above 1, 2 and 3 (number pad, upside down):
 //
 //      0 1 2    column        position = 8 * row + column; a step is the difference of two positions,
 //   0  0 0 0                  ±1 and ±8 along a row or column, ±7 and ±9 along a diagonal. A row has

@@ -14,7 +14,7 @@ internal import PasscodeSystem
 ///     login                    login           who is at the terminal         yes         named
 ///
 /// - GDM authenticates anyone for any process in a session of logind's (OpenReauthenticationChannel), with any service.
-///   So a worker that belongs to a session MUST ask for its owner alone; one that belongs to none, and is to authenticate
+///   A worker in a session MUST therefore ask for its owner alone; one that belongs to none, and is to authenticate
 ///   somebody again (GDM_SESSION_FOR_REAUTH), for nobody; neither in another service. What is left is the login screen.
 ///                                                                                               test_gdm.py
 /// - A program whose caller may have named it (AT_SECURE) MUST be none of these.                 test_programs.py

@@ -93,8 +93,8 @@ public struct LoginItems: Sendable {
   /// (dovecot, CUPS, xrdp). If the real uid is 0, it is also remote if PAM_TTY is neither a device nor a display, or if
   /// PAM_SERVICE is `ppp` (pppd gives the line that its peer dials in by); and where PAM_RUSER is empty, unless standard
   /// input is the terminal in PAM_TTY (one that is merely named proves nothing), or it is a login program in its own
-  /// service (`Broker`) that names a terminal or a display, or may do so later. So saslauthd is remote: for its clients a
-  /// passcode would be a password for mail, and guesses there would lock its owner. cron and at never authenticate.
+  /// service (`Broker`) that names a terminal or a display, or may do so later. Thus saslauthd is remote: for its
+  /// clients a passcode would be a password for mail; guesses would lock its owner. cron and at never authenticate.
   func tellOfRemoteLogin(to process: ProcessIdentity, _ broker: Broker) -> Bool {
     if !remoteHost.isEmpty || terminal.spells("ssh") { return true }
     if !terminal.isEmpty, terminal == service { return true }

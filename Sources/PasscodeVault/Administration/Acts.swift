@@ -32,7 +32,7 @@ extension Vault {
     case write
     /// The record is already as wanted.
     case leave
-    /// So it is, but a mark that refused the passcode is a change once it has ended.
+    /// The record is already as wanted, but ending a mark that refused the passcode is a change.
     case leaveUnlessMarked
     /// There is no record that could be changed.
     case notEnrolled

@@ -20,7 +20,7 @@ public import PasscodeSystem
 /// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
 /// between, and no secret is kept.
 public struct DirectLogin: Login, ~Copyable {
-  /// Milliseconds for which nobody looks who has just let a contested record go.
+  /// Milliseconds to sleep after releasing a contested record, so that others get it.
   private static let pauseForOthers = 20
 
   let vault: Vault

@@ -17,7 +17,8 @@ extension CallerSlot {
   ///                                                                                        test_workstation_attacks.py
   /// A person can ask a helper only about their own account, so a crowd of helpers keeps only itself waiting, and may wait
   /// for a minute. Root's programs ask about anyone: with `su alice` bob can take the slots that alice's own logins need,
-  /// and keep them by stopping those programs. So there the wait is short.                     test_fleet_crowds.py
+  /// and keep them by stopping those programs. For root's programs the wait is therefore short.
+  ///                                                                                              test_fleet_crowds.py
   ///
   /// - Returns: without a slot if none of the account's was free for 60 s (20 s for root's programs), or none of the
   ///   machine's for 5 s; and where the file isn't sound.

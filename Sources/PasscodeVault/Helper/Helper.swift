@@ -157,7 +157,7 @@ public struct HelperLogin: Login, ~Copyable {
   }
 
   public mutating func look(_: inout Unsealed) -> Verdict? {
-    // Who is enrolled in a fleet only a verifier knows, which isn't asked for that.
+    // Only a verifier knows who is enrolled in a fleet, and it isn't asked for that.
     if waitsForLogin { return .notPermitted(.firstLogin) }
     do throws(Fault) {
       let verdict = try verdict(.look, begin(.look, passcode: 0))

@@ -19,7 +19,7 @@ extension Scene {
       let isOpen = isOpened(before, options) || seen.hidden > 0 && isOpened(before, optionsWithoutFile)
       precondition(isOpen, "PAM_SUCCESS for nothing")
     } else if isCalm, isOpened(before, options) {
-      preconditionFailure("the right passcode was refused")
+      preconditionFailure("the correct passcode was refused")
     }
     // What is left for the next module was typed here, and isn't a passcode.
     if seen.left_token != 0 { precondition(seen.prompts == 1 && Answer(line(10).span) != .passcode) }
