@@ -37,8 +37,8 @@ internal import PasscodeSystem
 ///     spent.                                                                               test_finger_prompt.py
 /// 10  The touch count is reset only when a passcode is granted (with `finger=yes`, or through the helper), when a match is
 ///     taken, or when a program with effective uid 0 sets credentials or opens a session in a handle in which the gate
-///     admitted that account, and PAM_USER or PAM_RUSER is still that account: the passcode or another module let it in
-///     then.                                                                                test_finger_prompt.py
+///     admitted that account (or would after its first login), and PAM_USER or PAM_RUSER is still that account: the
+///     passcode or another module let it in then.                                           test_finger_prompt.py
 /// 11  The connection ends when the conversation does, however that is: within 1 s the reader is free.
 ///     test_finger_prompt.py
 public struct FingerPrompt: ~Copyable {
