@@ -4,6 +4,7 @@ systemd as the first process."""
 import contextlib
 import os
 import pathlib
+import secrets
 import signal
 import subprocess
 import sys
@@ -99,11 +100,12 @@ def cgroups():
 @contextlib.contextmanager
 def scope():
     """What puts a new process into logind's session, as its cgroup tells: for Popen's preexec_fn."""
-    folder = cgroups() / f"user.slice/user-{uid('alice')}.slice/session-{SESSION}.scope"
+    # In a slice of its own: the kernel has one tree for all runs of the tests.
+    folder = cgroups() / f"tests{secrets.token_hex(4)}.slice/session-{SESSION}.scope"
     folder.mkdir(parents=True)
     try:
         yield lambda: (folder / "cgroup.procs").write_text(str(os.getpid()))
     finally:
         wait_for(lambda: not (folder / "cgroup.procs").read_text())
-        for path in (folder, *list(folder.parents)[:2]):
-            path.rmdir()
+        folder.rmdir()
+        folder.parent.rmdir()
