@@ -90,19 +90,21 @@ def test_a_batch_is_as_fast_as_its_hashes(bed, capsys):
     assert ratio(capsys, name, 1.15, lambda: bench.batch_against_hash(bed)) <= 1.15
 
 
-def test_a_hundred_thousand_records_are_listed_in_a_second(bed, capsys):
+def test_a_hundred_thousand_records_are_listed_sooner_than_cat_reads_them(bed, capsys):
+    """A second, where cat takes two. An absolute bar would measure the machine."""
+
     def measure(arguments, words):
         taken, text = bench.listing(bed, *arguments)
         assert text.count("\n") == bench.CROWD + 1 + (not arguments)
         assert all(word in text for word in ("alice", f"person{bench.CROWD - 1}"))
-        name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words}"])
-        return show_seconds(capsys, name, taken, 1)
+        name = " ".join(["list", *arguments, f"of {bench.CROWD:,} records, {words} / cat"])
+        return show(capsys, name, taken, bench.reading(bed), 0.5)
 
     with bench.crowd(bed, bench.CROWD) as others:
         for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
             with bench.accounts(others[::known] if known else []):
                 for arguments in ([], ["--json"]):
-                    assert settled(lambda: measure(arguments, words), 1) < 1
+                    assert settled(lambda: measure(arguments, words), 0.5) <= 0.5
                     assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
 
 

@@ -201,6 +201,12 @@ def listing(bed, *arguments, rounds=3):
         return quartile(taken), output.read(size).decode()
 
 
+def reading(bed):
+    """The seconds that cat takes for all records, with find to name them."""
+    command = ["find", bed.store, "-type", "f", "-exec", "cat", "{}", "+"]
+    return seconds(lambda: machine.sh(*command, stdout=subprocess.DEVNULL))
+
+
 def status_among(many, few, rounds=101):
     """`passcode status alice` in two stores."""
     works = [tool(bed, "status", "alice") for bed in (many, few)]

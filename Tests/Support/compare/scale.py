@@ -56,7 +56,7 @@ def at_size(kit, many, few, people):
     for name, (words, typed) in commands.items():
         runs = [timed(bed, words, typed) for bed in (many, few)]
         yield figure(name, "a store of 10", "ms", taking_turns(rounds, *runs), **how)
-    lists = taking_turns(kit.effort.of(3, 1), timed(many, ["list"], ""), lambda: reading(many.store))
+    lists = taking_turns(kit.effort.of(3, 1), timed(many, ["list"], ""), lambda: bench.reading(many))
     yield figure("list", "reading its files", "ms", lists, **how)
     sizes = [sum(entry.stat().st_blocks for entry in os.scandir(bed.store)) * 512 / MEBIBYTE for bed in (many, few)]
     yield counted("disk space", "a store of 10", "MiB", *sizes, variant=people)
@@ -73,9 +73,3 @@ def timed(bed, words, typed):
             return time.perf_counter() - start
 
     return work
-
-
-def reading(folder):
-    """The seconds that cat takes for all files, with find to name them."""
-    command = ["find", folder, "-type", "f", "-exec", "cat", "{}", "+"]
-    return bench.seconds(lambda: sh(*command, stdout=subprocess.DEVNULL))
