@@ -4,7 +4,7 @@ internal import PasscodeTool
 internal import PasscodeVault
 
 /// One row of the table of `passcode check`. To add a check, add a row here, its function beside the others in this
-/// folder, and a case of `CheckFinding` with its words in Messages/Check+Words.swift.
+/// folder, and what it finds to `CheckFinding` in Messages/Check+Words.swift.
 struct Check {
   /// What a check needs; without it, the check is skipped.
   enum Need {
@@ -114,10 +114,9 @@ final class CheckRun {
 
   @inline(never)
   func tell(_ finding: CheckFinding) {
-    let (level, words) = finding.words
     hasFound = true
-    if level == .error { errors += 1 }
-    write(level, words)
+    if finding.level == .error { errors += 1 }
+    write(finding.level, finding.words)
   }
 
   /// Counts what a program of another package has found and written itself.

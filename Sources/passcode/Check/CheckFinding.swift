@@ -2,67 +2,49 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
+internal import PasscodeTool
+internal import PasscodeVault
 
-/// What a check found. Messages/Check+Words.swift decides whether it is an error or a warning, and has the words and the
-/// remedy.
-enum CheckFinding {
-  // Found by the libraries.
-  case fault(Fault)
-  case store(StoreFinding)
-  case run(RunFinding)
-  case line(PAMFinding)
-  case rule(PAMRuleFinding)
-  case unread(PAMUnread)
+/// What a check found, in words. A class: it is passed on, never changed. Messages/Check+Words.swift has them all, a function each.
+final class CheckFinding {
+  let level: CheckLevel
+  let words: CheckWords
 
-  // Configuration and cost.
-  /// The helper can't read the configuration.
-  case hiddenConfiguration(Bytes)
-  case slow(milliseconds: UInt64)
-  case noMemoryToHash(bytes: UInt64)
-  /// The memory that all hashing slots together may take, and the machine's.
-  case muchMemory(bytes: UInt64, of: UInt64)
+  private init(level: CheckLevel, words: CheckWords) {
+    self.level = level
+    self.words = words
+  }
 
-  /// A library is missing, without which systemd-creds can't reach the TPM.
-  case missingLibrary(Bytes)
-  /// Where memory is swapped out to, unencrypted; and where a hibernated machine's goes.
-  case swapSpace(Bytes), hibernation(Bytes)
+  @inline(never)
+  static func fault(_ fault: Fault) -> CheckFinding {
+    if let problem = fault.keyProblem {
+      return CheckFinding(
+        level: problem.isWarning ? .warning : .error,
+        words: CheckWords(problem.advice(fault), path: fault.path))
+    }
+    let line = fault.reason.isOption ? fault.number : 0
+    return CheckFinding(
+      level: fault.reason.isNote ? .warning : .error,
+      words: CheckWords(fault.advice, path: fault.path, line: line))
+  }
 
-  // Programs.
-  case missingProgram(Bytes)
-  case otherVersion(Bytes)
-  /// The module belongs to someone else, or others can write to it.
-  case untrustedModule(Bytes)
-  case unloadableModule(Bytes)
-  /// A line names another file than the installed module; `isThere`: whether that file exists.
-  case otherModule(Bytes, Int, module: Bytes, isThere: Bool)
-  case helperMode(Bytes)
-  /// The helper isn't a file of root or `_passcode`, or others can write to it.
-  case untrustedHelper(Bytes)
-  case nosuid(Bytes)
-  /// The helper gives no answer, and the reason isn't known.
-  case helperSilent(Bytes)
-  /// The helper can't use the configuration, the key or the store.
-  case helperRefuses
-  case notConfined(Bytes), complaining
+  static func unread(_ unread: PAMUnread) -> CheckFinding {
+    CheckFinding(level: .warning, words: CheckWords(unread.sentence, path: unread.path))
+  }
 
-  // The fingerprint reader, where a service has finger=yes.
-  case noFingerProgram
-  case untrustedFingerProgram(Bytes)
-  case fingerNeedsSystemd
-  /// The socket of passcode-finger isn't there.
-  case fingerNotListening(Bytes)
-
-  /// `verifier=` is set, and the package passcode-fleet is missing.
-  case noFleetProgram
-
-  // Services.
-  case nobodyAsks
-  case editedProfile(Bytes, Int)
-  case lostProfile(Bytes)
-  /// The unit of polkit's helper may not write to this directory.
-  case polkitCannotWrite(Bytes)
-  case noTmpfiles
-  case member(Bytes)
+  /// Fills in a finding's sentence: the path and its line, names, and a number.
+  @inline(never)
+  static func told(
+    _ level: CheckLevel, _ pattern: Pattern, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
+    other: Bytes = [], number: UInt64 = 0
+  ) -> CheckFinding {
+    let shown = printable(path)
+    let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
+    let advice = Advice(
+      Sentence(pattern, number, [place, printable(name), printable(other)]), exact: [path, name, other],
+      in: Catalogue.translation)
+    return CheckFinding(level: level, words: CheckWords(advice, path: path, line: UInt64(max(0, line))))
+  }
 }
 
 /// Why a check was left out.

@@ -38,154 +38,203 @@ enum CheckDetail {
 }
 
 extension CheckFinding {
-  var words: (CheckLevel, CheckWords) {
-    switch self {
-    case .fault(let fault): told(fault)
-    case .store(let finding): finding.words
-    case .run(.missing(let path)):
+  // MARK: - Configuration and cost
+
+  /// The helper can't read the configuration.
+  static func hiddenConfiguration(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: the helper can't read it; run: chmod a+r %1", path)
+  }
+
+  static func slow(milliseconds: UInt64) -> CheckFinding {
+    told(.warning, "hashing takes %d ms: lower opslimit or memlimit in passcode.conf", number: milliseconds)
+  }
+
+  static func noMemoryToHash(bytes: UInt64) -> CheckFinding {
+    told(.error, "not enough memory to hash (%d MiB): lower memlimit in passcode.conf", number: bytes >> 20)
+  }
+
+  /// - Parameters:
+  ///   - bytes: what all hashing slots together may take.
+  ///   - all: the machine's memory.
+  static func muchMemory(bytes: UInt64, of all: UInt64) -> CheckFinding {
+    told(
+      .warning, "max_parallel hashes can take %d of %2 MiB of memory: lower max_parallel or memlimit",
+      name: decimalDigits(all >> 20), number: bytes >> 20)
+  }
+
+  // MARK: - The key
+
+  /// - Parameter path: where memory is swapped out to.
+  static func swapSpace(_ path: Bytes) -> CheckFinding {
+    told(
+      .warning, "%1: unencrypted swap space could receive what the sealed key protects: encrypt it", path)
+  }
+
+  /// - Parameter path: where a hibernated machine's memory goes.
+  static func hibernation(_ path: Bytes) -> CheckFinding {
+    told(
+      .warning,
+      "%1: hibernation would write the unsealed key there, unencrypted: encrypt it, or forbid hibernation",
+      path)
+  }
+
+  /// A library is missing, without which systemd-creds can't reach the TPM.
+  static func missingLibrary(_ name: Bytes) -> CheckFinding {
+    told(
+      .warning, "%2: can't be loaded, and the key can't be unsealed without it: install its package",
+      name: name)
+  }
+
+  // MARK: - Programs
+
+  static func missingProgram(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: no such file: reinstall the package", path)
+  }
+
+  static func otherVersion(_ path: Bytes) -> CheckFinding {
+    told(
+      .error, "%1: not the same version as this program (%2): install both from one package", path,
+      name: version.bytes)
+  }
+
+  /// The module belongs to someone else, or others can write to it.
+  static func untrustedModule(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: only root may write to it: reinstall the package", path)
+  }
+
+  static func unloadableModule(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: can't be loaded; to see what it lacks: ldd -r %1", path)
+  }
+
+  /// A line names another file than the installed module.
+  ///
+  /// - Parameter isThere: whether that file exists.
+  static func otherModule(_ path: Bytes, _ line: Int, module: Bytes, isThere: Bool) -> CheckFinding {
+    isThere
+      ? told(
+        .warning, "%1: %2 is not the installed module: write pam_passcode.so instead", path, line,
+        name: module)
+      : told(.error, "%1: there is no module %2: write pam_passcode.so instead", path, line, name: module)
+  }
+
+  static func helperMode(_ path: Bytes) -> CheckFinding {
+    told(
+      .error, "%1: must be owned by %2:%2 with mode 6755; run: chown %2:%2 %1 && chmod 6755 %1", path,
+      name: Installed.account)
+  }
+
+  /// The helper isn't a file of root or `_passcode`, or others can write to it.
+  static func untrustedHelper(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: another account can write to it: reinstall the package", path)
+  }
+
+  static func nosuid(_ path: Bytes) -> CheckFinding {
+    told(
+      .error, "%1: its file system is mounted nosuid, so it can't become %2: mount that without nosuid",
+      path, name: Installed.account)
+  }
+
+  /// The helper gives no answer, and the reason isn't known.
+  static func helperSilent(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: gives no answer: see the journal, and passcode-helper(8)", path)
+  }
+
+  static var helperRefuses: CheckFinding {
+    told(.error, "the helper can't use the configuration, the key or the store: see its line in the journal")
+  }
+
+  static func notConfined(_ path: Bytes) -> CheckFinding {
+    told(.warning, "%1: is not loaded: the helper runs unconfined; run: apparmor_parser -r %1", path)
+  }
+
+  static var complaining: CheckFinding {
+    told(.warning, "the helper's profile is in complain mode; run: aa-enforce %2", name: Helper.path)
+  }
+
+  // MARK: - Other packages' programs
+
+  /// A service has `finger=yes`.
+  static var noFingerProgram: CheckFinding {
+    told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
+  }
+
+  static func untrustedFingerProgram(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
+  }
+
+  static var fingerNeedsSystemd: CheckFinding {
+    told(.warning, "finger=yes needs systemd as PID 1: remove the option")
+  }
+
+  /// The socket of passcode-finger isn't there.
+  static func fingerNotListening(_ path: Bytes) -> CheckFinding {
+    told(
+      .warning,
+      "%1: no such socket, so finger=yes has no effect; run: systemctl enable --now passcode-finger.socket",
+      path)
+  }
+
+  /// `verifier=` is set, and the package passcode-fleet is missing.
+  static var noFleetProgram: CheckFinding {
+    told(.error, "verifier= needs a package that isn't installed; run: apt install passcode-fleet")
+  }
+
+  // MARK: - Services
+
+  static var nobodyAsks: CheckFinding {
+    told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
+  }
+
+  static func editedProfile(_ path: Bytes, _ line: Int) -> CheckFinding {
+    told(
+      .warning, "%1: edited by hand, so pam-auth-update leaves it alone: move the line out of the block",
+      path, line)
+  }
+
+  static func lostProfile(_ path: Bytes) -> CheckFinding {
+    told(
+      .warning, "%1: the profile is enabled, but its line is missing; run: pam-auth-update --force", path)
+  }
+
+  /// The unit of polkit's helper may not write to this directory.
+  static func polkitCannotWrite(_ store: Bytes) -> CheckFinding {
+    told(
+      .error,
+      "polkit can't write to %1: with \"systemctl edit polkit-agent-helper@.service\" add: [Service] ReadWritePaths=%1",
+      store)
+  }
+
+  static var noTmpfiles: CheckFinding {
+    told(.warning, "no tmpfiles.d/passcode.conf makes /run/passcode at boot: reinstall the package")
+  }
+
+  static func member(_ name: Bytes) -> CheckFinding {
+    told(
+      .error, "%2 is in the group %3 and can read the machine key; run: gpasswd -d %2 %3",
+      name: name, other: Installed.account)
+  }
+}
+
+extension CheckFinding {
+  static func run(_ finding: RunFinding) -> CheckFinding {
+    switch finding {
+    case .missing(let path):
       told(.warning, "%1: no such directory; run: systemd-tmpfiles --create passcode.conf", path)
-    case .run(.notItsOwn(let path)):
+    case .notItsOwn(let path):
       told(
         .error, "%1: must belong to %2 alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
         name: Installed.account)
-    case .run(.notDirectory(let path)):
-      told(.error, "%1: must be a directory; run: rm -f %1", path)
+    case .notDirectory(let path): told(.error, "%1: must be a directory; run: rm -f %1", path)
     // The helper makes it again. Other commands could follow a link; rm -r doesn't.
-    case .run(.unsoundWaiting(let path)):
+    case .unsoundWaiting(let path):
       told(
         .error, "%1: must be a file that belongs to %2 alone; run: rm -rf %1", path, name: Installed.account)
-    case .line(let finding): finding.words
-    case .rule(let finding): finding.words
-    case .unread(let unread): (.warning, CheckWords(unread.sentence, path: unread.path))
-
-    case .hiddenConfiguration(let path):
-      told(.error, "%1: the helper can't read it; run: chmod a+r %1", path)
-    case .slow(let milliseconds):
-      told(.warning, "hashing takes %d ms: lower opslimit or memlimit in passcode.conf", number: milliseconds)
-    case .noMemoryToHash(let bytes):
-      told(.error, "not enough memory to hash (%d MiB): lower memlimit in passcode.conf", number: bytes >> 20)
-    case .muchMemory(let bytes, let all):
-      told(
-        .warning, "max_parallel hashes can take %d of %2 MiB of memory: lower max_parallel or memlimit",
-        name: decimalDigits(all >> 20), number: bytes >> 20)
-
-    case .swapSpace(let path):
-      told(
-        .warning,
-        "%1: unencrypted swap space could receive what the sealed key protects: encrypt it",
-        path)
-    case .hibernation(let path):
-      told(
-        .warning,
-        "%1: hibernation would write the unsealed key there, unencrypted: encrypt it, or forbid hibernation",
-        path)
-    case .missingLibrary(let name):
-      told(
-        .warning, "%2: can't be loaded, and the key can't be unsealed without it: install its package",
-        name: name)
-
-    case .missingProgram(let path): told(.error, "%1: no such file: reinstall the package", path)
-    case .otherVersion(let path):
-      told(
-        .error, "%1: not the same version as this program (%2): install both from one package", path,
-        name: version.bytes)
-    case .untrustedModule(let path):
-      told(.error, "%1: only root may write to it: reinstall the package", path)
-    case .unloadableModule(let path):
-      told(.error, "%1: can't be loaded; to see what it lacks: ldd -r %1", path)
-    case .otherModule(let path, let line, let module, true):
-      told(
-        .warning, "%1: %2 is not the installed module: write pam_passcode.so instead", path, line,
-        name: module)
-    case .otherModule(let path, let line, let module, false):
-      told(.error, "%1: there is no module %2: write pam_passcode.so instead", path, line, name: module)
-    case .helperMode(let path):
-      told(
-        .error,
-        "%1: must be owned by %2:%2 with mode 6755; run: chown %2:%2 %1 && chmod 6755 %1", path,
-        name: Installed.account)
-    case .untrustedHelper(let path):
-      told(.error, "%1: another account can write to it: reinstall the package", path)
-    case .nosuid(let path):
-      told(
-        .error, "%1: its file system is mounted nosuid, so it can't become %2: mount that without nosuid",
-        path, name: Installed.account)
-    case .helperSilent(let path):
-      told(.error, "%1: gives no answer: see the journal, and passcode-helper(8)", path)
-    case .helperRefuses:
-      told(
-        .error, "the helper can't use the configuration, the key or the store: see its line in the journal")
-    case .notConfined(let path):
-      told(.warning, "%1: is not loaded: the helper runs unconfined; run: apparmor_parser -r %1", path)
-    case .complaining:
-      told(.warning, "the helper's profile is in complain mode; run: aa-enforce %2", name: Helper.path)
-
-    case .noFingerProgram:
-      told(.warning, "finger=yes needs a package that isn't installed; run: apt install passcode-finger")
-    case .untrustedFingerProgram(let path):
-      told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
-    case .fingerNeedsSystemd:
-      told(.warning, "finger=yes needs systemd as PID 1: remove the option")
-    case .fingerNotListening(let path):
-      told(
-        .warning,
-        "%1: no such socket, so finger=yes has no effect; run: systemctl enable --now passcode-finger.socket",
-        path)
-
-    case .noFleetProgram:
-      told(.error, "verifier= needs a package that isn't installed; run: apt install passcode-fleet")
-
-    case .nobodyAsks:
-      told(.warning, "no PAM service asks for the passcode; run: pam-auth-update --enable passcode")
-    case .editedProfile(let path, let line):
-      told(
-        .warning, "%1: edited by hand, so pam-auth-update leaves it alone: move the line out of the block",
-        path, line)
-    case .lostProfile(let path):
-      told(
-        .warning, "%1: the profile is enabled, but its line is missing; run: pam-auth-update --force", path)
-    case .polkitCannotWrite(let store):
-      told(
-        .error,
-        "polkit can't write to %1: with \"systemctl edit polkit-agent-helper@.service\" add: [Service] ReadWritePaths=%1",
-        store)
-    case .noTmpfiles:
-      told(.warning, "no tmpfiles.d/passcode.conf makes /run/passcode at boot: reinstall the package")
-    case .member(let name):
-      told(
-        .error, "%2 is in the group %3 and can read the machine key; run: gpasswd -d %2 %3",
-        name: name, other: Installed.account)
     }
   }
-}
 
-/// A finding's sentence with its parameters filled in.
-@inline(never)
-func told(
-  _ level: CheckLevel, _ pattern: Pattern, _ path: Bytes = [], _ line: Int = 0, name: Bytes = [],
-  other: Bytes = [], number: UInt64 = 0
-) -> (CheckLevel, CheckWords) {
-  let shown = printable(path)
-  let place = line > 0 ? Text("\(shown):\(line)").bytes : shown
-  let advice = Advice(
-    Sentence(pattern, number, [place, printable(name), printable(other)]), exact: [path, name, other],
-    in: Catalogue.translation)
-  return (level, CheckWords(advice, path: path, line: UInt64(max(0, line))))
-}
-
-@inline(never)
-func told(_ fault: Fault) -> (CheckLevel, CheckWords) {
-  if let problem = fault.keyProblem {
-    return (problem.isWarning ? .warning : .error, CheckWords(problem.advice(fault), path: fault.path))
-  }
-  let line = fault.reason.isOption ? fault.number : 0
-  return (fault.reason.isNote ? .warning : .error, CheckWords(fault.advice, path: fault.path, line: line))
-}
-
-extension StoreFinding {
-  fileprivate var words: (CheckLevel, CheckWords) {
-    switch self {
-    case .fault(let fault): told(fault)
+  static func store(_ finding: StoreFinding) -> CheckFinding {
+    switch finding {
+    case .fault(let fault): .fault(fault)
     case .openStore(let path):
       told(.error, "%1: must belong to %2 alone; run: chmod -R go=,g-s %1", path, name: Installed.account)
     case .lowSpace(let path, let bytes):

@@ -5,133 +5,101 @@ internal import PasscodeTool
 
 // What `passcode check` says of PAM service files. The rest is in Check+Words.swift.
 
-extension PAMFinding {
-  var words: (CheckLevel, CheckWords) {
-    switch problem {
-    case .option(let fault): told(fault)
+extension CheckFinding {
+  static func line(_ finding: PAMFinding) -> CheckFinding {
+    switch finding.problem {
+    case .option(let fault): .fault(fault)
     case .unmarkedSecondFactor:
       told(
         .error,
         "%1: password and passcode are required, but the password alone can set the passcode: add second_factor",
-        path, line)
+        finding.path, finding.line)
     case .noWayToThePassword:
       told(
         .warning,
         "%1: auth_err=die without either, so the password isn't asked for after a wrong passcode: add either",
-        path,
-        line)
+        finding.path, finding.line)
     }
   }
-}
 
-extension PAMRuleFinding {
-  var words: (CheckLevel, CheckWords) {
-    let (level, pattern, name) = rule.words
-    return told(level, pattern, path, line, name: name)
+  static func rule(_ finding: PAMRuleFinding) -> CheckFinding {
+    let rule = finding.rule
+    return told(
+      rule.isError ? .error : .warning, rule.pattern, finding.path, finding.line, name: rule.module)
   }
 }
 
 extension PAMRule {
-  fileprivate var words: (CheckLevel, Pattern, Bytes) {
+  fileprivate var pattern: Pattern {
     switch self {
-    case .badLine: (.error, "%1: libpam can't read this line, so the stack fails: correct it", [])
-    case .badControl:
-      (.error, "%1: libpam doesn't know this control, so the stack fails: correct it, see pam.conf(5)", [])
-    case .missingFile(let name): (.error, "%1: %2: no such file, so the stack fails: correct the line", name)
-    case .wrongType:
-      (.error, "%1: the module has only auth and session, so the stack fails: remove the line", [])
-    case .neverLetsIn:
-      (.error, "%1: even the correct passcode is refused: its success must skip the lines that refuse", [])
-    case .decidesNothing:
-      (.warning, "%1: the passcode has no effect here: put the line before the one for the password", [])
-    case .letsAnyoneIn: (.error, "%1: this stack lets anyone in: end it with pam_deny.so", [])
-    case .nullokLetsAnyoneIn:
-      (.error, "%1: nullok lets users without a passcode in without any secret: remove nullok", [])
-    case .nullokRefuses:
-      (.warning, "%1: nullok is set, but the control refuses PAM_IGNORE: add ignore=ignore to it", [])
-    case .rootNeedsPasscode(true):
-      (
-        .warning,
-        "%1: no service takes the password alone, so a locked passcode locks root out: keep another way in",
-        []
-      )
-    case .rootNeedsPasscode(false):
-      (
-        .error,
-        "%1: every service needs a passcode, and root has none; run: passcode enroll root", []
-      )
-    case .rootNeedsPasscode(nil):
-      (
-        .warning, "%1: no service takes the password alone, so root may be locked out: keep another way in",
-        []
-      )
+    case .badLine: "%1: libpam can't read this line, so the stack fails: correct it"
+    case .badControl: "%1: libpam doesn't know this control, so the stack fails: correct it, see pam.conf(5)"
+    case .missingFile: "%1: %2: no such file, so the stack fails: correct the line"
+    case .wrongType: "%1: the module has only auth and session, so the stack fails: remove the line"
+    case .neverLetsIn: "%1: even the correct passcode is refused: its success must skip the lines that refuse"
+    case .decidesNothing: "%1: the passcode has no effect here: put the line before the one for the password"
+    case .letsAnyoneIn: "%1: this stack lets anyone in: end it with pam_deny.so"
+    case .nullokLetsAnyoneIn: "%1: nullok lets users without a passcode in without any secret: remove nullok"
+    case .nullokRefuses: "%1: nullok is set, but the control refuses PAM_IGNORE: add ignore=ignore to it"
+    case .rootNeedsPasscode(let hasOne): PAMRule.rootPattern(hasOne)
     case .passwordFirst:
-      (
-        .warning, "%1: an earlier line asks for the password and gets what is typed: put this line before it",
-        []
-      )
-    case .askedTwice: (.warning, "%1: the stack asks for the passcode twice: remove one of its lines", [])
+      "%1: an earlier line asks for the password and gets what is typed: put this line before it"
+    case .askedTwice: "%1: the stack asks for the passcode twice: remove one of its lines"
     case .fingerAfterEither:
-      (.warning, "%1: after a password pam_fprintd waits for a fingerprint: put its line before this one", [])
+      "%1: after a password pam_fprintd waits for a fingerprint: put its line before this one"
     case .fingerTwice(true):
-      (
-        .warning,
-        "%1: finger=yes, and pam_fprintd asks for a fingerprint, too; run: pam-auth-update --disable fprintd",
-        []
-      )
+      "%1: finger=yes, and pam_fprintd asks for a fingerprint, too; run: pam-auth-update --disable fprintd"
     case .fingerTwice(false):
-      (.warning, "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them", [])
+      "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
     case .faillockCounts:
-      (
-        .warning,
-        "%1: pam_faillock counts a wrong passcode as a wrong password: use auth_err=die, see examples/faillock",
-        []
-      )
-    case .needsPassword(let module):
-      (
-        .warning,
-        "%1: %2 needs the password, typed once after each boot: set first_login=deny in passcode.conf",
-        module
-      )
-    case .secondFactorOff:
-      (.error, "%1: second_factor refuses every login until passcode.conf has second_factor=yes", [])
-    case .notSecond:
-      (.error, "%1: second_factor is set, but the passcode alone is enough: require the password, too", [])
+      "%1: pam_faillock counts a wrong passcode as a wrong password: use auth_err=die, see examples/faillock"
+    case .needsPassword:
+      "%1: %2 needs the password, typed once after each boot: set first_login=deny in passcode.conf"
+    case .secondFactorOff: "%1: second_factor refuses every login until passcode.conf has second_factor=yes"
+    case .notSecond: "%1: second_factor is set, but the passcode alone is enough: require the password, too"
     case .onlyFactor:
-      (
-        .warning,
-        "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough: require the password, too",
-        []
-      )
+      "%1: passcode.conf has second_factor=yes, but here the passcode alone is enough: require the password, too"
     case .remoteDenied:
-      (
-        .error, "%1: these logins are remote and refused without remote=allow: add it, or remove the line",
-        []
-      )
+      "%1: these logins are remote and refused without remote=allow: add it, or remove the line"
     case .remoteUseless:
-      (
-        .warning,
-        "%1: these logins are remote and get no passcode prompt without remote=allow: add it, or remove the line",
-        []
-      )
+      "%1: these logins are remote and get no passcode prompt without remote=allow: add it, or remove the line"
     case .noSessionLine:
-      (
-        .error,
-        "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in",
-        []
-      )
+      "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .firstLoginRefused:
-      (
-        .error, "%1: first_login=deny, but there is no password to log in with first: add first_login=allow",
-        []
-      )
+      "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
-      (
-        .error,
-        "%1: this service must ask for the password alone: use pam_unix.so or a similar module instead", []
-      )
-    case .passwordServiceOpen:
-      (.error, "%1: accepts any password: make pam_unix.so or a similar module required", [])
+      "%1: this service must ask for the password alone: use pam_unix.so or a similar module instead"
+    case .passwordServiceOpen: "%1: accepts any password: make pam_unix.so or a similar module required"
+    }
+  }
+
+  private static func rootPattern(_ hasPasscode: Bool?) -> Pattern {
+    switch hasPasscode {
+    case true:
+      "%1: no service takes the password alone, so a locked passcode locks root out: keep another way in"
+    case false: "%1: every service needs a passcode, and root has none; run: passcode enroll root"
+    case nil: "%1: no service takes the password alone, so root may be locked out: keep another way in"
+    }
+  }
+
+  fileprivate var isError: Bool {
+    switch self {
+    case .badLine, .badControl, .missingFile, .wrongType, .neverLetsIn, .letsAnyoneIn, .nullokLetsAnyoneIn,
+      .rootNeedsPasscode(false), .secondFactorOff, .notSecond, .remoteDenied, .noSessionLine,
+      .firstLoginRefused, .asksInPasswordService, .passwordServiceOpen:
+      true
+    case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,
+      .askedTwice, .fingerAfterEither, .fingerTwice(true), .fingerTwice(false), .faillockCounts,
+      .needsPassword, .onlyFactor, .remoteUseless:
+      false
+    }
+  }
+
+  /// The module or the file that it is about.
+  fileprivate var module: Bytes {
+    switch self {
+    case .missingFile(let name), .needsPassword(let name): name
+    default: []
     }
   }
 }
