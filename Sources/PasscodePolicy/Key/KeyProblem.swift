@@ -52,6 +52,9 @@ public enum KeyProblem: UInt16, Sendable {
   case warnLeftKey
   /// It (path) is bound to a value of PCR 16 that passes.
   case warnPassingPCR
+
+  /// Whether everything works all the same.
+  public var isWarning: Bool { rawValue >= KeyProblem.warnTwoKeys.rawValue }
 }
 
 extension Fault {

@@ -22,25 +22,23 @@ extension Words {
 
   private static func sentence(_ reason: Fault.Reason) -> Sentence {
     switch reason {
-    case .badCode: return "%1: \"%2\" needs 4 or 6 digits"
-    case .noPasswordService:
-      return "%1: no such file: without it passwords can't be checked; see passcode-helper(8)"
-    case .noWeakList: return "%1: no such file: create it, or change weak_list"
-    case .numberLookup: return "uid %d can't be looked up: %3"
-    case .nameTooLong: return "%2: the account name is too long, or has control characters"
-    case .vanishedRecord: return "the record disappeared while it was being created: try again"
-    case .changedMeanwhile:
-      return "the passcode has been changed or removed in the meantime; nothing was changed"
-    case .expiredMeanwhile: return "the passcode has expired in the meantime; nothing was changed"
-    case .noMemoryToHash: return "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
-    case .keyExists: return "%1: already exists; nothing was changed"
+    case .badCode: "%1: \"%2\" needs 4 or 6 digits"
+    case .noPasswordService: "%1: no such file: without it passwords can't be checked; see passcode-helper(8)"
+    case .noWeakList: "%1: no such file: create it, or change weak_list"
+    case .numberLookup: "uid %d can't be looked up: %3"
+    case .nameTooLong: "%2: the account name is too long, or has control characters"
+    case .vanishedRecord: "the record disappeared while it was being created: try again"
+    case .changedMeanwhile: "the passcode has been changed or removed in the meantime; nothing was changed"
+    case .expiredMeanwhile: "the passcode has expired in the meantime; nothing was changed"
+    case .noMemoryToHash: "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
+    case .keyExists: "%1: already exists; nothing was changed"
     case .keyNeeded:
-      return Sentence(
+      Sentence(
         "%1: %d enrolled passcode needs the old key: restore the key from a backup, or remove the passcode first",
         plural:
           "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first")
     case .keyOpensNone:
-      return Sentence(
+      Sentence(
         """
         %1: %d enrolled passcode needs another key: restore that key from a backup or by its recovery copy \
         (passcode key recover), or enrol the user again
@@ -50,27 +48,26 @@ extension Words {
           (passcode key recover), or enrol these users again
           """)
     case .keyNotReadable:
-      return """
-        %1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && \
-        chmod g+r %1
-        """
-    case .noEtcd: return "etcd gave no valid answer; see passcode-verifier(8)"
-    case .fleetRestored: return "%1: etcd was restored, or is another one; see passcode-verifier(8)"
-    case .fleetEpoch: return "the fleet key is older than what is in etcd; see passcode-verifier(8)"
+      "%1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && chmod g+r %1"
+    case .noEtcd: "etcd gave no valid answer; see passcode-verifier(8)"
+    case .fleetRestored: "%1: etcd was restored, or is another one; see passcode-verifier(8)"
+    case .fleetEpoch: "the fleet key is older than what is in etcd; see passcode-verifier(8)"
     case .revokedAndHeld:
-      return """
-        %1: the passcode is refused from now on, but an attempt already under way holds the record and may still succeed
-        """
-    case .endedHolder: return "ended process %d (%2), which held the record"
+      "%1: the passcode is refused from now on, but an attempt already under way holds the record and may still succeed"
+    case .endedHolder: "ended process %d (%2), which held the record"
     // The tool has more words for it: `KeyProblem`.
-    case .keyCommand:
-      return "%1: something is wrong with the machine key; to see what, run: passcode key status"
-    // Everything else is a login's, too: that `switch` is exhaustive.
-    default: return Sentence(loginPattern(reason))
+    case .keyCommand: "%1: something is wrong with the machine key; to see what, run: passcode key status"
+    // Everything else is a login's, too.
+    default: Sentence(loginPattern(reason))
     }
   }
 
+  /// - Returns: nothing, where a login can't meet it; WordsTests has which those are.
   private static func loginPattern(_ reason: Fault.Reason) -> Pattern {
+    filePattern(reason) ?? storePattern(reason) ?? machinePattern(reason) ?? ""
+  }
+
+  private static func filePattern(_ reason: Fault.Reason) -> Pattern? {
     switch reason {
     case .failed: "%1: %3"
     case .missing: "%1: no such file"
@@ -94,7 +91,12 @@ extension Words {
     case .privilegedConfiguration: "a program with raised privileges can't use another configuration file"
     case .secondFactorOff: "the module line has second_factor: set second_factor=yes in %1, too"
     case .inPasswordService: "%1: remove the pam_passcode line: this service checks passwords"
+    default: nil
+    }
+  }
 
+  private static func storePattern(_ reason: Fault.Reason) -> Pattern? {
+    switch reason {
     case .noKey:
       "%1: no machine key: mount, restore or load it (passcode key load); while nobody is enrolled, run: passcode key init"
     case .keyLength: "%1: wrong size, or damaged: restore it from a backup"
@@ -120,7 +122,12 @@ extension Words {
     case .accountLookup: "the account can't be looked up: %3"
     case .lostAccount: "uid %d can't be looked up; to see why, run: getent passwd %d"
     case .noAccount: "uid %d has no account"
+    default: nil
+    }
+  }
 
+  private static func machinePattern(_ reason: Fault.Reason) -> Pattern? {
+    switch reason {
     case .noHashingSlot:
       "no hashing slot became free for 2 minutes: too many passcodes are being hashed; try again later"
     case .noMemoryToVerify: "not enough memory to verify a passcode (%d KiB): %3"
@@ -148,11 +155,7 @@ extension Words {
     case .notReset: "granted, but the record could not be written: %3"
     case .noSlots: "hashing without a slot: %1: %3"
     case .stuckSlots: "other processes are stuck holding all hashing slots: hashing without a slot"
-
-    case .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
-      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch, .revokedAndHeld, .endedHolder:
-      ""
+    default: nil
     }
   }
 
