@@ -24,9 +24,9 @@ struct Command {
   }
 
   let name: Text
-  let operand: Operand
+  var operand = Operand.none
   var group = Group.yourself
-  let options: [Option]
+  var options: [Option] = []
   /// Called only where it is shown: every run makes the table.
   let words: () -> Phrase
   let run: (Session) throws(Failure) -> ExitStatus
@@ -42,65 +42,45 @@ struct Command {
     [
       Command(
         name: "enroll", operand: .user,
-        options: [.length, .stdin, .generate, .force] + Option.terms
-          + [.batch, .output, .show, .skipEnrolled],
-        words: { CommandHelp.enroll }, run: runEnroll,
-        runOwn: SelfService.enroll, batch: .enrolled),
+        options: [.length, .stdin, .generate, .force, .expires, .mustChange, .batch]
+          + [.output, .show, .skipEnrolled],
+        words: { CommandHelp.enroll }, run: runEnroll, runOwn: SelfService.enroll, batch: .enrolled),
       Command(
-        name: "change", operand: .user, options: [.length, .stdin, .force],
-        words: { CommandHelp.change }, run: runChange,
-        runOwn: SelfService.change),
+        name: "change", operand: .user, options: [.length, .stdin, .force], words: { CommandHelp.change },
+        run: runChange, runOwn: SelfService.change),
       Command(
         name: "remove", operand: .user, options: [.stdin, .batch], words: { CommandHelp.remove },
-        run: runRemove,
-        runOwn: SelfService.remove, batch: .removed),
+        run: runRemove, runOwn: SelfService.remove, batch: .removed),
       Command(
-        name: "unlock", operand: .user, options: [.stdin, .batch],
-        words: { CommandHelp.unlock },
+        name: "unlock", operand: .user, options: [.stdin, .batch], words: { CommandHelp.unlock },
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
-        name: "status", operand: .user, options: [],
-        words: { CommandHelp.status },
+        name: "status", operand: .user, words: { CommandHelp.status },
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
-        name: "verify", operand: .user, options: [.stdin], words: { CommandHelp.verify },
-        run: runVerify, runOwn: SelfService.verify),
+        name: "verify", operand: .user, options: [.stdin], words: { CommandHelp.verify }, run: runVerify,
+        runOwn: SelfService.verify),
       Command(
-        name: "list", operand: .none, group: .others, options: [.state, .since],
-        words: { CommandHelp.list },
-        run: runList),
+        name: "list", group: .others, options: [.state, .since], words: { CommandHelp.list }, run: runList),
       Command(
         name: "disable", operand: .otherUser, group: .others, options: [.batch],
-        words: { CommandHelp.disable },
-        run: runDisable, batch: .disabled),
+        words: { CommandHelp.disable }, run: runDisable, batch: .disabled),
       Command(
         name: "enable", operand: .otherUser, group: .others, options: [.batch],
-        words: { CommandHelp.enable },
-        run: runEnable, batch: .enabled),
-      Command(
-        name: "rename", operand: .names, group: .others, options: [], words: { CommandHelp.rename },
-        run: runRename),
-      Command(
-        name: "check", operand: .none, group: .machine, options: [], words: { CommandHelp.check },
-        run: runCheck),
+        words: { CommandHelp.enable }, run: runEnable, batch: .enabled),
+      Command(name: "rename", operand: .names, group: .others, words: { CommandHelp.rename }, run: runRename),
+      Command(name: "check", group: .machine, words: { CommandHelp.check }, run: runCheck),
       Command(
         name: "key", operand: .keyAction, group: .machine,
-        options: [.stdin, .pcrs, .force, .mustChange, .check, .forgetSealed],
-        words: { CommandHelp.key },
+        options: [.stdin, .pcrs, .force, .mustChange, .check, .forgetSealed], words: { CommandHelp.key },
         run: runKey),
       Command(
-        name: "calibrate", operand: .none, group: .machine, options: [.target, .write],
-        words: { CommandHelp.calibrate }, run: runCalibrate),
+        name: "calibrate", group: .machine, options: [.target, .write], words: { CommandHelp.calibrate },
+        run: runCalibrate),
+      Command(name: "check-weak", group: .machine, words: { CommandHelp.checkWeak }, run: runCheckWeak),
+      Command(name: "try", group: .machine, options: [.demo], words: { CommandHelp.tryOut }, run: runTry),
       Command(
-        name: "check-weak", operand: .none, group: .machine, options: [],
-        words: { CommandHelp.checkWeak }, run: runCheckWeak),
-      Command(
-        name: "try", operand: .none, group: .machine, options: [.demo],
-        words: { CommandHelp.tryOut }, run: runTry),
-      Command(
-        name: "server", operand: .serverAction, group: .fleet, options: [],
-        words: { CommandHelp.server },
-        run: runServer),
+        name: "server", operand: .serverAction, group: .fleet, words: { CommandHelp.server }, run: runServer),
     ]
   }
 
@@ -110,8 +90,6 @@ struct Command {
       output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
-    /// The options for passcodes that an administrator gives out.
-    static let terms: [Option] = [.expires, .mustChange]
 
     var entry: Arguments.Option {
       switch self {

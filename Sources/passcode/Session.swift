@@ -61,12 +61,7 @@ final class Session {
     case .stdin: asker = .input
     case .generate: generates = true
     case .force: isForced = true
-    case .expires:
-      if let seconds = NewTerms.seconds(value) {
-        terms.seconds = seconds
-      } else {
-        terms.until = try end(value)
-      }
+    case .expires: try takeEnd(value)
     case .mustChange: terms.mustChange = true
     case .demo: isDemo = true
     case .check: onlyChecks = true
@@ -93,15 +88,19 @@ final class Session {
     }
   }
 
-  /// Seconds since 1970: a moment in the same range as a duration.
-  private func end(_ value: Bytes) throws(Failure) -> UInt64 {
+  /// Takes the end of a passcode's validity: a duration, or a moment in the same range.
+  private func takeEnd(_ value: Bytes) throws(Failure) {
+    if let seconds = NewTerms.seconds(value) {
+      terms.seconds = seconds
+      return
+    }
     let now = SystemClock.wallSeconds()
     guard let moment = LocalMoment(value),
       let end = SystemClock.seconds(
         year: moment.year, month: moment.month, day: moment.day, minutes: moment.minutes),
       end >= now + NewTerms.shortest, end <= now + NewTerms.longest
     else { throw .expiresValue }
-    return end
+    terms.until = end
   }
 
   /// - Throws: if there is an operand or an option that doesn't go with `--batch`.
