@@ -23,10 +23,6 @@ struct FleetCharge {
   let station: StationCharge
   /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
-
-  var earlier: FailedAttempts {
-    FailedAttempts(count: before.ledger.failures, time: before.times.failure, service: before.failureService)
-  }
 }
 
 /// A delay that a charge starts.
@@ -55,33 +51,14 @@ extension FleetLogin where Etcd: EtcdStore {
   func charge(
     _ record: FleetRecord, _ state: FleetState, _ more: [EtcdTransaction.Condition] = []
   ) throws(Fault) -> Charging {
-    let id = randomBytes(Record.attemptIDLength, vault.sodium)
-    var charged = record
-    let failures = record.record.ledger.charged(at: .never).failures
-    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
-    charged.record.times.failure = vault.clock.wall()
-    charged.record.failureService = service
-    charged.record.attemptID = id
+    let charged = charged(record)
+    let id = charged.record.attemptID
     let station = try count(state)
     let busy = try fleet.lease(seconds: Self.busySeconds)
-    var transaction = EtcdTransaction(
-      if: [
-        .unchanged(FleetKeys.record(account), revision: state.revision),
-        .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
-        .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
-        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
-      ] + more,
-      [
-        .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
-        .put(FleetKeys.busy(account), value: id, lease: busy),
-        .put(FleetKeys.flight(workstation, id), value: [], lease: busy),
-        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
-        .put(
-          FleetKeys.station(workstation, account: account), value: station.own.encoded,
-          lease: station.windowLease),
-      ], otherwise: FleetState.questions(account, workstation))
+    var transaction = transaction(charged, state, station, busy)
+    transaction.conditions += more
     var delay: FleetDelay?
-    if case .seconds(let seconds) = fleet.options.lockout.delay(after: failures) {
+    if case .seconds(let seconds) = fleet.options.lockout.delay(after: charged.record.ledger.failures) {
       let wait = try fleet.lease(seconds: seconds + Self.leaseMargin)
       transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
       delay = FleetDelay(seconds: seconds, lease: wait)
@@ -115,6 +92,40 @@ extension FleetLogin where Etcd: EtcdStore {
       release(charge, nil)
       throw error
     }
+  }
+
+  private func charged(_ record: FleetRecord) -> FleetRecord {
+    var charged = record
+    let failures = record.record.ledger.charged(at: .never).failures
+    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
+    charged.record.times.failure = vault.clock.wall()
+    charged.record.failureService = service
+    charged.record.attemptID = randomBytes(Record.attemptIDLength, vault.sodium)
+    return charged
+  }
+
+  /// Writes the charge, on condition that what was read is still so; else it asks for the new state.
+  ///
+  /// - Parameter busy: the lease of what lasts as long as the attempt.
+  private func transaction(
+    _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: UInt64
+  ) -> EtcdTransaction {
+    EtcdTransaction(
+      if: [
+        .unchanged(FleetKeys.record(account), revision: state.revision),
+        .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
+        .unchanged(FleetKeys.station(workstation), revision: state.stationEntry?.modified ?? 0),
+        .unchanged(FleetKeys.epoch, revision: state.epochRevision),
+      ],
+      [
+        .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
+        .put(FleetKeys.busy(account), value: charged.record.attemptID, lease: busy),
+        .put(FleetKeys.flight(workstation, charged.record.attemptID), value: [], lease: busy),
+        .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
+        .put(
+          FleetKeys.station(workstation, account: account), value: station.own.encoded,
+          lease: station.windowLease),
+      ], otherwise: FleetState.questions(account, workstation))
   }
 
   /// The counts including this attempt. The last one that the workstation is allowed starts another hour.

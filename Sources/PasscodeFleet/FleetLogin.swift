@@ -216,6 +216,6 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
     if let refusal = settle(charge) { return refusal }
     provenMark = vault.mark(charge.record.record)
-    return .granted(charge.earlier)
+    return .granted(charge.before.failedAttempts)
   }
 }

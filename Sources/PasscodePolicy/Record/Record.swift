@@ -162,6 +162,11 @@ public struct Record: Equatable, Sendable {
     self.init(Fields(generation: generation, uid: uid, name: name))
   }
 
+  /// The wrong passcodes in a row, just before an attempt is charged.
+  public var failedAttempts: FailedAttempts {
+    FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
+  }
+
   /// Only an administrator had a hand in it: what `second_factor` asks for.
   public var isAdministrators: Bool {
     enrolledBy == .root && (unlockedBy == .root || unlockedBy == .nobody)

@@ -101,7 +101,7 @@ public struct DirectLogin: Login, ~Copyable {
     _ unsealed: inout Unsealed, _ undisturbed: inout SignalsBlocked?
   ) throws(Fault) -> Verdict {
     let credential = try openCredential(record.current, &unsealed)
-    let last = lastWrong(passcode, &unsealed)
+    let last = LastWrong(account, passcode, &unsealed, vault.configuration)
     let failures = record.current.ledger.failures
     if failures > 0, try last?.isRepeated(at: vault.clock.now()) ?? false {
       return .wrong(standing, failures: failures)
@@ -112,17 +112,6 @@ public struct DirectLogin: Login, ~Copyable {
     let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
     if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
     return withExtendedLifetime(slot) { verdict }
-  }
-
-  /// Only with the default configuration file: a test store leaves nothing in the runtime directory.
-  private func lastWrong(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> LastWrong? {
-    guard vault.configuration.isUsual else { return nil }
-    unsealed.subkey.derive(.digests, from: unsealed.key)
-    guard
-      let digest = unsealed.digest.keyed(
-        unsealed.subkey, LastWrong.context(account), unsealed.credential, passcode)
-    else { return nil }
-    return LastWrong(account, digest, vault.configuration.access)
   }
 
   /// - Precondition: no signal that can be blocked ends or suspends this, from the charge to the release of the record.
@@ -297,11 +286,5 @@ public struct DirectLogin: Login, ~Copyable {
   @inline(never)
   private func logUnwritten(_ error: Errno) {
     vault.note(.notReset, account, error: error.code)
-  }
-}
-
-extension Record {
-  fileprivate var failedAttempts: FailedAttempts {
-    FailedAttempts(count: ledger.failures, time: times.failure, service: failureService)
   }
 }

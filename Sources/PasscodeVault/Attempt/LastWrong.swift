@@ -21,16 +21,20 @@ struct LastWrong {
   private let digest: Bytes
   private let access: Access
 
-  /// - Parameter digest: the `context`'s, for what was typed now.
-  init(_ account: Account, _ digest: Bytes, _ access: Access) {
+  /// Where an account's last wrong passcode is kept, and what is kept of the one that was typed now. Only with the default
+  /// configuration file: a test store leaves nothing in the runtime directory.
+  init?(
+    _ account: Account, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed,
+    _ configuration: Configuration
+  ) {
+    guard configuration.isUsual else { return nil }
+    unsealed.subkey.derive(.digests, from: unsealed.key)
+    let context = Text("pam_passcode last wrong\n\(account.uid)\n").bytes
+    guard let digest = unsealed.digest.keyed(unsealed.subkey, context, unsealed.credential, passcode)
+    else { return nil }
     file = decimalDigits(UInt64(account.uid))
     self.digest = digest
-    self.access = access
-  }
-
-  /// What a passcode's digest is bound to, besides the salt.
-  static func context(_ account: Account) -> Bytes {
-    Text("pam_passcode last wrong\n\(account.uid)\n").bytes
+    access = configuration.access
   }
 
   /// Whether the passcode repeats the last wrong one.

@@ -249,7 +249,7 @@ struct AttemptTests {
       lines == [
         "PasscodeVault/Attempt/Attempt.swift": ["return .granted(before.failedAttempts)"],
         "PasscodeVault/Attempt/Attempt+Finger.swift": ["return .fingerGranted"],
-        "PasscodeFleet/FleetLogin.swift": ["return .granted(charge.earlier)"],
+        "PasscodeFleet/FleetLogin.swift": ["return .granted(charge.before.failedAttempts)"],
       ])
   }
 }
