@@ -25,14 +25,7 @@ extension Vault {
     defer { _ = lock }
     let plain = plainKey(.current)
     if !isAnotherNeeded(room), try isPlainNeeded(room) { throw Fault(.keyIsPlain, path: plain.path) }
-    // What is enrolled meanwhile is under the next one, which may be nowhere else.
-    if isLoaded(.current, room) {
-      room.next.unsealed.key.copy(room.current.unsealed.key)
-      // The same one twice: a rotation was killed while it sealed, after both were recovered.
-      if isLoaded(.next, room), !room.next.unsealed.key.equals(room.current.unsealed.key) {
-        throw Fault(.keyRotating)
-      }
-    }
+    try checkOneIsLoaded(room)
     room.next.unsealed.key.copy(key)
     let count = try countOpened(&room.next.unsealed)
     guard count.opened > 0 || count.enrolled == 0 else {
@@ -66,6 +59,16 @@ extension Vault {
       try forgetReplaced()
     }
     return false
+  }
+
+  /// Refuses where two keys are loaded: what is enrolled meanwhile is under the next one, which may be nowhere else.
+  private func checkOneIsLoaded(_ room: KeyRoom) throws(Fault) {
+    guard isLoaded(.current, room) else { return }
+    room.next.unsealed.key.copy(room.current.unsealed.key)
+    // The same one twice: a rotation was killed while it sealed, after both were recovered.
+    if isLoaded(.next, room), !room.next.unsealed.key.equals(room.current.unsealed.key) {
+      throw Fault(.keyRotating)
+    }
   }
 
   /// Removes a plain key that a backup brought back, once the recovered one opens everything. What was enrolled under the
