@@ -4,6 +4,7 @@ import pathlib
 import re
 
 from comments import first_sentence, is_riddle, riddles
+from functions import functions
 
 SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
 UNSAFE_ROOMS = {"PasscodeSystem", "PasscodeBus", "pam_passcode"}
@@ -71,6 +72,44 @@ def test_no_test_file_imports_another_one():
     """What they share is in Tests/Support."""
     for path in (SOURCES.parent / "Tests").glob("*/test_*.py"):
         assert not re.search(r"^\s*(import|from) test_", path.read_text(), re.MULTILINE), path.name
+
+
+def test_functions_and_files_are_short():
+    """CONTRIBUTING says what to aim for; these are the bounds."""
+    for path in SOURCES.rglob("*.swift"):
+        assert path.read_text().count("\n") <= 300, path.name
+        long = [(name, line, lines) for name, line, lines in functions(path) if lines > 45]
+        assert not long, (path.name, long)
+
+
+def test_what_is_counted_as_a_function(tmp_path):
+    text = """
+enum Table {
+  static let rows: [() -> Int] = [
+    { 1 },
+  ]
+  static let plain = [
+    1,
+  ]
+  var value: Int {
+    get { 1 }
+    set {}
+  }
+  init(_ one: Int, _ act: () -> Int = { 2 })
+  {
+    // }
+    print("}")
+  }
+  func generic<T>(_ one: T)
+    throws(Fault) -> T where T: Sendable
+  {
+    one
+  }
+}
+"""
+    path = tmp_path / "a.swift"
+    path.write_text(text)
+    assert [(name, lines) for name, _, lines in functions(path)] == [("rows", 3), ("value", 4), ("init", 5), ("generic", 5)]
 
 
 NAME = re.compile(r"\btest_\w+(?:\.py)?|\b[A-Z]\w+Tests\b")

@@ -8,6 +8,7 @@ runs, it is the third argument of `say`.
 import bisect
 import dataclasses
 import functools
+import os
 import pathlib
 import re
 import shlex
@@ -48,7 +49,7 @@ class Source:
     WORD, BLANK = re.compile(r"\w+"), re.compile(r"\s+")
 
     def __init__(self, path):
-        self.name = str(path.relative_to(TREE))
+        self.name = os.path.relpath(path, TREE)
         self.text = path.read_text()
         self.ends = [place for place, sign in enumerate(self.text) if sign == "\n"]
         self.at = 0
