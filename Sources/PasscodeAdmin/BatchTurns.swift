@@ -94,9 +94,10 @@ public final class BatchTurns {
 }
 
 extension Vault {
-  /// Whether the account has a passcode. If its enrolment was cut off between the two copies of the record, this
-  /// finishes it. For root.
-  public func hasPasscode(_ account: Account) throws(Fault) -> Bool {
+  /// Finishes the account's enrolment, if it was cut off between the two copies of the record. For root.
+  ///
+  /// - Returns: whether the account has a passcode.
+  public func finishEnrolment(_ account: Account) throws(Fault) -> Bool {
     let store = try Store.open(configuration)
     guard let reading = try read(store, account.uid), let record = reading.record, record.state != .removed,
       try isSameAccount(record, account)

@@ -22,7 +22,7 @@ struct Authentication {
     var configuration: Configuration?
     var user: Bytes?
     do throws(Interruption) {
-      let ending = try ending(&configuration, &user)
+      let ending = try begin(&configuration, &user)
       return answer(ending, configuration?.options.door ?? Options.Door(), user: user)
     } catch {
       if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
@@ -49,7 +49,7 @@ struct Authentication {
     }
   }
 
-  private func ending(_ loaded: inout Configuration?, _ user: inout Bytes?) throws(Interruption) -> Ending {
+  private func begin(_ loaded: inout Configuration?, _ user: inout Bytes?) throws(Interruption) -> Ending {
     let configuration: Configuration
     do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
     loaded = configuration
@@ -57,7 +57,7 @@ struct Authentication {
     case .refused(let result): throw Interruption(result: result)
     case .named(let name):
       user = name
-      return try ending(name, configuration)
+      return try admit(name, configuration)
     }
   }
 
@@ -69,7 +69,7 @@ struct Authentication {
     return try Configuration.load(ModuleLine(arguments), origin.process)
   }
 
-  private func ending(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
+  private func admit(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
     let rules = LoginRules(configuration.options.door)
     let admission: Gate.Admission
     do throws(Fault) {
@@ -82,12 +82,12 @@ struct Authentication {
     case .unknownUser: throw Interruption(result: .unknownUser)
     case .refused(let reason, _): return Ending(.notPermitted(reason))
     case .admitted(let permit):
-      return try ending(permit, Question(user: user, configuration: configuration))
+      return try chooseWay(permit, Question(user: user, configuration: configuration))
     }
   }
 
   /// By the store; by the helper where this process can't reach that; or by a fleet's verifier.
-  private func ending(_ permit: Permit, _ question: Question) throws(Interruption) -> Ending {
+  private func chooseWay(_ permit: Permit, _ question: Question) throws(Interruption) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return Ending(.unavailable(Fault(.noMemory)))
     }
@@ -99,7 +99,7 @@ struct Authentication {
         isSecondFactor: configuration.isSecondFactor)
       let login = HelperLogin(
         permit, conditions, service: origin.service, from: configuration.access == .helper ? .helper : .fleet)
-      return try ending(login, question, &secrets)
+      return try runLogin(login, question, &secrets)
     }
     let login: DirectLogin
     do throws(Fault) {
@@ -110,10 +110,10 @@ struct Authentication {
     }
     pam.note(.mayLogIn, permit.account.uid)
     question.finger = Gate.finger(permit, origin, configuration)
-    return try ending(login, question, &secrets)
+    return try runLogin(login, question, &secrets)
   }
 
-  private func ending<Way: Login & ~Copyable>(
+  private func runLogin<Way: Login & ~Copyable>(
     _ login: consuming Way, _ question: Question, _ secrets: inout Secrets
   ) throws(Interruption) -> Ending {
     var login = login

@@ -194,7 +194,7 @@ final class Batch {
   /// For an enrolment, takes or chooses the new passcode. false: the user is to be skipped, having one already.
   private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
     guard act == .enrolled else { return true }
-    if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.hasPasscode(account) }) {
+    if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.finishEnrolment(account) }) {
       return false
     }
     if session.generates {

@@ -59,4 +59,4 @@ def test_a_crash_inside_the_module_can_be_traced_to_the_login_program(alice, tmp
     assert first < last < names.index("pam_authenticate") < names.index("main"), calls
     assert "??" not in names[first:last], calls
     files = [os.path.relpath(path, "Sources") for _, path in calls[first + 1 : last + 1]]
-    assert file in files and {"pam_passcode/Authentication.swift", "pam_passcode/Door.swift"} <= set(files), calls
+    assert file in files and {"pam_passcode/Authentication.swift", "pam_passcode/EntryPoints.swift"} <= set(files), calls
