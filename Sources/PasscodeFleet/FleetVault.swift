@@ -5,7 +5,7 @@ public import PasscodeVault
 
 // Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. The attempt is in FleetLogin.
 //
-// MUST (fleet), here, in FleetTurn and in Verifier:
+// MUST (fleet), here, in FleetTurn and in VerifierClient:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
 //     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd says that its
 //     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for.

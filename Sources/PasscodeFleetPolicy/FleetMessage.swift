@@ -28,9 +28,9 @@ public import PasscodePolicy
 //                           5: the end of an `unavailable`, where the verifier has charged no code of the request: no charge
 //                           of it was sent, or none that was can arrive any more. Only the verifier says this
 //
-// After an `open` reply the verifier waits 30 s for the attempt on the same account: a whole request again. Once it has the
+// After an `openWaiting` reply the verifier waits 30 s for the attempt on the same account: a whole request again. Once it has the
 // name, it answers with a zero. Before that a workstation sends nothing more; without it, it connects again, and no part of
-// a code was sent. After `openWithoutWaiting`, and after any other reply, the stream ends.
+// a code was sent. After `openEnding`, and after any other reply, the stream ends.
 //
 // - A workstation MUST give up when nothing has come for 5 s, and after 130 s.
 // - What isn't one whole reply MUST be a refusal.                                     FleetTests, FuzzFleet
@@ -80,7 +80,7 @@ public enum FleetReply {
   }
 
   /// Whether these bytes are a reply after which the stream stays open, for an attempt.
-  public static func isOpen(_ bytes: Bytes) -> Bool { decoded(bytes)?.kind == .open }
+  public static func isWaiting(_ bytes: Bytes) -> Bool { decoded(bytes)?.kind == .openWaiting }
 
   /// The reply in all that came; nil unless it is well-formed and complete.
   public static func decoded(_ bytes: Bytes) -> HelperReply? {

@@ -97,8 +97,8 @@ struct Authentication {
       let conditions = HelperRequest.Conditions(
         wantsLogin: configuration.options.door.firstLogin == .deny,
         isSecondFactor: configuration.isSecondFactor)
-      let login = HelperLogin(
-        permit, conditions, service: origin.service, from: configuration.access == .helper ? .helper : .fleet)
+      let login = IndirectLogin(
+        permit, conditions, service: origin.service, by: configuration.access == .helper ? .helper : .fleet)
       return try runLogin(login, question, &secrets)
     }
     let login: DirectLogin

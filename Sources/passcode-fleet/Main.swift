@@ -38,7 +38,7 @@ struct Main {
       return false
     }
     guard let sodium = Sodium() else { return false }
-    var verifier: Verifier?
+    var verifier: VerifierClient?
     var looked: UInt32?
     var reply: HelperReply
     repeat {
@@ -55,16 +55,16 @@ struct Main {
       looked = request.head.uid
       HelperService.reply(reply.bytes)
       HelperService.limitTime(seconds: 30)
-    } while reply.kind == .open && HelperService.hasMore()
+    } while reply.kind == .openWaiting && HelperService.hasMore()
     HelperService.endReplies()
     return true
   }
 
   private static func reply(
-    to request: borrowing ReceivedRequest, from caller: ProcessIdentity, _ verifier: inout Verifier?
+    to request: borrowing ReceivedRequest, from caller: ProcessIdentity, _ verifier: inout VerifierClient?
   ) -> HelperReply {
     do throws(Fault) {
-      var asked: Verifier
+      var asked: VerifierClient
       if let looked = verifier.take() {
         asked = looked
       } else {
@@ -81,7 +81,7 @@ struct Main {
 
   private static func verifier(
     for head: HelperRequest, from caller: ProcessIdentity
-  ) throws(Fault) -> Verifier {
+  ) throws(Fault) -> VerifierClient {
     let account: Account
     switch Account.numbered(head.uid) {
     case .found(let found): account = found
@@ -94,7 +94,7 @@ struct Main {
     guard configuration.options.policy.asksVerifier(account.uid) else {
       throw Fault(.failed, path: Configuration.usualPath, error: Errno.invalid.code)
     }
-    return Verifier(for: account, configuration, isForRoot: caller.effective == 0)
+    return VerifierClient(for: account, configuration, isForRoot: caller.effective == 0)
   }
 
   /// - Returns: false where the caller is neither root nor the helper.

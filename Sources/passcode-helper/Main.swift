@@ -64,7 +64,7 @@ struct Main {
       kind = reply.kind
       HelperService.reply(reply.bytes)
       HelperService.limitTime(seconds: 30)
-    } while kind == .open && HelperService.hasMore()
+    } while kind == .openWaiting && HelperService.hasMore()
     HelperService.endReplies()
     return true
   }

@@ -39,7 +39,9 @@ struct RequestHandler {
 
   private func look(_ unsealed: inout Unsealed) throws(Fault) -> HelperReply {
     var login = try DirectLogin.open(vault, permit, service: service)
-    guard let refusal = login.look(&unsealed) else { return HelperReply(.open, [UInt64(login.attemptsLeft)]) }
+    guard let refusal = login.look(&unsealed) else {
+      return HelperReply(.openWaiting, [UInt64(login.attemptsLeft)])
+    }
     return HelperReply(verdict: refusal)
   }
 

@@ -28,8 +28,8 @@ struct Service: ~Copyable {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
-      guard reply.kind == .open, !mayWait() else { return reply }
-      return HelperReply(.openWithoutWaiting, [reply.number(0)])
+      guard reply.kind == .openWaiting, !mayWait() else { return reply }
+      return HelperReply(.openEnding, [reply.number(0)])
     } catch {
       log(LogLine("passcode unavailable"), cause: error.text.bytes)
       return HelperReply(fault: error)

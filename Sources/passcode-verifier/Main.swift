@@ -111,10 +111,10 @@ struct Main {
     let account = request.account
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
     let reply = service.answer(request)
-    let waits = reply.kind == .openWithoutWaiting && turn.isTaken
+    let waits = reply.kind == .openEnding && turn.isTaken
     HelperService.reply(
       FleetReply.encoded(
-        waits ? HelperReply(.open, [reply.number(0)]) : reply, isUncharged: service.isUncharged))
+        waits ? HelperReply(.openWaiting, [reply.number(0)]) : reply, isUncharged: service.isUncharged))
     guard waits else { return }
     HelperService.limitTime(seconds: 30)
     guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }

@@ -186,7 +186,7 @@ struct Service: ~Copyable {
       let refusal = login.look(&request.secrets.unsealed)
       known = login.known
       return refusal.map { HelperReply(verdict: $0) }
-        ?? HelperReply(.openWithoutWaiting, [UInt64(login.attemptsLeft)])
+        ?? HelperReply(.openEnding, [UInt64(login.attemptsLeft)])
     case .verify, .prove:
       return HelperReply(verdict: login.attempt(request.secrets.passcode, &request.secrets.unsealed))
     case .status: return try fleet.status(request.account).forWorkstation.reply

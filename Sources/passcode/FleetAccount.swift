@@ -26,7 +26,7 @@ struct FleetAccount {
   /// - Throws: if no server answers.
   func status() throws(Failure) -> Status {
     let reply: HelperReply
-    do throws(Fault) { reply = try Helper.status(of: account.uid, from: .fleet) } catch {
+    do throws(Fault) { reply = try Helper.status(of: account.uid, by: .fleet) } catch {
       throw .fleetSilent(account.name, error)
     }
     guard let report = HelperStatus(reply) else {
@@ -41,8 +41,8 @@ struct FleetAccount {
   func verify() throws(Failure) -> ExitStatus {
     var secrets = try newSecrets()
     let permit = try session.permit(account, configuration.access)
-    var login = HelperLogin(
-      permit, HelperRequest.Conditions(), service: session.serviceName, from: .fleet)
+    var login = IndirectLogin(
+      permit, HelperRequest.Conditions(), service: session.serviceName, by: .fleet)
     let verdict = try session.run(&login, .passcode, &secrets)
     if verdict.isGranted { session.say(.right) }
     return tell(verdict)

@@ -5,7 +5,7 @@ internal import PasscodeVault
 /// What people ask about their own passcode, each with the secrets that its row in `HelperOperation` wants.
 extension Helper {
   static func status(
-    of uid: UInt32, from program: HelperProgram = .helper
+    of uid: UInt32, by program: HelperProgram = .helper
   ) throws(Fault) -> HelperReply {
     var waiting: HelperProcess?
     let request = HelperRequest(.status, uid: uid, lengths: HelperRequest.Lengths())

@@ -169,7 +169,7 @@ final class SelfService {
   /// One attempt, the question included.
   private func verify(_ question: Question, _ secrets: inout Secrets) throws(Failure) -> Verdict {
     let permit = try session.permit(account, configuration.access)
-    var login = HelperLogin(
+    var login = IndirectLogin(
       permit, HelperRequest.Conditions(), service: session.serviceName, question.purpose)
     return try session.run(&login, question, &secrets)
   }
@@ -199,7 +199,7 @@ final class SelfService {
     case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,
-      .open, .openWithoutWaiting, .status, .statusWithTerms, .done:
+      .openWaiting, .openEnding, .status, .statusWithTerms, .done:
       return .fault(Helper.invalidReply)
     }
   }

@@ -48,7 +48,7 @@ extension HelperReply {
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .unavailable: return fault.map { .unavailable($0) }
-    case .granted, .open, .openWithoutWaiting, .status, .statusWithTerms, .done, .wrongPassword, .closed,
+    case .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:
       return nil
     }

@@ -13,7 +13,7 @@
 ///     offset 8    password      2 bytes   its length: 0 to 512
 ///     offset 10   the PAM service's name (`Record.serviceName`), the passcode, the new passcode, the password
 ///
-/// A reply is this, then the end of the stream. Only after `open` the helper waits: an attempt on the same account may
+/// A reply is this, then the end of the stream. Only after `openWaiting` the helper waits: an attempt on the same account may
 /// follow, and its reply:
 ///
 ///     offset 0    version       1 byte    1
@@ -34,7 +34,7 @@
 ///   cause.
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 /// - An expired passcode, and one that must be changed, have kinds of their own: for an older reader, unavailable.
-/// - `open` has a number after failures: then it, too, is for an older reader unavailable, until that program ends.
+/// - `openWaiting` has a number after failures: then it, too, is for an older reader unavailable, until that program ends.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -156,7 +156,7 @@ public struct HelperReply: Equatable, Sendable {
     // Other answers.
     /// To `look`: nothing speaks against asking for a passcode. The helper waits for the attempt.
     /// Numbers: after failures, attempts left; else 0.
-    case open = 16
+    case openWaiting = 16
     /// Numbers and text: `HelperStatus`.
     case status = 17
     /// Numbers: 1 where there was something to do.
@@ -166,8 +166,8 @@ public struct HelperReply: Equatable, Sendable {
     case closed = 20
     /// Numbers: why the new passcode is refused (HelperMessage+Fault.swift).
     case refused = 21
-    /// As `open`, but the helper ends: the attempt needs another one.
-    case openWithoutWaiting = 22
+    /// As `openWaiting`, but the helper ends: the attempt needs another one.
+    case openEnding = 22
     /// The password that was proven is itself 4 or 6 digits: no passcode is set beside it.
     case passwordIsDigits = 23
     // Later verdicts, and a status that can say them.
@@ -182,7 +182,7 @@ public struct HelperReply: Equatable, Sendable {
     var numbers: Int {
       switch self {
       case .granted, .wrong, .wrongAndLocked, .locked: 2
-      case .wrongAndExhausted, .exhausted, .unavailable, .open, .openWithoutWaiting, .done, .refused: 1
+      case .wrongAndExhausted, .exhausted, .unavailable, .openWaiting, .openEnding, .done, .refused: 1
       case .status: 6
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
@@ -198,7 +198,7 @@ public struct HelperReply: Equatable, Sendable {
       switch self {
       case .granted, .unavailable, .status, .statusWithTerms: true
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .expired, .mustChange,
-        .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .open, .openWithoutWaiting, .done,
+        .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .openWaiting, .openEnding, .done,
         .wrongPassword,
         .closed, .refused, .passwordIsDigits, .noCode:
         false

@@ -11,7 +11,7 @@ public enum Purpose: Equatable, Sendable {
 }
 
 /// One login, by a way to a store: a look before the prompt, and an attempt after it. This process may reach the store
-/// itself (`DirectLogin`) or have the helper do that (`HelperLogin`).
+/// itself (`DirectLogin`) or have the helper do that (`IndirectLogin`).
 public protocol Login: ~Copyable {
   /// What can be said without a passcode: the refusal there is now, or nil if asking for one makes sense.
   ///

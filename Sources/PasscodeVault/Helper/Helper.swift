@@ -74,12 +74,13 @@ public enum Helper {
     }
     guard !answer.isEmpty else { throw program.fault(.noReply) }
     guard let reply = HelperReply(answer) else { throw program.fault(.invalidReply) }
-    if reply.kind == .open { waiting = consume helper }
+    if reply.kind == .openWaiting { waiting = consume helper }
     return reply
   }
 
   private static var pause: HelperProcess.Pause {
-    HelperProcess.Pause(length: HelperReply.Kind.open.textOffset, secondByte: HelperReply.Kind.open.rawValue)
+    HelperProcess.Pause(
+      length: HelperReply.Kind.openWaiting.textOffset, secondByte: HelperReply.Kind.openWaiting.rawValue)
   }
 
   /// The fault of a reply that doesn't answer the question.
@@ -125,12 +126,12 @@ extension Helper {
     if request.head.operation != .look { fleet.endRequests() }
     let reply = try finish(fleet, &waiting, .fleet)
     // The helper itself waits in any case.
-    return reply.kind == .openWithoutWaiting ? HelperReply(.open, [reply.number(0)]) : reply
+    return reply.kind == .openEnding ? HelperReply(.openWaiting, [reply.number(0)]) : reply
   }
 }
 
 /// A login by another program: of a process that doesn't reach the store, or for an account of a fleet.
-public struct HelperLogin: Login, ~Copyable {
+public struct IndirectLogin: Login, ~Copyable {
   private let program: HelperProgram
   private let uid: UInt32
   private let waitsForLogin: Bool
@@ -146,7 +147,7 @@ public struct HelperLogin: Login, ~Copyable {
   ///   - program: `fleet` where `Options.Policy.asksVerifier` says so.
   public init(
     _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login,
-    from program: HelperProgram = .helper
+    by program: HelperProgram = .helper
   ) {
     self.program = program
     uid = permit.account.uid
@@ -197,7 +198,7 @@ public struct HelperLogin: Login, ~Copyable {
     _ operation: HelperOperation, _ helper: consuming HelperProcess
   ) throws(Fault) -> Verdict? {
     let reply = try Helper.finish(helper, &waiting, program)
-    if reply.kind == .open || reply.kind == .openWithoutWaiting {
+    if reply.kind == .openWaiting || reply.kind == .openEnding {
       attemptsLeft = UInt32(clamping: reply.number(0))
       return nil
     }

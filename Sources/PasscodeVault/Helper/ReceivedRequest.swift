@@ -1,7 +1,7 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// A whole request on standard input, its secrets in guarded memory: what `HelperLogin` and `Helper` send.
+/// A whole request on standard input, its secrets in guarded memory: what `IndirectLogin` and `Helper` send.
 public struct ReceivedRequest: ~Copyable {
   public let head: HelperRequest
   /// The PAM service that asks; empty: it didn't say.

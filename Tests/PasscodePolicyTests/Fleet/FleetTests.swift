@@ -239,7 +239,7 @@ struct FleetMessageTests {
   @Test func `a reply is whole with its end, after any signs of work`() {
     let replies = [
       HelperReply(.wrong, [4, 4]), HelperReply(.granted, [0, 4 << 56], text: Bytes(text: "sudo")),
-      HelperReply(.open),
+      HelperReply(.openWaiting),
       HelperReply(verdict: .locked(milliseconds: 60_000, failures: 3)),
     ]
     for reply in replies {
@@ -259,7 +259,7 @@ struct FleetMessageTests {
     for signs in [0, 7] { #expect(FleetReply.isUncharged(Bytes(repeating: 0, count: signs) + uncharged)) }
     #expect(!FleetReply.isUncharged(FleetReply.encoded(fault)))
     for length in uncharged.indices { #expect(!FleetReply.isUncharged(Bytes(uncharged[..<length]))) }
-    for other in [HelperReply(.granted), HelperReply(.wrong, [1, 2]), HelperReply(.open)] {
+    for other in [HelperReply(.granted), HelperReply(.wrong, [1, 2]), HelperReply(.openWaiting)] {
       #expect(FleetReply.encoded(other, isUncharged: true) == FleetReply.encoded(other))
       #expect(FleetReply.decoded(other.bytes + [5]) == nil && !FleetReply.isUncharged(other.bytes + [5]))
     }

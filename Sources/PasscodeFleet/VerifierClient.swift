@@ -20,7 +20,7 @@ public import PasscodeVault
 ///
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
 /// - A server that hangs, or whose etcd does, MUST cost one login a minute 5 s at most.     test_fleet_hangs.py
-public struct Verifier: ~Copyable {
+public struct VerifierClient: ~Copyable {
   /// Milliseconds without a sign of the verifier.
   private static let silence: UInt64 = 5_000
   /// Milliseconds for an answer: at the socket that is asked first, if there is another one; and where it is the last.
@@ -61,7 +61,7 @@ public struct Verifier: ~Copyable {
   /// Asks what the module, or the helper, has asked: with the account's name in place of its uid. Whether the account
   /// has logged in since the machine started was asked there, and is nothing that a verifier knows.
   ///
-  /// - Returns: `open` only if the connection waits for the attempt.
+  /// - Returns: `openWaiting` only if the connection waits for the attempt.
   public mutating func reply(to request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
     let head = HelperRequest(
       request.head.operation, uid: FleetRecord.uid,
@@ -72,12 +72,12 @@ public struct Verifier: ~Copyable {
     let sockets = VerifierSockets(path)
     // A request of these kinds contains no code, and isn't counted, so it may be sent again.
     if let second = sockets.second, head.operation == .look || head.operation == .status {
-      let first = try? ask(sockets.first, Verifier.patience, Verifier.firstAnswer, head, request)
+      let first = try? ask(sockets.first, VerifierClient.patience, VerifierClient.firstAnswer, head, request)
       if let first, first.kind != .unavailable { return first }
       let isListed = first?.fault?.reason != .notListed
       if isListed { sockets.avoid(sockets.first) }
       do throws(Fault) {
-        return try ask(second, Verifier.rest, Verifier.lastAnswer, head, request)
+        return try ask(second, VerifierClient.rest, VerifierClient.lastAnswer, head, request)
       } catch {
         // It says what to do.
         if let first, !isListed { return first }
@@ -85,12 +85,13 @@ public struct Verifier: ~Copyable {
       }
     }
     let started = SystemClock.bootMilliseconds() ?? 0
-    let reply = try ask(sockets.first, Verifier.silence, Verifier.lastAnswer, head, request)
-    guard isUncharged, since(started) < Verifier.early, let other = sockets.other(than: asked) else {
+    let reply = try ask(sockets.first, VerifierClient.silence, VerifierClient.lastAnswer, head, request)
+    guard isUncharged, since(started) < VerifierClient.early, let other = sockets.other(than: asked) else {
       return reply
     }
     sockets.avoid(asked)
-    return try ask(other, Verifier.silence, Verifier.lastAnswer - Verifier.early, head, request)
+    return try ask(
+      other, VerifierClient.silence, VerifierClient.lastAnswer - VerifierClient.early, head, request)
   }
 
   /// - Parameters:
@@ -109,8 +110,8 @@ public struct Verifier: ~Copyable {
     let answer: Bytes
     do throws(Errno) {
       answer = try connection.reply(
-        limit: FleetReply.longest, silence: Verifier.silence, altogether: longest
-      ) { isLook && FleetReply.isOpen($0) }
+        limit: FleetReply.longest, silence: VerifierClient.silence, altogether: longest
+      ) { isLook && FleetReply.isWaiting($0) }
     } catch {
       throw unreachable(error)
     }
@@ -118,7 +119,7 @@ public struct Verifier: ~Copyable {
     guard let reply = FleetReply.decoded(answer) else {
       throw unreachable(answer.isEmpty ? .reset : .badMessage)
     }
-    guard reply.kind == .open else { return reply }
+    guard reply.kind == .openWaiting else { return reply }
     guard isLook else { throw unreachable(.badMessage) }
     waiting = consume connection
     return reply
@@ -131,7 +132,7 @@ public struct Verifier: ~Copyable {
     let name = FleetRequest.head(account: account.name)
     if let old = waiting.take(), old.isQuiet {
       old.send(name)
-      if old.hasInput(within: Verifier.stillThere), old.byte() == FleetReply.atWork {
+      if old.hasInput(within: VerifierClient.stillThere), old.byte() == FleetReply.atWork {
         sendRest(old)
         return old
       }
@@ -143,7 +144,7 @@ public struct Verifier: ~Copyable {
     connection.send(name)
     sendRest(connection)
     let hasSign = connection.hasInput(within: limit - min(since(started), limit))
-    if since(started) >= Verifier.slow { VerifierSockets(path).avoid(socket) }
+    if since(started) >= VerifierClient.slow { VerifierSockets(path).avoid(socket) }
     guard hasSign else { throw unreachable(.timedOut) }
     endTurn()
     return connection
