@@ -33,6 +33,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let badMessage = Errno(EBADMSG)
   public static let noSpace = Errno(ENOSPC)
   public static let noTerminal = Errno(ENOTTY)
+  public static let notSocket = Errno(ENOTSOCK)
 
   /// Whether the call could succeed another time: too much is open, or there is no memory (for locks: ENOLCK), space or
   /// quota left. Other people can bring that about, so no limit may lapse because of it.

@@ -112,6 +112,22 @@ public enum VerifierService {
     return user == .max ? nil : user
   }
 
+  /// Starts this program anew, without arguments, for each connection to the socket that systemd handed over
+  /// (sd_listen_fds(3)); the connection is its standard input. Returns only where it can't go on.
+  ///
+  /// - Parameters:
+  ///   - most: so many at a time; one more connection is closed (EBUSY).
+  ///   - closed: called with what kept a connection from being served.
+  /// - Returns: ENOTSOCK: there is no such socket.
+  public static func accept(most: UInt32, closed: (Errno) -> Void) -> Errno {
+    var hasEnded = false
+    while true {
+      let error = Errno(unsafe cs_accept(most, &hasEnded))
+      if hasEnded { return error }
+      closed(error)
+    }
+  }
+
   /// Gives a sign at once, and one each second while there is no room in the queue there.
   private static func connect(_ path: [UInt8]) throws(Errno) -> Descriptor {
     var seconds = 0

@@ -4,8 +4,10 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
 
-// passcode-verifier: on a server of a fleet, answers its workstations. One process a request: there is none while nobody
-// asks. With an argument it is an administrator's tool, or stunnel's relay.
+// passcode-verifier: on a server of a fleet, answers its workstations. `passcode-verifier accept`, which systemd starts and
+// confines once, starts one process a request: without an argument. Each is a program of its own, and no copy of the one
+// that accepts, so that nobody learns from one of them where something is in the next one's memory. With another argument
+// it is an administrator's tool, or stunnel's relay.
 //
 //     workstation ══ TLS ══ stunnel ── passcode-verifier relay ── AF_UNIX ── passcode-verifier ── 127.0.0.1 ── etcd
 //                          (stunnel's own account)                        (_passcode)
@@ -24,7 +26,9 @@ internal import PasscodeTool
 //     for such an attempt; one more answers, and ends. At most 128 serve one workstation, 96 of them with an attempt on
 //     one account; one more refuses.                                      test_verifier.py, test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
-//  7  Where AppArmor is in force, neither it nor the relay keeps the rights that only root's commands need: they can't
+//  7  What accepts reads no file, and nothing of a request. It starts 512 at a time, and closes one more connection; it
+//     survives what becomes of them, and shortages; and those that it has started survive it.   test_verifier_accept.py
+//  8  Where AppArmor is in force, neither it nor the relay keeps the rights that only root's commands need: they can't
 //     write programs, or read other accounts' files.                    test_verifier_apparmor.py, test_fleet_kernel.py
 
 @main
@@ -60,8 +64,9 @@ struct Main {
     if !given.contains(.help) {
       if parsed.operands.isEmpty { return serve() }
       if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
+      if word.spells("accept"), parsed.operands.count == 1 { return Acceptor.run() }
     }
-    // Neither of those two has anything to say to a person.
+    // None of those three has anything to say to a person.
     Catalogue.useLanguageOfEnvironment()
     if given.contains(.help) {
       Stream.output.write(Words.usage.bytes)

@@ -70,7 +70,7 @@ def timed(bed, lines, **who):
     )  # fmt: skip
     taken = []
     for line, (code, _) in zip(done.stdout.splitlines(), map(str.split, text.splitlines()), strict=True):
-        result, nanoseconds = map(int, line.split())
+        result, nanoseconds, _ = map(int, line.split())
         assert pam.RESULTS[result] == ("SUCCESS" if code == CODE else "AUTH_ERR") and nanoseconds > 0
         if code != CODE:
             taken.append(nanoseconds / 1e9)

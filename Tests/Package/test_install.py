@@ -155,8 +155,8 @@ def test_every_setting_is_in_every_file(installed):
     assert f"ExecStart=-{FINGER}\n" in files[f"{UNITS}/passcode-finger@.service"].read_text()
     profile = files["/etc/apparmor.d/usr.libexec.passcode-helper"].read_text()
     assert f"{MODULES}/pam_*.so mr," in profile and f"  {FLEET} PUx," in profile
-    unit = files[f"{UNITS}/passcode-verifier@.service"].read_text()
-    assert f"ExecStart=-{VERIFIER}\n" in unit and f"User={ACCOUNT}\n" in unit
+    unit = files[f"{UNITS}/passcode-verifier.service"].read_text()
+    assert f"ExecStart={VERIFIER} accept\n" in unit and f"User={ACCOUNT}\n" in unit
     unit = files[f"{UNITS}/passcode-fleet.service"].read_text()
     assert f"ExecStart={STUNNEL} /etc/stunnel/passcode-fleet.conf\n" in unit and f"Group={ACCOUNT}\n" in unit
     assert f" {VERIFIER} \"$@\"" in files[f"{FOLDER}/passcode-verifier-check"].read_text()

@@ -7,8 +7,12 @@ import shutil
 import subprocess
 
 from container import PROGRAMS, Container, Systemd
-from debian_machine import Machine, root, sh
+from debian_machine import RIGHT, Machine, root, sh
+from howto import Person, steps
 
+SERVERS = "server1", "server2", "server3"
+OURS = "Passcode or password: "
+SAID = {"New passcode (4 or 6 digits):": RIGHT, "Repeat new passcode:": RIGHT}
 ARCHIVE = "srv/packages"
 # What apt on them can install besides our own packages.
 AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4"
@@ -102,3 +106,93 @@ def index(release, debs):
         for folder in folders
     ]
     return "\n".join(texts)
+
+
+class Ward:
+    """The machines, and who is at each of them, with the README.Debian of these packages."""
+
+    def __init__(self, release, debs):
+        self.release, self.debs = release, debs
+        self.page = steps(debs[-1])
+        self.network = Network()
+        self.hosts, self.people = {}, {}
+        self.authorities = Person(offline(release))
+        for name in (*SERVERS, "ws1"):
+            self.add(name)
+        self.hosts["ws1"].machine.people()
+        self.alice, self.code = None, RIGHT
+
+    def add(self, name):
+        self.hosts[name] = Host(self.release, self.network, name, self.debs)
+        self.sit_down(name)
+
+    def sit_down(self, name):
+        own = {"server1": name, ADDRESSES["server1"]: ADDRESSES[name]}
+        self.people[name] = Person(self.hosts[name].machine, own, SAID)
+
+    def start(self, name):
+        """A server whose power was cut. It is ready once it has noted how far etcd has come."""
+        self.hosts[name].start()
+        self.sit_down(name)
+        self.hosts[name].wait("systemctl start passcode-verifier-seen")
+
+    def lose(self, name):
+        """The machine is gone, with its disk."""
+        self.hosts.pop(name).remove()
+        self.people.pop(name)
+
+    def follow(self, *numbers, new=None):
+        """Each of these steps, on the machines that it names."""
+        for number in numbers:
+            for person in self.at(self.page[number].place, new):
+                person.follow(self.page, number)
+
+    def set_up(self):
+        """From fresh machines to where alice can log in on the workstation."""
+        self.follow("1.1", "1.2", "1.3")
+        for name in (*SERVERS, "ws1"):
+            self.carry(f"root/fleet-ca/{name}.tar", self.authorities, name)
+        self.follow("2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7")
+        self.carry("root/fleet.tar", self.people["server1"], "server2", "server3")
+        self.follow("2.8", "2.9", "3.1", "4.1", "4.2", "4.3", "4.4")
+
+    def at(self, place, new):
+        if place == "the offline machine":
+            return [self.authorities]
+        if place in ("the workstation", "each workstation"):
+            return [self.people["ws1"]]
+        if place == f"the new {new}":
+            return [self.people[new]]
+        return [self.people[name] for name in (SERVERS if place == "each server" else place.split(" and "))]
+
+    def carry(self, path, source, *targets):
+        """What the page says is to be copied."""
+        for target in targets:
+            shutil.copy(source.machine.path / path, self.people[target].machine.path / "root")
+
+    def server(self, command, name="server1"):
+        return self.hosts[name].run(command, None)
+
+    def sudo(self, *answers):
+        """alice's sudo with these answers at its prompts: what it said, and its exit status."""
+        self.alice.line.send('sudo -k id -u; echo "<$?"">"\r')
+        text = ""
+        for answer in answers:
+            self.alice.line.expect("assword[^\n]*: ")
+            text += self.alice.line.before + self.alice.line.after
+            self.hosts["ws1"].wait("sleep 0.2")  # until the echo is off
+            self.alice.line.send(answer + "\r")
+        self.alice.line.expect(r"<(\d+)>")
+        result = text + self.alice.line.before, int(self.alice.line.match[1])
+        self.alice.line.expect(">> ")
+        return result
+
+    def opens(self):
+        text, status = self.sudo(self.code)
+        assert status == 0 and text.split()[-1] == "0", text
+
+    def end(self):
+        for host in self.hosts.values():
+            host.remove()
+        self.authorities.machine.remove()
+        self.network.end()

@@ -1,7 +1,7 @@
 // A login program that measures how long a typed answer takes: timed SERVICE FOLDER USER
 //
 // Each line of standard input is "CODE NANOSECONDS": one pam_authenticate, whose prompt is answered by the code. Prints the
-// result and the nanoseconds from the prompt to the result; -1: it wasn't asked. By the NANOSECONDS a test plants a
+// result, the nanoseconds from the prompt to the result (-1: it wasn't asked), and those of the whole call. By the NANOSECONDS a test plants a
 // difference: so long the result is held back. (Before the answer, a helper would have something else to do meanwhile.)
 #include <security/pam_appl.h>
 #include <stdio.h>
@@ -41,13 +41,14 @@ int main(int count, char **arguments) {
   pam_set_item(handle, PAM_TTY, "tty1");
   while (scanf("%31s %ld", code, &planted) == 2) {
     asked = 0;
+    long begin = now();
     int result = pam_authenticate(handle, 0);
     long end = now();
     if (planted) {
       while (now() < end + planted) {}
       end = now();
     }
-    printf("%d %ld\n", result, asked ? end - asked : -1);
+    printf("%d %ld %ld\n", result, asked ? end - asked : -1, end - begin);
   }
   pam_end(handle, 0);
   return 0;

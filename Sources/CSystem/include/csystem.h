@@ -263,5 +263,9 @@ int cs_connect_path(const uint8_t *path, unsigned seconds);
 int cs_leave_groups(void);
 /* Who is at the other end of a connection of this machine, or listens there; -1: not known. */
 uid_t cs_peer_user(int connection);
+/* Starts this program anew for each connection to the socket that systemd handed over (sd_listen_fds(3)), which becomes
+   its standard input. Returns an errno when it has closed a connection, and can be called again: EBUSY where `most` such
+   programs run, or what kept this one from starting. Otherwise `ended` is set; ENOTSOCK: there is no such socket. */
+int cs_accept(unsigned most, bool *ended);
 /* Copies between standard input and output, which are one connection, and another one, until that ends. 0, or an errno. */
 int cs_relay(int other);

@@ -1,0 +1,178 @@
+"""`passcode-verifier accept`, as its unit runs it: a process for each connection, whatever becomes of them."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from fleet import ACCOUNT, GRANTED, LOOK, OPEN, VERIFIER, VERIFY, decode, request
+from process import children, wait_for
+from scenario import RIGHT
+
+AT_ONCE = 512
+# What it may call once it waits: nothing that opens or reads.
+CALLS = {"ppoll", "accept4", "close", "wait4", "prlimit64", "clone", "clone3", "vfork", "mmap", "munmap", "rt_sigprocmask",
+         "rt_sigaction", "rt_sigreturn", "kill", "exit_group"}  # fmt: skip
+
+
+class Acceptor:
+    def __init__(self, server, *before):
+        self.path = server.door / "accept"
+        self.path.unlink(missing_ok=True)
+        start = ["setpriv", "--reuid", ACCOUNT, "--regid", ACCOUNT, "--clear-groups", *before, VERIFIER, "accept"]
+        command = server.command("systemd-socket-activate", "--listen", "/run/passcode-verifier/accept", *start)
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        wait_for(self.path.is_socket)
+
+    def start(self):
+        self.connect().close()  # the first one starts it
+        self.idle()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def children(self):
+        return children(self.pid)
+
+    def idle(self):
+        """It has begun, and nothing that it has started is left, not even as a zombie."""
+        wait_for(lambda: b"accept" in command_line(self.pid).split(b"\0")[1:2] and not self.children())
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(30)
+        connection.connect(str(self.path))
+        return connection
+
+    def ask(self, data):
+        with self.connect() as connection:
+            return converse(connection, data)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def converse(connection, data):
+    connection.sendall(data)
+    connection.shutdown(socket.SHUT_WR)
+    return decode(b"".join(iter(lambda: connection.recv(4096), b"")))
+
+
+def command_line(process):
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+@pytest.fixture
+def acceptor(fleet):
+    made = Acceptor(fleet.servers[0])
+    made.start()
+    yield made
+    made.end()
+
+
+def is_answered(acceptor):
+    return acceptor.ask(request(VERIFY, "alice", passcode=RIGHT)).kind == GRANTED
+
+
+def test_each_connection_has_a_process_that_was_started_for_it(acceptor):
+    with acceptor.connect() as one, acceptor.connect() as other:
+        wait_for(lambda: len(acceptor.children()) == 2)
+        wait_for(lambda: all(command_line(child) == os.fsencode(VERIFIER) + b"\0" for child in acceptor.children()))
+        assert converse(other, request(LOOK, "alice")).kind == OPEN
+        assert converse(one, request(VERIFY, "alice", passcode=RIGHT)).kind == GRANTED
+    acceptor.idle()
+
+
+def test_it_reads_nothing_itself(fleet):
+    server = fleet.servers[0]
+    trace = server.state / "accept.trace"
+    acceptor = Acceptor(server, "strace", "-qq", "-o", trace)
+    for _ in range(3):
+        assert is_answered(acceptor)
+    acceptor.end()
+    lines = trace.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("ppoll("))
+    calls = {line.partition("(")[0] for line in lines[first:] if line[0] not in "-+"}
+    assert {"accept4", "wait4"} <= calls and calls - CALLS == set()
+
+
+def test_one_connection_too_many_is_closed_and_told(acceptor, journal):
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(acceptor.connect()) for _ in range(AT_ONCE)]
+        wait_for(lambda: len(acceptor.children()) == AT_ONCE, 30)
+        with acceptor.connect() as connection:
+            assert connection.recv(1) == b""
+        assert [line for line in journal.lines() if "connection closed cause=" in line.message]
+        held[7].close()
+        wait_for(lambda: len(acceptor.children()) < AT_ONCE)
+        assert is_answered(acceptor)
+    acceptor.idle()
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"\3\xff\xff" + b"A" * 65535])
+def test_nonsense_ends_one_process_only(acceptor, data):
+    with acceptor.connect() as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(4096).strip(b"\0") == b""
+    assert is_answered(acceptor)
+    acceptor.idle()
+
+
+def test_a_process_that_is_killed_ends_alone(acceptor):
+    with acceptor.connect() as connection:
+        wait_for(acceptor.children)
+        for child in acceptor.children():
+            os.kill(child, signal.SIGKILL)
+        assert connection.recv(1) == b""
+        assert is_answered(acceptor)
+    acceptor.idle()
+
+
+def limit(acceptor, name, most):
+    """By its own account, since that needs no right."""
+    become = ["setpriv", "--reuid", ACCOUNT, "--regid", ACCOUNT, "--clear-groups"]
+    subprocess.run([*become, "prlimit", f"--pid={acceptor.pid}", f"--{name}={most}:"], check=True)
+
+
+def test_without_room_for_a_process_the_connection_is_closed(acceptor):
+    limit(acceptor, "nproc", 1)
+    with acceptor.connect() as connection:
+        assert connection.recv(1) == b""
+    limit(acceptor, "nproc", 1000)
+    assert is_answered(acceptor)
+
+
+def test_without_a_descriptor_the_connection_waits(acceptor):
+    limit(acceptor, "nofile", 4)
+    with acceptor.connect() as connection:
+        connection.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        limit(acceptor, "nofile", 1000)
+        connection.settimeout(30)
+        assert converse(connection, request(VERIFY, "alice", passcode=RIGHT)).kind == GRANTED
+    assert is_answered(acceptor)
+
+
+def test_what_it_has_started_survives_it(acceptor):
+    data = request(VERIFY, "alice", passcode=RIGHT)
+    with acceptor.connect() as connection:
+        connection.sendall(data[:-1])
+        wait_for(acceptor.children)
+        acceptor.end()
+        assert converse(connection, data[-1:]).kind == GRANTED
+
+
+def test_by_hand_it_says_what_it_is_for(fleet):
+    done = fleet.servers[0].run("accept", check=2, stdin=subprocess.DEVNULL)
+    assert done.stdout == "" and done.stderr.count("\n") == 1 and "passcode server --help" in done.stderr

@@ -1,0 +1,94 @@
+"""What a fleet's login costs where systemd starts and confines its servers: three of them and a workstation in containers,
+set up as README.Debian says, with everything on this machine's processors."""
+
+import shutil
+import statistics
+import subprocess
+
+import pytest
+
+import host
+from debian_machine import RIGHT
+from fleet_machines import SERVERS, Ward
+
+pytestmark = pytest.mark.on_request
+COST = "opslimit=3\nmemlimit=64M\n"
+PEOPLE = [f"nurse{number}" for number in range(60)]
+STACK = "auth required pam_passcode.so\naccount required pam_permit.so\n"
+LOGIN_BAR, CROWD_BAR = 1.25, 1.15
+
+
+@pytest.fixture(scope="module")
+def ward(release, deb, fleet_debs):
+    made = Ward(release, [deb, *fleet_debs])
+    made.set_up()
+    prepare(made)
+    yield made
+    made.end()
+
+
+def prepare(ward):
+    """One cost everywhere; alice and the nurses are the fleet's, bob is this workstation's."""
+    station = ward.hosts["ws1"].machine
+    for name in (*SERVERS, "ws1"):
+        with (ward.hosts[name].machine.path / "etc/security/passcode.conf").open("a") as file:
+            file.write(COST)
+    ward.server("sed -i '/^verifier_uids=/s/=.*/=1000,2000-2059/' /etc/security/passcode.conf", "ws1")
+    for number, name in enumerate(PEOPLE):
+        with (station.path / "etc/passwd").open("a") as file:
+            file.write(f"{name}:x:{2000 + number}:100::/nonexistent:/bin/sh\n")
+    lines = "".join(f"{name}:{RIGHT}\n" for name in ("alice", *PEOPLE))
+    (ward.hosts["server1"].machine.path / "root/people").write_text(lines)
+    ward.server("chmod 600 /root/people && passcode server enroll --batch /root/people && rm /root/people")
+    station.enroll("bob")
+    (station.path / "root/pam.d").mkdir()
+    (station.path / "root/pam.d/cost").write_text(STACK)
+    for name in ("timed", "host"):
+        (station.path / "root" / name).mkdir()
+        shutil.copy(host.compiled(name), station.path / "root" / name / "login")
+
+
+class Person:
+    """At a prompt of a login program that stays."""
+
+    def __init__(self, machine, name):
+        command = machine.command("/root/timed/login", "cost", "/root/pam.d", name)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def log_in(self):
+        """Milliseconds."""
+        self.process.stdin.write(f"{RIGHT} 0\n")
+        self.process.stdin.flush()
+        result, _, taken = map(int, self.process.stdout.readline().split())
+        assert result == 0
+        return taken / 1e6
+
+    def end(self):
+        with self.process:
+            self.process.stdin.close()
+
+
+def test_a_login_costs_little_more_than_one_here(ward, capsys):
+    people = [Person(ward.hosts["ws1"].machine, name) for name in ("alice", "bob")]
+    rows = [[person.log_in() for person in people] for _ in range(24)][3:]
+    for person in people:
+        person.end()
+    fleets, own = (statistics.median(column) for column in zip(*rows, strict=True))
+    with capsys.disabled():
+        print(f"\n  a fleet's login / one here: {fleets:.0f} ms / {own:.0f} ms = {fleets / own:.2f} (at most {LOGIN_BAR})")
+    assert fleets / own <= LOGIN_BAR
+
+
+def test_60_people_at_one_server(ward, capsys):
+    """From the moment at which all of them have typed, until the last one is in; compared with the bare hashes."""
+    station = ward.hosts["ws1"].machine
+    logins = "".join(f"{name} {RIGHT} 0\n" for name in PEOPLE)
+    command = station.command("/root/host/login", "crowd", "cost", "/root/pam.d")
+    done = subprocess.run(command, input=logins, check=True, capture_output=True, text=True, timeout=170)
+    *lines, _, _ = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["0"] * len(PEOPLE)
+    taken = max(float(line[2]) for line in lines)
+    bare = host.bare_hashing(len(PEOPLE), 2, 3, 64 << 20)
+    with capsys.disabled():
+        print(f"\n  60 people: {taken:.2f} s / {bare:.2f} s of bare hashes = {taken / bare:.2f} (at most {CROWD_BAR})")
+    assert taken / bare <= CROWD_BAR
