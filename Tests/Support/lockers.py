@@ -180,7 +180,6 @@ class XScreenSaver(Display):
     def locks(self):
         """Whether it is told to, now or before: on a busy machine the answer to that may be lost."""
         said = self.run("xscreensaver-command", "-lock", status=None)
-        print(said)
         return "locking" in said or "screen locked" in self.state()
 
     def state(self):
