@@ -23,7 +23,7 @@ PATHS = {
 SETTINGS = {**PATHS, "PASSCODE_ACCOUNT": ACCOUNT}
 # {what may be installed, too: what systemd is to enable for it}
 MORE = {
-    "PASSCODE_FINGER": "passcode-finger.socket", "PASSCODE_FLEET": None,
+    "PASSCODE_AUTHSELECT": None, "PASSCODE_FINGER": "passcode-finger.socket", "PASSCODE_FLEET": None,
     "PASSCODE_VERIFIER": "passcode-verifier.socket passcode-verifier-seen.timer",
 }  # fmt: skip
 UNITS = "/usr/lib/systemd/system"
@@ -103,7 +103,8 @@ def test_nothing_is_left_out(installed):
     sources = [path for folder in ("Sources/system", "pam.d") for path in (TREE / folder).rglob("*") if path.is_file()]
     names = {path.name for path in files.values()}
     # The script for check has the names of two programs.
-    assert {path.name for path in sources if path.parent.name != "po"} - names == {"install", "passcode-fleet-check"}
+    tools = {"install", "passcode-fleet-check", "pam_passcode.spec", "pam_passcode.rpmlintrc"}
+    assert {path.name for path in sources if path.parent.name != "po"} - names == tools
     documents = "/usr/share/doc/passcode-verifier/README.Debian.gz"
     assert {documents, "/usr/share/doc/passcode-fleet/examples/passcode-fleet.conf"} <= files.keys()
     languages = {path.stem for path in sources if path.suffix == ".po"}
@@ -124,6 +125,7 @@ def test_what_is_not_wanted_is_left_out(tree, installed):
         assert said == [command for command in commands if command not in gone]
         return everything.keys() - files_below(destination).keys()
 
+    assert left_out("PASSCODE_AUTHSELECT") == {name for name in everything if "authselect" in name}
     assert left_out("PASSCODE_FINGER") == {name for name in everything if "finger" in name}
     fleet = {name for name in everything if "fleet" in name}
     assert left_out("PASSCODE_FLEET") == fleet
@@ -131,7 +133,7 @@ def test_what_is_not_wanted_is_left_out(tree, installed):
     assert left_out("PASSCODE_VERIFIER") == verifier and f"{FOLDER}/passcode-verifier-check" in verifier
     account = "usr/lib/sysusers.d/passcode.conf"
     assert "u stunnel4 " in (installed[0] / account).read_text()
-    assert left_out(*MORE) == {name for name in everything if re.search("finger|fleet|verifier", name)}
+    assert left_out(*MORE) == {name for name in everything if re.search("authselect|finger|fleet|verifier", name)}
     assert "stunnel4" not in (MACHINES / "install" / "-".join(("less", *MORE)) / account).read_text()
 
 
