@@ -22,6 +22,48 @@ NEVER_FAIL = {"getrandom": ["EINTR"], "rt_sigprocmask": [], "futex": []}
 # No test takes so long that a lock ends meanwhile.
 LOCKOUT = "3:3600s,10:reset"
 ONE = ACTS["the one attempt"]
+# What an attempt comes to: its result, the hashes that it began, the record, what is logged. What the next attempt finds is
+# judged by `works`. CHARGED: `act.after[0]`, DONE: `act.after[-1]`; None: as without the failure.
+CHARGED, DONE, REMARK = "charged", "done", "granted, but the record cou"
+UNAVAILABLE, NO_SLOT = "passcode unavailable", "hashing without a slot"
+ENDS = {
+    "undisturbed": (None, 1, DONE, None),
+    "uncharged": ("AUTHINFO_UNAVAIL", 0, "before", UNAVAILABLE),
+    "not synced": ("AUTHINFO_UNAVAIL", 0, CHARGED, UNAVAILABLE),  # the charge: nothing is hashed, and in doubt it counts
+    "not hashed": ("AUTHINFO_UNAVAIL", 1, CHARGED, UNAVAILABLE),
+    "not reset": ("SUCCESS", 1, CHARGED, REMARK),
+    "perhaps not reset": ("SUCCESS", 1, DONE, REMARK),
+    "spent": ("AUTHINFO_UNAVAIL", 1, DONE, UNAVAILABLE),  # the one login that it was given out for
+    "no slot": (None, 1, DONE, NO_SLOT),
+    "stranger": ("PERM_DENIED", 0, "before", "passcode not permitted"),
+    "no configuration": ("SERVICE_ERR", 0, "before", UNAVAILABLE),
+    "no account": ("USER_UNKNOWN", 0, "before", ""),  # glibc can't read /etc/passwd
+    "audit": ("SYSTEM_ERR", 1, DONE, None),  # libpam's own, after the module's answer
+}
+# Which calls may bring that about, and in which part of the attempt. Whatever else fails changes nothing.
+FILES = {"openat", "newfstatat", "read", "pread64", "lseek"}
+CAUSES = {
+    "uncharged": (FILES | {"fcntl", "flock", "mmap", "pwrite64", "utimensat", "getrandom"}, ["before"]),
+    "not synced": ({"fdatasync"}, ["charge"]),
+    "not hashed": ({"mmap", "newfstatat", "pwrite64"}, ["hash"]),
+    "not reset": ({"pwrite64"}, ["hash"]),
+    "perhaps not reset": ({"fdatasync"}, ["settled"]),
+    "spent": ({"pwrite64", "fdatasync"}, ["hash", "settled"]),
+    "no slot": ({"openat", "fcntl"}, ["before"]),
+    "stranger": ({"getresuid"}, ["before"]),
+    "no configuration": (FILES, ["before"]),
+    "no account": (FILES, ["before"]),
+    "audit": ({"socket", "fcntl", "sendto", "recvfrom", "poll"}, ["settled", "hash"]),
+}
+# What changes a record is exact: these come to this with every error but EINTR, after which they are made again.
+WRITES = {
+    ("pwrite64", 0): dict.fromkeys(["wrong attempt", "right attempt", "the one attempt"], "uncharged"),
+    ("fdatasync", 1): dict.fromkeys(["wrong attempt", "right attempt", "the one attempt"], "not synced"),
+    ("pwrite64", 1): {"right attempt": "not reset", "the one attempt": "not hashed"},
+    ("fdatasync", 2): {"right attempt": "perhaps not reset", "the one attempt": "spent"},
+    ("pwrite64", 2): {"the one attempt": "spent"},
+    ("fdatasync", 3): {"the one attempt": "spent"},
+}
 HASHING = ["give out", "enrol the first", "enrol again", "change"]
 
 
@@ -33,7 +75,7 @@ def failures(points):
 def failing(traced, case):
     """strace's words: it stops the program at these calls alone (which it can't where it is to kill)."""
     (call, when, _), error = case
-    return ["--seccomp-bpf", "-e", f"trace={traced}", "-e", f"inject={call}:error={error}:when={when}"]
+    return ["-s", "300", "--seccomp-bpf", "-e", f"trace={traced}", "-e", f"inject={call}:error={error}:when={when}"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -155,7 +197,7 @@ def test_every_system_call_fails(benches, name):
     def work(bench, case):
         (call, when, _), error = case
         bench.begin(act)
-        traced = ",".join({call, "openat", "pwrite64", "fdatasync", "fcntl", strace.VERIFYING})
+        traced = ",".join({call, "openat", "sendto", "pwrite64", "fdatasync", "fcntl", strace.VERIFYING})
         run = bench.run(act, *failing(traced, case))
         row.run()
         hit.append("(INJECTED)" in "".join(line for _, line in run.calls))
@@ -165,16 +207,60 @@ def test_every_system_call_fails(benches, name):
         expected = [act.before, *act.after]
         if name.endswith("attempt"):
             check_attempt(bench, act, row, where, run, said)
+            ends.add(check_end(name, case, where, whole, run, said))
         else:
-            check_command(act, where, run, said)
+            check_command(act, where, run, said, part(whole, case[0][2])[1])
         hashed = run.verified or run.status == 0 and name in HASHING
         row.breach("beyond", (where, "hashed without a slot"), error in SHORTAGES and hashed and not run.had_slot)
         judge(bench, act, row, where, expected)
 
-    hit = []
+    hit, ends = [], set()
     with attack(f"every system call fails: {name}") as row:
         share(cases, benches, work)
     assert sum(hit) >= len(cases) * 0.95, (sum(hit), len(cases))
+    if name.endswith("attempt"):
+        written = {end for rows in WRITES.values() for act, end in rows.items() if act == name}
+        assert written | {"undisturbed", "no slot", "audit"} <= ends, ends
+
+
+def is_write(call, line):
+    return call == "pwrite64" and "passcode_record=" in line
+
+
+def part(whole, index):
+    """In which part of an attempt the call is: before the charge, at its sync, until the last write, or after it; and how
+    many times the record was written before."""
+    writes = [place for place, call in enumerate(whole.calls) if is_write(*call)]
+    before = sum(place < index for place in writes)
+    is_sync = whole.calls[index][0] == "fdatasync" and before == 1 and "fdatasync" not in [name for name, _ in whole.calls[writes[0] : index]]
+    name = "before" if before == 0 else "charge" if is_sync else "settled" if before == len(writes) > 1 else "hash"
+    return name, before
+
+
+def check_end(name, case, where, whole, run, said):
+    """It came to one of the ends that this call may have, and to nothing between them."""
+    (call, _, index), error = case
+    act, (at, writes) = ACTS[name], part(whole, index)
+    own = {"wrong attempt": ("AUTH_ERR", "passcode wrong")}.get(name, ("SUCCESS", "passcode granted"))
+    [result] = host.named(run.output)
+    logged = [line for name, line in run.calls if name == "sendto" and "pam_passcode(" in line and "(INJECTED)" not in line]
+    hashes = [name for name, _ in run.calls].count(strace.VERIFYING)
+
+    def fits(end):
+        wanted, begun, record, event = ENDS[end]
+        expected = {"before": act.before, CHARGED: act.after[0], DONE: act.after[-1]}[record]
+        # The event of the verdict, once; and before it a remark.
+        events = [own[1]] if event is None else [event, own[1]] if event in (REMARK, NO_SLOT) else [event] if event else []
+        told = len(logged) == len(events) and all(map(str.__contains__, logged, events))
+        return (wanted or own[0], begun, expected) == (result, hashes, said) and told
+
+    found = [end for end in ENDS if fits(end)]
+    possible = {"undisturbed"} | {end for end, (calls, parts) in CAUSES.items() if call in calls and at in parts}
+    assert possible & set(found), (where, at, found, result, hashes, said, logged)
+    if call == "fdatasync" or is_write(call, whole.calls[index].line):
+        exact = WRITES.get((call, writes), {}).get(name, "undisturbed") if error != "EINTR" else "undisturbed"
+        assert exact in found, (where, at, found, exact)
+    return found[0]
 
 
 def check_attempt(bench, act, row, where, run, said):
@@ -217,8 +303,10 @@ def test_no_failing_call_makes_the_module_ignored(make_bed):
         share(failures(points(whole)), benches, work)
 
 
-def check_command(act, where, run, said):
-    """What the tool says is what the record says."""
+def check_command(act, where, run, said, writes):
+    """What the tool says is what the record says. It may be done though it failed, where the last sync failed; but a call
+    before the record was written leaves nothing of it."""
+    assert run.status == 0 or writes > 0 or said == act.before or "pwrite64" in where or "linkat" in where, (where, said)
     if run.status == 0:
         assert said == act.after[-1], (where, said, "said to be done")
     elif said == act.before or said in act.after[:-1]:
