@@ -23,7 +23,7 @@ extension FleetVault {
 
   /// Whether the new passcode may be chosen.
   public func choice(_ account: Bytes, _ change: borrowing PasscodeChange) throws(Fault) -> Choice {
-    try vault.judge(person(account), change)
+    try vault.judge(.inFleet(account), change)
   }
 
   /// - Throws: a refusal if it may not.
@@ -33,8 +33,9 @@ extension FleetVault {
     if case .refused(let refusal) = choice { throw .refused(refusal) }
   }
 
-  func person(_ account: Bytes) -> Account {
-    Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
+  /// Takes one of the hashing slots that this server's own logins share.
+  func takeHashingSlot(_ account: Bytes) throws(Fault) -> HashingSlots.Held {
+    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account))
   }
 
   private func write(
@@ -42,14 +43,14 @@ extension FleetVault {
   ) throws(Fault) {
     try key.load(&unsealed.key)
     _ = try read(account, nowhere)
-    let slot = try vault.takeHashingSlot(try Store.open(vault.configuration), person(account))
+    let slot = try takeHashingSlot(account)
     let sealed = try seal(new.passcode, account, &unsealed)
     _ = consume slot
     _ = try alter(account) { (before) throws(Fault) in
       if let mark = authority.provenMark, before.map({ vault.mark($0.record) }) != mark {
         throw Fault(.changedMeanwhile)
       }
-      var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
+      var record = FleetRecord.empty(account)
       record.state = .enrolled(sealed: sealed)
       record.disabled = before?.record.disabled ?? false
       record.enrolledBy = vault.proof(authority) ?? before?.record.enrolledBy ?? .unknown
@@ -80,7 +81,7 @@ extension FleetVault {
     let hadCode = try withdraw(account) == .done
     return try alter(account) { (before) throws(Fault) in
       guard let before, before.record.state != .removed else { return nil }
-      var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
+      var record = FleetRecord.empty(account)
       record.disabled = before.record.disabled
       return record
     } ?? hadCode
@@ -169,5 +170,12 @@ extension FleetVault {
 
   func pause(_ wait: inout FleetWait, _ state: FleetState, _ account: Bytes) throws(Fault) {
     guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
+  }
+}
+
+extension Account {
+  /// Somebody of whom a server knows only the name.
+  public static func inFleet(_ name: Bytes) -> Account {
+    Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: name)
   }
 }

@@ -26,7 +26,7 @@ extension FleetVault {
     defer { unsealed.wipe() }
     try key.load(&unsealed.key)
     _ = try read(account, nowhere)
-    let slot = try vault.takeHashingSlot(try Store.open(vault.configuration), person(account))
+    let slot = try takeHashingSlot(account)
     let sealed = try seal(code, account, &unsealed, of: .oneTimeCode)
     _ = consume slot
     let value = KeptCode(epoch: key.epoch, sealed: sealed).encoded
@@ -49,7 +49,7 @@ extension FleetVault {
       if state.record == nil {
         // Wrong codes are counted in a record.
         let none = FleetRecord(
-          Record(uid: FleetRecord.uid, name: account, generation: 1), epoch: key.epoch)
+          FleetRecord.empty(account), epoch: key.epoch)
         transaction.actions.append(
           .put(FleetKeys.record(account), value: none.encoded(recordCodec), lease: 0))
       }
@@ -141,7 +141,7 @@ extension FleetLogin where Etcd: EtcdStore {
     }
     guard let (kept, entry) = try fleet.code(state.code) else { return .noCode }
     let credential = try open(kept, &unsealed)
-    let slot = try takeSlot()
+    let slot = try fleet.takeHashingSlot(account)
     let undisturbed = SignalsBlocked()
     defer { _ = undisturbed }
     try vault.reserveMemory(for: credential.cost)
@@ -183,7 +183,7 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 
   private func set(_ sealed: Bytes, _ proof: FleetCode) throws(Fault) -> CodeOutcome {
-    var record = Record(uid: FleetRecord.uid, name: account, generation: 1)
+    var record = FleetRecord.empty(account)
     record.state = .enrolled(sealed: sealed)
     // An administrator has handed out the code.
     record.enrolledBy = .root

@@ -168,7 +168,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
         return .wrong(
           .open(attemptsLeft: fleet.options.lockout.attemptsLeft(after: failures)), failures: failures)
       }
-      let slot = try takeSlot()
+      let slot = try fleet.takeHashingSlot(account)
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
       try vault.reserveMemory(for: credential.cost)
@@ -196,12 +196,6 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       else { return nil }
     }
     return nil
-  }
-
-  /// Takes one of the hashing slots that this server's own logins share.
-  func takeSlot() throws(Fault) -> HashingSlots.Held {
-    let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: account)
-    return try vault.takeHashingSlot(try Store.open(vault.configuration), account)
   }
 
   /// Hashes and compares the passcode; called only after etcd acknowledged the charge.

@@ -15,6 +15,9 @@ public struct FleetRecord: Equatable, Sendable {
   /// The uid in a fleet's records, which belong to names: no account has this one.
   public static let uid = UInt32.max
 
+  /// An account's record without a passcode.
+  public static func empty(_ account: Bytes) -> Record { Record(uid: uid, name: account, generation: 1) }
+
   public var record: Record
   public var epoch: UInt64
 

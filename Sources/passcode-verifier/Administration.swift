@@ -112,8 +112,7 @@ struct Administration {
   private func write(_ report: FleetReport) throws(Failure) {
     var text = Words.line(report.account, report.status, report.codeSeconds)
     if order.has(.json) {
-      let account = Account(uid: FleetRecord.uid, gid: FleetRecord.uid, name: report.account)
-      let fields = Status(account, report.status).jsonFields
+      let fields = Status(.inFleet(report.account), report.status).jsonFields
       let seconds: Text = report.codeSeconds.map { "\($0)" } ?? "null"
       text = "{\(fields),\"code_seconds_left\":\(seconds)}\n"
     }

@@ -5,7 +5,8 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// What a check found, in words. A class: it is passed on, never changed. Messages/Check+Words.swift has them all, a function each.
+/// What a check found, in words: Messages/Check+Words.swift has them all, a function each. A class, because it is passed on
+/// and never changed.
 final class CheckFinding {
   let level: CheckLevel
   let words: CheckWords
