@@ -53,14 +53,14 @@ struct Main {
       return true
     }
     guard let sodium = Sodium() else { return false }
-    var service = Service(caller, sodium)
+    var connection = CallerConnection(caller, sodium)
     var kind: HelperReply.Kind
     repeat {
-      guard let request = ReceivedRequest.read(sodium), service.takes(request.head) else {
+      guard let request = ReceivedRequest.read(sodium), connection.takes(request.head) else {
         SystemLog.notice(refusal("incomplete or malformed request", caller))
         return false
       }
-      let reply = service.answer(request)
+      let reply = connection.answer(request)
       kind = reply.kind
       HelperService.reply(reply.bytes)
       HelperService.limitTime(seconds: 30)

@@ -89,8 +89,8 @@ struct Main {
     guard let sodium = Sodium() else { return 1 }
     let peer = VerifierService.peer()
     guard let name = FleetRequest.readName(HelperService.receive) else { return nonsense() }
-    var service = Service(workstation: name, peer: peer, sodium)
-    if let refusal = service.refusal() {
+    var connection = StationConnection(workstation: name, peer: peer, sodium)
+    if let refusal = connection.refusal() {
       // Nothing of the request is read, so no code of it is charged.
       HelperService.reply(FleetReply.encoded(refusal, isUncharged: true))
       HelperService.dropInput()
@@ -98,9 +98,9 @@ struct Main {
       return 0
     }
     guard let request = Request.read(sodium) else { return nonsense() }
-    serve(request, &service, sodium)
+    serve(request, &connection, sodium)
     HelperService.endReplies()
-    service.tidyUp()
+    connection.tidyUp()
     return 0
   }
 
@@ -111,20 +111,20 @@ struct Main {
 
   /// One request; or a look, and the attempt that follows it within 30 s.
   private static func serve(
-    _ request: consuming Request, _ service: inout Service, _ sodium: Sodium
+    _ request: consuming Request, _ connection: inout StationConnection, _ sodium: Sodium
   ) {
     let account = request.account
     var turn = request.head.operation == .look ? FleetTurn.toWait() : FleetTurn.none
-    let reply = service.answer(request)
+    let reply = connection.answer(request)
     let waits = reply.kind == .openEnding && turn.isTaken
     HelperService.reply(
       FleetReply.encoded(
-        waits ? HelperReply(.openWaiting, [reply.number(0)]) : reply, isUncharged: service.isUncharged))
+        waits ? HelperReply(.openWaiting, [reply.number(0)]) : reply, isUncharged: connection.isUncharged))
     guard waits else { return }
     HelperService.limitTime(seconds: 30)
     guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }
     turn.end()
-    let last = service.answer(attempt)
-    HelperService.reply(FleetReply.encoded(last, isUncharged: service.isUncharged))
+    let last = connection.answer(attempt)
+    HelperService.reply(FleetReply.encoded(last, isUncharged: connection.isUncharged))
   }
 }

@@ -4,8 +4,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Answers one request of a workstation.
-struct Service: ~Copyable {
+/// Answers the requests of a workstation: one, or a look and the attempt after it.
+struct StationConnection: ~Copyable {
   private let name: Bytes
   private let peer: UInt32?
   private let sodium: Sodium

@@ -2,8 +2,8 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// From a request to its reply: who asks, what proves it, becoming `_passcode`, the act.
-struct Service: ~Copyable {
+/// One caller, from a request to its reply: who asks, what proves it, becoming `_passcode`, the act.
+struct CallerConnection: ~Copyable {
   private let caller: ProcessIdentity
   private let sodium: Sodium
   /// The account of the look before; by then this process is `_passcode`.
