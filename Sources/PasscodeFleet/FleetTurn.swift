@@ -116,10 +116,8 @@ public struct FleetTurn: ~Copyable {
   }
 
   private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
-    for byte in bytes where (try? RangeLock.tryLock(file, at: byte, count: 1)) == true {
-      return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
-    }
-    return nil
+    guard let byte = try? RangeLock.lockOne(of: bytes, in: file) else { return nil }
+    return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
   }
 
   private static func hash(_ name: Bytes) -> Int { Int(littleEndianNumber(blake2b(name[...]), 0, 2)) }

@@ -67,6 +67,12 @@ public struct RangeLock: ~Copyable {
     return true
   }
 
+  /// Locks the first byte of a range that nobody else has locked; nil: they are all taken.
+  public static func lockOne(of bytes: Range<Int>, in file: borrowing Descriptor) throws(Errno) -> Int? {
+    for byte in bytes where try tryLock(file, at: byte, count: 1) { return byte }
+    return nil
+  }
+
   /// Unlocks what `tryLock` locked.
   public static func unlock(_ file: borrowing Descriptor, at start: Int, count: Int) {
     cs_set_lock(file.raw, Int16(F_UNLCK), start, count)

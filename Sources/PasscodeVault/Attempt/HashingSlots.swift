@@ -111,12 +111,8 @@ package enum HashingSlots {
   private static func lock(
     _ file: borrowing Descriptor, _ count: Int, orOverflow: Bool
   ) throws(Errno) -> Int? {
-    for slot in 0..<count where try RangeLock.tryLock(file, at: slot, count: 1) { return slot }
-    guard orOverflow else { return nil }
-    for slot in firstOverflow..<firstOverflow + count where try RangeLock.tryLock(file, at: slot, count: 1) {
-      return slot
-    }
-    return nil
+    if let slot = try RangeLock.lockOne(of: 0..<count, in: file) { return slot }
+    return orOverflow ? try RangeLock.lockOne(of: firstOverflow..<firstOverflow + count, in: file) : nil
   }
 }
 

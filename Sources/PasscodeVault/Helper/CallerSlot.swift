@@ -81,10 +81,10 @@ public struct CallerSlot: ~Copyable {
     do throws(Errno) {
       let file = try RunFolder.openOrMake(Bytes(text: "waiting"), .service)
       let first = purpose.start + Int(caller) * purpose.limit
-      for byte in first..<first + purpose.limit where try RangeLock.tryLock(file, at: byte, count: 1) {
-        return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
+      guard let byte = try RangeLock.lockOne(of: first..<first + purpose.limit, in: file) else {
+        return .allTaken
       }
-      return .allTaken
+      return .taken(CallerSlot(range: RangeLock(file, at: byte, count: 1)))
     } catch {
       return error.isShortage ? .allTaken : .noSoundFile
     }
