@@ -137,7 +137,7 @@ extension FleetVault {
   private func alter(
     _ account: Bytes, _ lock: Lock = .ends, _ change: (FleetRecord?) throws(Fault) -> Record?
   ) throws(Fault) -> Bool? {
-    var wait = FleetWait(vault.clock)
+    var wait = newWait
     while true {
       let state = try read(account, nowhere)
       if lock == .endsBetweenAttempts && state.busy != nil {
@@ -168,8 +168,10 @@ extension FleetVault {
     }
   }
 
-  func pause(_ wait: inout FleetWait, _ state: FleetState, _ account: Bytes) throws(Fault) {
-    guard wait.pause(state.movement) else { throw Fault(.busyRecord, path: FleetKeys.record(account)) }
+  func pause(_ wait: inout Wait, _ state: FleetState, _ account: Bytes) throws(Fault) {
+    guard case .again = wait.pause({ state.movement }) else {
+      throw Fault(.busyRecord, path: FleetKeys.record(account))
+    }
   }
 }
 

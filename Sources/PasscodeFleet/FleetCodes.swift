@@ -34,7 +34,7 @@ extension FleetVault {
   }
 
   private func keep(_ value: Bytes, _ account: Bytes, lease: UInt64) throws(Fault) {
-    var wait = FleetWait(vault.clock)
+    var wait = newWait
     while true {
       let state = try read(account, nowhere)
       // By its nonce no other one is the same.
@@ -67,7 +67,7 @@ extension FleetVault {
   public func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
     var state = try read(account, nowhere)
     let before = state.record?.record.state
-    var wait = FleetWait(vault.clock)
+    var wait = newWait
     while let entry = state.code {
       let delete = EtcdTransaction(
         if: [.unchanged(entry.key, revision: entry.modified)], [.delete(entry.key)])
@@ -113,13 +113,11 @@ extension FleetLogin where Etcd: EtcdStore {
     defer { unsealed.wipe() }
     try fleet.judge(account, change)
     do throws(Fault) {
-      var wait = FleetWait(vault.clock)
+      var wait = fleet.newWait
       while true {
         let state = try fleet.read(account, workstation)
         if let outcome = try enroll(code, change.new, state, &unsealed) { return outcome }
-        guard wait.pause(state.movement) else {
-          throw Fault(.busyRecord, path: FleetKeys.record(account))
-        }
+        try fleet.pause(&wait, state, account)
       }
     } catch {
       throw .fault(error)

@@ -102,13 +102,11 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
     do throws(Fault) {
-      var wait = FleetWait(vault.clock)
+      var wait = fleet.newWait
       while true {
         let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
         if let verdict = try attempt(passcode, state, &unsealed) { return verdict }
-        guard wait.pause(state.movement) else {
-          throw Fault(.busyRecord, path: FleetKeys.record(account))
-        }
+        try fleet.pause(&wait, state, account)
       }
     } catch {
       return .unavailable(error)

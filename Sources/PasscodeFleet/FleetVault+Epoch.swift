@@ -46,7 +46,7 @@ extension FleetVault {
   ///
   /// - Returns: the fleet's epoch; a later one than the key's if other servers have come further.
   public func declareEpoch() throws(Fault) -> UInt64 {
-    var wait = FleetWait(vault.clock)
+    var wait = newWait
     while true {
       let (epoch, revision) = try fleetEpoch()
       if epoch >= key.epoch { return epoch }
@@ -54,7 +54,9 @@ extension FleetVault {
         if: [.unchanged(FleetKeys.epoch, revision: revision)],
         [.put(FleetKeys.epoch, value: Text("\(key.epoch)").bytes, lease: 0)])
       _ = try commit(declaration)
-      guard wait.pause([epoch, revision]) else { throw Fault.noEtcd }
+      guard case .again = wait.pause({ littleEndian(epoch, 8) + littleEndian(revision, 8) }) else {
+        throw Fault.noEtcd
+      }
     }
   }
 

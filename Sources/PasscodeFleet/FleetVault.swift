@@ -225,38 +225,20 @@ public struct FleetState {
   }
 
   /// What changes when something moves.
-  var movement: [UInt64] {
+  var movement: Bytes {
     [revision, wait?.modified ?? 0, busy?.modified ?? 0, stationEntry?.modified ?? 0, flights]
+      .flatMap { littleEndian($0, 8) }
   }
 }
 
-/// Waits for an attempt of another process.
-struct FleetWait {
-  /// Milliseconds; longer than the lease of a process that died.
-  private static let withoutMovement: UInt64 = 30_000
-  private static let longest: UInt64 = 120_000
-
-  private let clock: Clock
-  private var started: UInt64?
-  private var lastMove: UInt64 = 0
-  private var seen: [UInt64] = []
-  private var milliseconds = 10
-
-  init(_ clock: Clock) {
-    self.clock = clock
+extension Wait.Limits {
+  /// Of a wait for another process's attempt: longer than the lease of one that died.
+  static var inFleet: Wait.Limits {
+    Wait.Limits(withoutMovement: 30_000, longest: 120_000, pause: 160)
   }
+}
 
-  /// Sleeps a little, longer each time.
-  ///
-  /// - Returns: false if that was long enough.
-  mutating func pause(_ movement: [UInt64]) -> Bool {
-    guard let now = clock.milliseconds() else { return false }
-    let start = started ?? now
-    if started == nil || movement != seen { lastMove = now }
-    (started, seen) = (start, movement)
-    if now - lastMove >= FleetWait.withoutMovement || now - start >= FleetWait.longest { return false }
-    clock.sleep(milliseconds)
-    milliseconds = min(milliseconds * 2, 160)
-    return true
-  }
+extension FleetVault {
+  /// A wait for another process's attempt on an account.
+  var newWait: Wait { Wait(.inFleet, vault.clock, firstPause: 10) }
 }

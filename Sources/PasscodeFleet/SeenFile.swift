@@ -107,12 +107,8 @@ public final class SeenFile {
   }
 
   private func lock() throws(Errno) {
-    let started = SystemClock.bootMilliseconds() ?? 0
-    while try !RangeLock.tryLock(file, at: 0, count: 1) {
-      guard let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < SeenFile.milliseconds
-      else { throw .wouldBlock }
-      SystemClock.sleep(microseconds: 200)
+    guard try ServiceFile.lock(file, within: SeenFile.milliseconds, pauses: 200...200) else {
+      throw .wouldBlock
     }
   }
 

@@ -13,6 +13,29 @@ enum ServiceFile {
     return try Descriptor.open(path, .readWrite)
   }
 
+  /// Locks the first byte of a file, and waits while another process has it locked.
+  ///
+  /// - Parameters:
+  ///   - milliseconds: the longest wait.
+  ///   - pauses: in microseconds, from the first to the longest.
+  /// - Returns: false if that was too long.
+  static func lock(
+    _ file: borrowing Descriptor, within milliseconds: UInt64, pauses: ClosedRange<Int>,
+    whileWaiting: () -> Void = {}
+  ) throws(Errno) -> Bool {
+    let started = SystemClock.bootMilliseconds() ?? 0
+    var pause = pauses.lowerBound
+    while try !RangeLock.tryLock(file, at: 0, count: 1) {
+      guard let now = SystemClock.bootMilliseconds(),
+        SystemClock.elapsed(from: started, to: now) < milliseconds
+      else { return false }
+      whileWaiting()
+      SystemClock.sleep(microseconds: pause)
+      pause = min(pause * 2, pauses.upperBound)
+    }
+    return true
+  }
+
   /// Root gives a file that it has just made to the service account.
   ///
   /// - Throws: EACCES if it isn't a plain file with one name, or is somebody else's.

@@ -42,7 +42,10 @@ struct TokenFile {
   func next(after stale: Bytes?, whileWaiting: () -> Void, _ ask: () -> Bytes?) -> Bytes? {
     if let token = read(), token != stale { return token }
     guard let file = open() else { return ask() }
-    guard let isLocked = try? lock(file, whileWaiting) else { return ask() }
+    guard
+      let isLocked = try? ServiceFile.lock(
+        file, within: TokenFile.milliseconds, pauses: 2_000...40_000, whileWaiting: whileWaiting)
+    else { return ask() }
     guard isLocked else { return nil }
     defer { RangeLock.unlock(file, at: 0, count: 1) }
     if let token = read(file), token != stale { return token }
@@ -52,21 +55,6 @@ struct TokenFile {
       try file.write(token, at: 0)
     } catch {}
     return token
-  }
-
-  /// - Throws: an error if no locks are left.
-  private func lock(_ file: borrowing Descriptor, _ whileWaiting: () -> Void) throws(Errno) -> Bool {
-    let started = SystemClock.bootMilliseconds() ?? 0
-    var pause = 2_000
-    while try !RangeLock.tryLock(file, at: 0, count: 1) {
-      guard let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < TokenFile.milliseconds
-      else { return false }
-      whileWaiting()
-      SystemClock.sleep(microseconds: pause)
-      pause = min(pause * 2, 40_000)
-    }
-    return true
   }
 
   /// Opens or makes the token's file; nil if that fails, or if the file is somebody else's.

@@ -18,11 +18,14 @@ package struct Wait {
     let longest: UInt64
     /// Whether it looks more often the longer it has waited.
     let quickens: Bool
+    /// The longest pause.
+    let pause: Int
 
-    package init(withoutMovement: UInt64, longest: UInt64, quickens: Bool = false) {
+    package init(withoutMovement: UInt64, longest: UInt64, quickens: Bool = false, pause: Int = 40) {
       self.withoutMovement = withoutMovement
       self.longest = longest
       self.quickens = quickens
+      self.pause = pause
     }
 
     /// The limits for a record, whose holder may take it again at once. Among 32 threads that did so, looking every
@@ -33,7 +36,6 @@ package struct Wait {
   }
 
   private static let lookEvery: UInt64 = 250
-  private static let longestPause = 40
 
   /// Milliseconds since the first pause began.
   private(set) var elapsed: UInt64 = 0
@@ -83,9 +85,9 @@ package struct Wait {
   /// Whether the wait has taken more than a second.
   var isLong: Bool { elapsed > 1_000 }
 
-  /// 40 ms; where it quickens, 1 ms less for each quarter of a second.
+  /// Where it quickens, 1 ms less for each quarter of a second.
   private var longestPause: Int {
-    guard limits.quickens else { return Wait.longestPause }
-    return max(1, Wait.longestPause &- Int(truncatingIfNeeded: elapsed / 250))
+    guard limits.quickens else { return limits.pause }
+    return max(1, limits.pause &- Int(truncatingIfNeeded: elapsed / 250))
   }
 }
