@@ -115,6 +115,14 @@ public struct Descriptor: ~Copyable {
     return written
   }
 
+  /// Waits up to so many milliseconds for something to read, or for the end of a stream. The corresponding C function is
+  /// `poll`.
+  @inline(never)
+  func hasInput(within milliseconds: Int32) -> Bool {
+    var state = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&state, 1, milliseconds) > 0
+  }
+
   /// Returns when what was written is on the device. The corresponding C function is `fdatasync`.
   @inline(never)
   public func syncData() throws(Errno) {

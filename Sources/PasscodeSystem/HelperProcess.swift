@@ -48,7 +48,7 @@ public struct HelperProcess: ~Copyable {
   }
 
   /// Whether the helper still waits for another request.
-  public var isWaiting: Bool { connection.inode == inode && !hasInput(within: 0) }
+  public var isWaiting: Bool { connection.inode == inode && !connection.hasInput(within: 0) }
 
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.
   ///
@@ -104,7 +104,7 @@ public struct HelperProcess: ~Copyable {
     var length = 0
     var movement = Movement(process)
     repeat {
-      repeat { try movement.check(patience) } while !hasInput(within: 250)
+      repeat { try movement.check(patience) } while !connection.hasInput(within: 250)
       let start = length
       // SAFETY: start < bytes.count.
       let got = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -116,12 +116,6 @@ public struct HelperProcess: ~Copyable {
       length += got
     } while length < bytes.count && !(length == pause.length && bytes[1] == pause.secondByte)
     return shortened(bytes, to: length)
-  }
-
-  @inline(never)
-  private func hasInput(within milliseconds: Int32) -> Bool {
-    var state = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&state, 1, milliseconds) > 0
   }
 }
 

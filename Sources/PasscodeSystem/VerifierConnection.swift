@@ -35,10 +35,9 @@ public struct VerifierConnection: ~Copyable {
   /// Whether the connection is open, and nothing has come that nobody asked for.
   public var isQuiet: Bool { !hasInput(within: 0) }
 
-  /// Waits for something to read, or for the end of the stream. The corresponding C function is `poll`.
+  /// Waits for something to read, or for the end of the stream.
   public func hasInput(within milliseconds: UInt64) -> Bool {
-    var state = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&state, 1, Int32(clamping: milliseconds)) > 0
+    socket.hasInput(within: Int32(clamping: milliseconds))
   }
 
   /// Takes one byte; nil: there is none now.
