@@ -116,7 +116,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 6
+    assert len(units) == 7
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 
