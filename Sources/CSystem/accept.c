@@ -6,12 +6,12 @@
 
 extern char **environ;
 
-/* It only ends ppoll. */
+/* Does nothing: its purpose is to interrupt ppoll. */
 static void child_has_ended(int signal) {
   (void)signal;
 }
 
-/* The path by which this program was started: after an upgrade that's the new one. */
+/* By the path that this program was started by: after an upgrade, the new program is there. */
 static int start_again(int connection, const sigset_t *mask) {
   const char *path = (const char *)getauxval(AT_EXECFN);
   char *const words[] = {(char *)path, NULL};
@@ -42,12 +42,15 @@ static int prepare(void) {
   int listens = 0;
   socklen_t size = sizeof listens;
   if (is_prepared) return 0;
+  int error = cs_forbid_dumps();
+  if (error != 0) return error;
   if (getsockopt(LISTENER, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens) return ENOTSOCK;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGCHLD);
   if (fcntl(LISTENER, F_SETFD, FD_CLOEXEC) != 0 || sigaction(SIGCHLD, &action, NULL) != 0 ||
       sigprocmask(SIG_BLOCK, &blocked, &usual_mask) != 0)
     return errno;
+  sigdelset(&usual_mask, SIGCHLD);
   is_prepared = true;
   return 0;
 }

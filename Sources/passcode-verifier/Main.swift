@@ -5,9 +5,9 @@ internal import PasscodeSystem
 internal import PasscodeTool
 
 // passcode-verifier: on a server of a fleet, answers its workstations. `passcode-verifier accept`, which systemd starts and
-// confines once, starts one process a request: without an argument. Each is a program of its own, and no copy of the one
-// that accepts, so that nobody learns from one of them where something is in the next one's memory. With another argument
-// it is an administrator's tool, or stunnel's relay.
+// confines, starts one process for each request: this program without an argument. Each is executed afresh, not forked, so
+// that addresses learned from one say nothing about the next. With another argument it is an administrator's tool, or
+// stunnel's relay.
 //
 //     workstation ══ TLS ══ stunnel ── passcode-verifier relay ── AF_UNIX ── passcode-verifier ── 127.0.0.1 ── etcd
 //                          (stunnel's own account)                        (_passcode)
@@ -26,8 +26,9 @@ internal import PasscodeTool
 //     for such an attempt; one more answers, and ends. At most 128 serve one workstation, 96 of them with an attempt on
 //     one account; one more refuses.                                      test_verifier.py, test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py
-//  7  What accepts reads no file, and nothing of a request. It starts 512 at a time, and closes one more connection; it
-//     survives what becomes of them, and shortages; and those that it has started survive it.   test_verifier_accept.py
+//  7  The process that accepts connections opens no file and reads nothing of a request. It runs at most 512 others at a
+//     time and closes any further connection. It keeps running when they crash or resources run short, and they finish if
+//     it ends. Its own account can't trace it.                                                 test_verifier_accept.py
 //  8  Where AppArmor is in force, neither it nor the relay keeps the rights that only root's commands need: they can't
 //     write programs, or read other accounts' files.                    test_verifier_apparmor.py, test_fleet_kernel.py
 

@@ -17,7 +17,7 @@ CONTENT = {
     "passcode-verifier": (
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
-         for name in (".socket", "@.service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service")}
+         for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
         | {"usr/share/passcode-verifier/passcode-verifier.nft"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}

@@ -70,7 +70,7 @@ def test_each_can_do_its_work_and_no_more(guest):
     for code, reply in ((WRONG[0], "verify 2"), (RIGHT, "verify 1")):
         said = guest.run(f"/root/ask {code}").splitlines()
         assert [said[0], said[-1]] == ["look 16", reply], said
-        assert sorted(said[1:-1]) == [
+        assert sorted(said[1:-1]) == ["passcode-verifier (enforce)"] + [
             f"passcode-verifier//&passcode-verifier//{child} (enforce)" for child in ("relay", "serve")
         ]
     # Root's commands reach what root keeps anywhere.

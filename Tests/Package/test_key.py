@@ -303,9 +303,10 @@ def disturbed(tpm, call, number, *action, **how):
 
 
 def killed(tpm, call, number, *action):
-    """False: it ended before."""
+    """False: it ended before, or there was nothing left to do but to overwrite the sealed key, which it has done."""
     said, status = disturbed(tpm, call, number, *action)
-    assert status in (0, 137), said
+    is_done = status == 7 and "the machine key is not sealed" in said and action == ("unseal",)
+    assert status in (0, 137) or is_done, said
     return status == 137
 
 

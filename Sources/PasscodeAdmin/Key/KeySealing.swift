@@ -118,13 +118,11 @@ extension Vault {
   /// - Returns: where it is.
   @inline(never)
   public func unsealKey(_ room: KeyRoom) throws(Fault) -> Bytes {
-    // Killed before the sealed key was overwritten: that is done now, and this call ends as that one would have.
-    let wasKilled = !leftKeys.isEmpty
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     let plain = plainKey(.current)
     let isThere = plain.exists
-    guard isSealed(.current) || isSealed(.next) || !isThere || wasKilled else {
+    guard isSealed(.current) || isSealed(.next) || !isThere else {
       throw Fault(.keyNotSealed, path: sealedKey(.current).path)
     }
     if !isThere { try makePlain(.current, room) }
