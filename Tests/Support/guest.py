@@ -1,4 +1,4 @@
-"""A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor, systemd,
+"""A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor or SELinux, systemd,
 polkit, an ext4 disk whose power can be cut, and, if it is asked for, a TPM."""
 
 import shutil
@@ -26,12 +26,13 @@ Environment=HOME=/root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 StandardInput=tty
 StandardOutput=tty
 """
-COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 security=apparmor systemd.show_status=0"
+COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet loglevel=1 systemd.show_status=0"
 
 
-def disk(release, *debs, programs="", files=(), name=None):
+def disk(release, *debs, programs="", files=(), prepare=None, label=None, name=None):
     """An image of a machine with people, on which the packages lie, not installed. Answers with its folder.
-    `files`: more of them, {path: text}; a text that begins with "#!" is made executable."""
+    `files`: more of them, {path: text}; a text that begins with "#!" is made executable. `prepare`: what is done on that
+    machine, `label`: with its folder, once it is stopped."""
     folder = MACHINES / (name or f"guest-{release}")
     folder.mkdir()
     machine = Machine(root(release, PROGRAMS + programs))
@@ -62,7 +63,11 @@ def disk(release, *debs, programs="", files=(), name=None):
     shutil.copy(boot, folder / "kernel")
     (boot,) = (machine.path / "boot").glob("initrd.img-*")
     shutil.copy(boot, folder / "initrd")
+    if prepare:
+        prepare(machine)
     machine.stop()
+    if label:
+        label(machine.path)
     image = folder / "disk"
     with image.open("wb") as file:
         file.truncate(2 << 30)
@@ -116,8 +121,8 @@ class TPM:
 class Guest:
     """Started, cut off and started again on the disk of that folder."""
 
-    def __init__(self, folder, tpm=None):
-        self.folder, self.tpm = folder, tpm
+    def __init__(self, folder, tpm=None, security="security=apparmor"):
+        self.folder, self.tpm, self.security = folder, tpm, security
         self.start()
 
     def start(self):
@@ -130,7 +135,7 @@ class Guest:
             [
                 "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nodefaults", "-no-reboot",
                 "-display", "none", "-kernel", str(self.folder / "kernel"), "-initrd", str(self.folder / "initrd"),
-                "-append", COMMAND_LINE, "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
+                "-append", f"{COMMAND_LINE} {self.security}", "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=writeback",
                 "-serial", "stdio", "-serial", f"unix:{line},server=on,wait=off",
                 *(self.tpm.options() if self.tpm else []),
             ], encoding="utf-8", codec_errors="replace", timeout=180)  # fmt: skip
