@@ -172,7 +172,7 @@ class XScreenSaver(Display):
         (self.machine.path / "home/alice/.xscreensaver").write_text(
             "lock: True\nmode: blank\nfade: False\nunfade: False\npasswdTimeout: 0:02:00\n"
         )
-        self.start("xscreensaver", "--no-splash")
+        self.daemon = self.start("xscreensaver", "--no-splash")
         wait_for(self.locks, 60)
         wait_for(lambda: "screen locked" in self.state())
         self.wake()
@@ -180,6 +180,7 @@ class XScreenSaver(Display):
     def locks(self):
         """Whether it is told to, now or before: on a busy machine the answer to that may be lost."""
         said = self.run("xscreensaver-command", "-lock", status=None)
+        assert self.daemon.poll() is None, (self.machine.path / "var/tmp/output").read_text()
         return "locking" in said or "screen locked" in self.state()
 
     def state(self):

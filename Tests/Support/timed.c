@@ -49,6 +49,7 @@ int main(int count, char **arguments) {
       end = now();
     }
     printf("%d %ld %ld\n", result, asked ? end - asked : -1, end - begin);
+    fflush(stdout);
   }
   pam_end(handle, 0);
   return 0;
