@@ -38,6 +38,20 @@ def test_a_disk_that_fails_while_it_overwrites_ends_no_rotation(own):
     assert everybody_logs_in(own) and status(own) == "" and not GONE.exists()
 
 
+def test_an_unseal_that_was_killed_while_it_overwrote_is_finished_by_the_same_command(own, tpm):
+    key(own, "seal")
+    left = SEALED.with_name(f"{SEALED.name}.gone")
+    for number in range(1, 100):
+        assert killed(own, "pwrite64", number, "unseal")[1]
+        if left.exists():
+            break
+        key(own, "seal")
+    assert not SEALED.exists() and everybody_logs_in(own)
+    key(own, "unseal")
+    assert status(own) == "" and not left.exists()
+    assert "not sealed" in key(own, "unseal", check=UNUSABLE).errors
+
+
 def test_another_name_of_the_key_in_use_is_no_old_key(own):
     """A command that was killed before it had replaced anything left it: to destroy it would destroy the key."""
     os.link(KEY, GONE)

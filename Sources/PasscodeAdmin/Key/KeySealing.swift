@@ -118,11 +118,13 @@ extension Vault {
   /// - Returns: where it is.
   @inline(never)
   public func unsealKey(_ room: KeyRoom) throws(Fault) -> Bytes {
+    // Then all that an earlier one left is overwritten by locking the keys.
+    let isInterrupted = sealedKey(.current).isLeft || sealedKey(.next).isLeft
     let lock = try lockKeys(toSeal: true)
     defer { _ = lock }
     let plain = plainKey(.current)
     let isThere = plain.exists
-    guard isSealed(.current) || isSealed(.next) || !isThere else {
+    guard isSealed(.current) || isSealed(.next) || !isThere || isInterrupted else {
       throw Fault(.keyNotSealed, path: sealedKey(.current).path)
     }
     if !isThere { try makePlain(.current, room) }
