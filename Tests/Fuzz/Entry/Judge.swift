@@ -44,14 +44,16 @@ extension Scene {
     }
   }
 
-  /// Nothing failed, and nothing is unusual but the record and what is typed.
+  /// Nothing failed, and nothing is unusual but the record and what is typed. A program of root's that somebody
+  /// else may have named is no login program (`Broker`).
   private var isCalm: Bool {
     let usual = [(2, "login"), (3, "tty1"), (4, ""), (5, ""), (6, ""), (7, "alice"), (11, ""), (12, "")]
     return seen.faults == 0 && recordCodec.laterVersion(file) == nil
       && usual.allSatisfy { line($0.0).spells($0.1) }
       && (line(8).isEmpty || line(8) == line(7)) && head.conversation == 0 && plan.effective == 0
-      && (plan.real == 0 || plan.real == 1_000) && uid == 1_000 && plan.record_held == 0
-      && plan.slots_held == 0 && plan.failing_hash == 0 && plan.clock_step < 10 && !line(10).isEmpty
+      && (plan.real == 0 && plan.is_secure == 0 || plan.real == 1_000) && uid == 1_000
+      && plan.record_held == 0 && plan.slots_held == 0 && plan.failing_hash == 0 && plan.clock_step < 10
+      && !line(10).isEmpty
   }
 
   /// Whether this input may open anything.
