@@ -90,3 +90,7 @@ void fuzz_file(const char *path, const uint8_t *bytes, size_t count, mode_t mode
 size_t fuzz_content(const char *path, uint8_t *bytes, size_t room);
 /* pam_sm_authenticate, and what must hold after every call of it. */
 int fuzz_authenticate(void);
+
+/* base64.c: what libsodium reads and writes. */
+long fuzz_unbase64(const uint8_t *text, size_t count, uint8_t *bytes, size_t room);
+void fuzz_base64(const uint8_t *bytes, size_t count, uint8_t *text, size_t room);
