@@ -148,7 +148,7 @@ def test_the_unit_is_started_at_boot_and_nobody_waits_for_it(machine, release):
     said = machine.run("systemd-analyze", "verify", "--man=no", f"/{unit}", status=None)
     said = [line.split(": ", 1)[1] for line in said.splitlines() if "passcode" in line]
     unknown = ["RestartSteps", "RestartMaxDelaySec"] if release == "bookworm" else []
-    assert said == [f"Unknown key name '{name}' in section 'Service', ignoring." for name in unknown]
+    assert said == [f"Unknown key '{name}' in section [Service], ignoring." for name in unknown]
     memory = (machine.path / "usr/lib/systemd/system/passcode-key-memory.service").read_text()
     assert not re.search("^(Private|Protect|ReadWrite|ReadOnly|Inaccessible|Temporary|Bind|Root)", memory, re.MULTILINE)
     # A TPM that takes its time must not hold up a login with the password.
