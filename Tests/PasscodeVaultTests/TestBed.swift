@@ -24,6 +24,7 @@ final class TestBed {
   var isSecondFactor = false
   var weak = Options.Weak.refuse
   var lengths = Options.Lengths(four: true, six: true)
+  var cost = Options.Cost(operations: 1, memory: 8_192)
   /// The kernel tells no time.
   var clockFails = false
   /// What others do while this one sleeps.
@@ -65,7 +66,7 @@ final class TestBed {
     var options = Options()
     options.policy.store = Bytes(text: folder.path + "/store")
     options.policy.keyFile = Bytes(text: folder.path + "/key")
-    options.policy.cost = Options.Cost(operations: 1, memory: 8_192)
+    options.policy.cost = cost
     options.policy.lockout = lockout
     options.policy.weak = weak
     options.policy.lengths = lengths
@@ -153,7 +154,9 @@ final class TestBed {
     #expect(isTaken && answer == .passcode)
     do {
       var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
-      return login.attempt(secrets.passcode, &secrets.unsealed)
+      let verdict = login.attempt(secrets.passcode, &secrets.unsealed)
+      expectWiped(secrets.unsealed)
+      return verdict
     } catch let fault as Fault {
       return .unavailable(fault)
     }
@@ -162,7 +165,9 @@ final class TestBed {
   func accept(_ transcript: FingerTranscript) throws -> Verdict {
     var secrets = try secrets()
     var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
-    return login.accept(transcript, &secrets.unsealed)
+    let verdict = login.accept(transcript, &secrets.unsealed)
+    expectWiped(secrets.unsealed)
+    return verdict
   }
 
   /// What the look says of it.
@@ -176,7 +181,9 @@ final class TestBed {
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
     var secrets = try secrets()
     var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service), purpose)
-    return login.look(&secrets.unsealed)
+    let verdict = login.look(&secrets.unsealed)
+    expectWiped(secrets.unsealed)
+    return verdict
   }
 
   /// So many wrong passcodes, each another one.
@@ -247,6 +254,13 @@ final class TestBed {
   func contents() throws -> RecordCodec.Contents? {
     recordCodec.read(Bytes(try record()))
   }
+}
+
+/// Of key, subkey and credential nothing is left; the digest can't be read.
+private func expectWiped(_ unsealed: borrowing Unsealed) {
+  func isZero(_ bytes: Span<UInt8>) -> Bool { bytes.indices.allSatisfy { bytes[$0] == 0 } }
+  let isWiped = unsealed.key.read(isZero) && unsealed.subkey.read(isZero) && unsealed.credential.read(isZero)
+  #expect(isWiped)
 }
 
 /// The reason of the fault that it ends with. nil: none, or another error.

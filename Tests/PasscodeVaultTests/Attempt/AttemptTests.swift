@@ -122,6 +122,34 @@ struct AttemptTests {
     #expect(try bed.status().failureService == earlier.service)
   }
 
+  // MARK: Another cost
+
+  @Test func `a granted passcode is hashed again at the cost that is configured by now, and once`() throws {
+    let bed = try TestBed()
+    let old = try bed.mark()
+    bed.cost = Options.Cost(operations: 2, memory: 8_192)
+    guard case .wrong = try bed.attempt("1593") else {
+      Issue.record("not wrong")
+      return
+    }
+    #expect(try bed.mark() == old)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    let new = try bed.mark()
+    #expect(new != old)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.mark() == new)
+  }
+
+  @Test func `a passcode that can't be hashed again is granted, and stays as it is`() throws {
+    let bed = try TestBed()
+    let old = try bed.mark()
+    // More than Argon2 takes.
+    bed.cost = Options.Cost(operations: 1, memory: 1 << 47)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(try bed.mark() == old)
+    #expect(try bed.attempt(TestBed.right).isGranted)
+  }
+
   // MARK: A second factor
 
   /// How somebody without the administrator, but with the password, could come to a passcode that counts.
