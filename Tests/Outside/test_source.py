@@ -68,6 +68,15 @@ def test_no_traps_on_purpose_and_no_package_dependency():
     assert ".package(" not in (SOURCES.parent / "Package.swift").read_text()
 
 
+def test_each_problem_with_the_machine_key_has_words():
+    """Three of the tables of words have a default; and the last one has no words for what stands in those."""
+    declared = (SOURCES / "PasscodePolicy/Key/KeyProblem.swift").read_text()
+    tables = (SOURCES / "passcode/Messages/Key+Words.swift").read_text().partition("extension KeyProblem {")[2]
+    problems = re.findall(r"\w+", " ".join(re.findall(r"^  case ([\w, ]+)$", declared, re.MULTILINE)))
+    rows = re.findall(r"^    case (\.[\w.,\s]+):(?!\s*\"\"$)", tables, re.MULTILINE)
+    assert len(problems) >= 30 and sorted(re.findall(r"\w+", " ".join(rows))) == sorted(problems)
+
+
 def test_no_test_file_imports_another_one():
     """What they share is in Tests/Support."""
     for path in (SOURCES.parent / "Tests").glob("*/test_*.py"):
