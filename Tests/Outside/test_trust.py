@@ -13,14 +13,14 @@ from scenario import RIGHT, refused_unasked
 from tool import UNUSABLE, one_line
 
 
-def is_refused(bed, part, path, person=None):
+def is_refused(bed, part, path, person=None, words=""):
     """No passcode is asked for, and log and tool name what is wrong; `person`: who runs them, if not root."""
     result = "SERVICE_ERR" if part == "configuration" else "AUTHINFO_UNAVAIL"
     outcome = bed.authenticate("alice", RIGHT, prepare=person and become(person))
     assert refused_unasked(outcome, result)
-    assert any(f"{path}: " in line.message for line in bed.module_log())
+    assert any(f"{path}: {words}" in line.message for line in bed.module_log())
     answer = bed.tool("verify", "--stdin", "alice", stdin=f"{RIGHT}\n", user=person, check=UNUSABLE)
-    assert one_line(answer.errors) and f"{path}: " in answer.errors and RIGHT not in answer.errors
+    assert one_line(answer.errors) and f"{path}: {words}" in answer.errors and RIGHT not in answer.errors
 
 
 # MARK: What can be done to it
@@ -80,6 +80,15 @@ def linked_twice(path):
 ANYTHING = [group_writable, world_writable, given_away, linked, linked_into_nothing]
 A_FILE = [*ANYTHING, replaced_by_a_folder, replaced_by_a_fifo, replaced_by_a_socket]
 A_FOLDER = [*ANYTHING, replaced_by_a_file]
+# What is told of a file.
+WORDS = {
+    group_writable: "must be writable by its owner only", world_writable: "must be writable by its owner only",
+    given_away: "must be owned by ", linked: "must not be a symbolic link",
+    linked_into_nothing: "must not be a symbolic link", replaced_by_a_folder: "must be a regular file",
+    replaced_by_a_fifo: "must be a regular file", replaced_by_a_socket: "No such device", linked_twice: "must be a regular file",
+}  # fmt: skip
+NO_FOLDER = dict.fromkeys([linked, linked_into_nothing, replaced_by_a_file], "must be a directory, not a link or a file")
+OTHERS = {"store": NO_FOLDER, "record": {replaced_by_a_folder: "Is a directory"}}
 CASES = [
     (part, harm)
     for part, harms in {
@@ -98,7 +107,7 @@ CASES = [
 def test_what_is_not_as_it_was_made_is_not_used(alice, part, harm):
     path = alice.record_file("alice") if part == "record" else getattr(alice, part)
     harm(path)
-    is_refused(alice, part, path)
+    is_refused(alice, part, path, words=(WORDS | OTHERS.get(part, {}))[harm])
 
 
 @pytest.mark.parametrize("part", ["configuration", "key"])
@@ -127,7 +136,7 @@ def test_neither_where_a_folder_above_is_not(alice, part, harm, generation):
     assert alice.authenticate("alice", RIGHT).result == "SUCCESS", "before anything is wrong"
     culprit = {"parent": parent, "grandparent": grandparent}[generation]
     harm(culprit)
-    is_refused(alice, part, culprit)
+    is_refused(alice, part, culprit, words=(WORDS | NO_FOLDER)[harm])
 
 
 @pytest.mark.parametrize("part", ["key", "store"])
@@ -155,6 +164,14 @@ def own(make_bed):
     bed = make_bed(owner="alice")
     bed.enroll("alice", RIGHT)
     return bed
+
+
+def test_a_sticky_folder_is_trusted_if_it_is_roots(own):
+    """As /tmp is. In one of their own anybody could make what isn't there yet."""
+    own.folder.chmod(0o1777)
+    is_refused(own, "configuration", own.folder, "alice", WORDS[world_writable])
+    os.chown(own.folder, 0, 0)
+    assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "SUCCESS"
 
 
 @pytest.mark.parametrize("part", ["configuration", "key", "store", "record"])
