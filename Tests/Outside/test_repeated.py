@@ -9,8 +9,10 @@ import pytest
 
 import forge
 import host
+import strace
 from bed import MEMORY, become, uid
 from clock import later
+from machine import ACCOUNT
 from scenario import RIGHT, WRONG, fail, overwrite
 from tally import attack
 
@@ -183,6 +185,30 @@ def test_without_the_machine_key_the_memory_cannot_be_searched(usual):
     usual.authenticate("alice", WRONG[0])
     assert usual.failures("alice") == 2
     assert usual.authenticate("alice", RIGHT).result == "SUCCESS"
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o777], ids=oct)
+def test_what_a_program_of_roots_remembers_the_helper_knows(machine, umask):
+    """Whatever that program's umask is: the file is the service account's alone."""
+    machine.enroll("alice", RIGHT)
+    machine.authenticate("alice", WRONG[0], prepare=lambda: os.umask(umask))
+    status = (MEMORY / str(uid("alice"))).stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid(ACCOUNT), 0, 0o600)
+    machine.authenticate("alice", WRONG[0], prepare=become("alice"))
+    assert machine.failures("alice") == 1
+
+
+@pytest.mark.parametrize("call", ["fchmod", "fchown"])
+@pytest.mark.parametrize("what", ["directory", "file"])
+def test_nothing_is_kept_where_it_cannot_be_made_the_service_accounts(machine, what, call):
+    machine.enroll("alice", RIGHT)
+    if what == "directory":  # its maker was killed
+        shutil.rmtree(MEMORY)
+        MEMORY.mkdir(mode=0o700)
+    failing = strace.record("/dev/null", "-e", f"inject={call}:error=EPERM")
+    assert host.results(machine, WRONG[0], before=failing) == ["AUTH_ERR"]
+    assert [path.read_bytes() for path in MEMORY.iterdir()] == ([] if what == "directory" else [b""])
+    assert machine.failures("alice") == 1
 
 
 def test_without_root_it_counts(make_bed):
