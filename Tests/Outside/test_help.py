@@ -66,6 +66,7 @@ def run(*arguments):
 def test_help_names_every_command_and_what_all_of_them_take(word):
     status, text, errors = run(word)
     assert (status, errors) == (DONE, "") and options(text) == EVERYWHERE
+    assert re.findall(r"^  (--\S+), -h  ", text, re.MULTILINE) == ["--help"] and text.count("-h ") == 1
     names = r"^  ([a-z][a-z-]*(?: \[?USER\]?| ACTION| OLD NEW)?) +\S.{3,}$"
     assert re.findall(names, text.split("\nExamples:")[0], re.MULTILINE) == list(COMMANDS)
     assert "man passcode" in text
