@@ -143,10 +143,13 @@ struct AttemptTests {
   @Test func `a passcode that can't be hashed again is granted, and stays as it is`() throws {
     let bed = try TestBed()
     let old = try bed.mark()
+    let before = try #require(try bed.contents()).record.generation
     // More than Argon2 takes.
     bed.cost = Options.Cost(operations: 1, memory: 1 << 47)
     #expect(try bed.attempt(TestBed.right).isGranted)
     #expect(try bed.mark() == old)
+    // The charge, and that it is taken back.
+    #expect(try bed.contents()?.record.generation == before + 2)
     #expect(try bed.attempt(TestBed.right).isGranted)
   }
 

@@ -26,6 +26,55 @@ struct WaitTests {
     #expect((tooLong..<tooLong + 50).contains(elapsed))
   }
 
+  /// Where something moves at each look, and where nothing does: what comes of a pause at each of these
+  /// milliseconds, and how often it has looked by then.
+  private static let pauses: [(moves: Bool, [(at: UInt64, Wait.Outcome, looks: Int)])] = [
+    (false, [(0, .again, 1), (249, .again, 1), (250, .again, 2), (299, .again, 2), (300, .stuck, 2)]),
+    (
+      true,
+      [
+        (0, .again, 1), (250, .again, 2), (549, .again, 3), (800, .again, 4), (999, .again, 4),
+        (1_000, .tooLong, 4),
+      ]
+    ),
+  ]
+
+  @Test(arguments: pauses)
+  func `a wait ends at its limits, and not a millisecond sooner`(
+    moves: Bool, pauses: [(at: UInt64, Wait.Outcome, looks: Int)]
+  ) {
+    var now: UInt64 = 0
+    var looks = 0
+    var wait = Wait(
+      Wait.Limits(withoutMovement: 300, longest: 1_000),
+      Clock(
+        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { 7 + now },
+        sleep: { _ in }))
+    for pause in pauses {
+      now = pause.at
+      let outcome = wait.pause {
+        looks += 1
+        return moves ? decimalDigits(now) : []
+      }
+      #expect(outcome == pause.1 && looks == pause.looks, "after \(now) ms")
+      #expect(!wait.isLong)
+    }
+  }
+
+  @Test func `a wait is long after one second`() {
+    var now: UInt64 = 0
+    var wait = Wait(
+      .forSlot,
+      Clock(
+        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { now },
+        sleep: { _ in }))
+    for (moment, isLong) in [(0, false), (1_000, false), (1_001, true)] as [(UInt64, Bool)] {
+      now = moment
+      _ = wait.pause { [] }
+      #expect(wait.isLong == isLong)
+    }
+  }
+
   @Test func `nothing moves any more: the wait goes on from the last movement`() {
     let (outcome, elapsed) = waited(.forRecord) { min($0, 30_000) }
     #expect(outcome == .stuck)
