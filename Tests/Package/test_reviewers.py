@@ -1,6 +1,7 @@
 """What Debian's reviewers run: lintian, blhc, piuparts and autopkgtest of sid, on the package as it was built."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -41,6 +42,7 @@ def source(tools):
     sh("debian/make-orig", cwd=folder / "source", stdout=subprocess.DEVNULL)
     sh("dpkg-source", "--build", "source", cwd=folder, stdout=subprocess.DEVNULL)
     sh("cp", "--recursive", folder, tools.path / "source")
+    shutil.rmtree(folder)
     return tools.path / "source"
 
 
@@ -54,6 +56,7 @@ def before(tools):
     build(folder, lambda source: source)
     (tools.path / "before").mkdir()
     sh("cp", *(path for path in folder.glob("*.deb") if "-dbgsym_" not in path.name), tools.path / "before")
+    shutil.rmtree(folder)
     tools.run("sh", "-c", "cd /before && dpkg-scanpackages . > Packages")
 
 
