@@ -14,9 +14,6 @@ extern char **environ;
 /* Binds what is sealed to its purpose. */
 #define NAME "--name=passcode.key"
 
-/* A slow chip takes 19 s. */
-enum { patience = 30000 }; /* milliseconds */
-
 static int make_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   ends[0] = cs_above_standard(ends[0]);
@@ -49,8 +46,8 @@ static ssize_t take(int file, buffer *into) {
   return got;
 }
 
-/* Until both ends are closed; ETIMEDOUT where that takes too long. */
-static int take_both(const int ends[2], buffer into[2]) {
+/* Until both ends are closed; ETIMEDOUT where that takes longer than so many milliseconds. */
+static int take_both(const int ends[2], buffer into[2], uint64_t patience) {
   struct pollfd files[] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLIN}};
   const uint64_t start = cs_clock(CLOCK_MONOTONIC);
   while (files[0].fd >= 0 || files[1].fd >= 0) {
@@ -72,7 +69,8 @@ static void keep_last_line(char *text, size_t length) {
   if (newline) memmove(text, newline + 1, strlen(newline));
 }
 
-const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count) {
+const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count,
+                    unsigned seconds) {
   static char said[512], bound[128];
   snprintf(bound, sizeof bound, "--tpm2-pcrs=%s", pcrs ? (const char *)pcrs : "");
   char *const encrypt[] = {PROGRAM, "encrypt", NAME, "--with-key=tpm2", bound, "-", "-", NULL};
@@ -87,7 +85,7 @@ const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *o
   if (error == 0) error = start(pcrs ? encrypt : decrypt, ends, &child);
   close(ends[0][0]), close(ends[0][1]), close(ends[1][1]), close(ends[2][1]);
   if (error == 0) {
-    error = take_both((int[]){ends[1][0], ends[2][0]}, into);
+    error = take_both((int[]){ends[1][0], ends[2][0]}, into, seconds * 1000);
     if (error != 0) kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   }
@@ -95,7 +93,8 @@ const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *o
   *count = into[0].count;
   if (error == 0 && status == 0) return NULL;
   keep_last_line(said, into[1].count < sizeof said ? into[1].count : sizeof said - 1);
-  if (error != 0 || said[0] == '\0') snprintf(said, sizeof said, "%s: %s", PROGRAM, cs_error_text(error ? error : EIO));
+  if (error == ETIMEDOUT) snprintf(said, sizeof said, "%s: no answer within %u s", PROGRAM, seconds);
+  else if (error != 0 || said[0] == '\0') snprintf(said, sizeof said, "%s: %s", PROGRAM, cs_error_text(error ? error : EIO));
   return said;
 }
 

@@ -17,6 +17,12 @@ public enum SealingProgram {
     }
   }
 
+  /// Seconds for which somebody who typed a command waits. Most chips take less than 3.
+  public static let patience: UInt32 = 10
+
+  /// Seconds for which the unit waits, and nobody for it: slow chips take 19.
+  public static let unitsPatience: UInt32 = 30
+
   /// Bytes that a sealed key may have; the pipe takes as many.
   public static let longest = 4_096
 
@@ -28,7 +34,9 @@ public enum SealingProgram {
     var sealed = [UInt8](repeating: 0, count: longest)
     var count = 0
     // SAFETY: the key has Length.key bytes, the buffer `longest`, and the PCRs end in NUL.
-    if let words = unsafe cs_seal(withNUL(pcrs), key.start, Length.key, &sealed, longest, &count) {
+    if let words = unsafe cs_seal(
+      withNUL(pcrs), key.start, Length.key, &sealed, longest, &count, patience)
+    {
       throw Problem(words: unsafe bytes(words))
     }
     sealed.removeLast(max(0, longest - count))
@@ -37,12 +45,16 @@ public enum SealingProgram {
 
   /// Opens what `seal` made. The corresponding command is `systemd-creds decrypt`.
   ///
-  /// - Parameter key: undefined where this throws.
-  public static func open(_ sealed: [UInt8], _ key: inout SecretKey) throws(Problem) {
+  /// - Parameters:
+  ///   - key: undefined where this throws.
+  ///   - seconds: for which it waits.
+  public static func open(
+    _ sealed: [UInt8], _ key: inout SecretKey, seconds: UInt32 = patience
+  ) throws(Problem) {
     var count = 0
     let size = min(sealed.count, longest)
     // SAFETY: the key has room for Length.key bytes.
-    if let words = unsafe cs_seal(nil, sealed, size, key.start, Length.key, &count) {
+    if let words = unsafe cs_seal(nil, sealed, size, key.start, Length.key, &count, seconds) {
       throw Problem(words: unsafe bytes(words))
     }
     guard count == Length.key else { throw Problem(words: literal("not a machine key")) }

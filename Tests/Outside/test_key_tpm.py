@@ -119,18 +119,18 @@ def test_a_lockout_changes_nothing(sealed, tpm, action):
     assert (SEALED.read_bytes(), LOADED.read_bytes()) == before and not SEALED_NEXT.exists() and everybody_logs_in(sealed)
 
 
-@pytest.mark.parametrize("action", ["load", "status", "seal"])
-def test_a_tpm_that_says_nothing_is_waited_for_for_half_a_minute(sealed, tpm, tmp_path, action):
-    """The wait is cut short here; what was started is ended with it."""
+@pytest.mark.parametrize(("action", "seconds"), [("load", 30), ("status", 10), ("seal", 10), ("rotate", 10)])
+def test_a_tpm_that_says_nothing_is_waited_for_for_a_while_only(sealed, tpm, tmp_path, action, seconds):
+    """By the unit longer than by a person. The wait is cut short here; what was started is ended with it."""
     before = SEALED.read_bytes(), LOADED.read_bytes()
     tpm.start(lies="says nothing")
     trace = tmp_path / "trace"
     calls = ["-e", "trace=poll,ppoll,kill", "-e", "inject=poll,ppoll:retval=0"]
     answer = key(sealed, action, check=None, before=["strace", "-qq", "-o", trace, *calls])
-    assert "systemd-creds: Connection timed out" in answer.errors
+    assert f"systemd-creds: no answer within {seconds} s" in answer.errors
     calls = trace.read_text()
     waits = [int(limit) for limit in re.findall(r"^poll\(.*, (\d+)\) *= 0 \(", calls, re.MULTILINE)]
-    assert waits and all(0 < limit <= 30_000 for limit in waits) and calls.count(", SIGKILL)") == len(waits), calls
+    assert waits and all(seconds * 900 < limit <= seconds * 1_000 for limit in waits) and calls.count(", SIGKILL)") == len(waits), calls
     assert (SEALED.read_bytes(), LOADED.read_bytes()) == before and everybody_logs_in(sealed)
 
 

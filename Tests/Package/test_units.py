@@ -1,5 +1,7 @@
 """systemd's units, as systemd runs them: the runtime directory's own memory, and how far each service is confined."""
 
+import re
+
 import pytest
 
 from container import Container
@@ -53,6 +55,32 @@ def test_a_full_run_takes_nothing_from_the_runtime_directory(guest):
     guest.log_in("alice", ("Password: ", PASSWORD), line=line)
     guest.run(f"test -f {RUN}/$(id -u alice).login")
     guest.run("mount -o remount,nr_inodes=0 /run")
+
+
+@pytest.mark.on_request
+def test_a_key_that_does_not_open_is_tried_again_until_it_does(guest):
+    """After longer and longer pauses; they are cut short here. What opens nothing stands for a TPM that refuses."""
+    shown = guest.run("systemctl show --property=TimersMonotonic passcode-key.timer")
+    pauses = {"OnActiveUSec=1min", "OnActiveUSec=3min", "OnActiveUSec=7min", "OnUnitInactiveUSec=15min"}
+    assert {re.search(r"\w+=\w+(?= ;)", line)[0] for line in shown.splitlines()} == pauses
+    folder = "/run/systemd/system/passcode-key.timer.d"
+    guest.run(f"mkdir -p {folder} && printf '[Timer]\nOnActiveSec=\nOnActiveSec=2\nOnUnitInactiveSec=4\n' >{folder}/soon.conf")
+    guest.run("systemctl daemon-reload && echo nothing >/etc/passcode/key.cred && chmod 0600 /etc/passcode/key.cred")
+
+    def failures():
+        return int(guest.run("journalctl --unit=passcode-key --output=cat --grep='Failed to start' | wc -l"))
+
+    before = failures()
+    guest.run("systemctl restart passcode-key", 1)
+    assert guest.run("systemctl is-active passcode-key.timer").strip() == "active"
+    guest.run("sleep 16")
+    assert 4 <= failures() - before <= 6
+    guest.run("rm /etc/passcode/key.cred && sleep 6")
+    assert guest.run("systemctl is-active passcode-key").strip() == "active"
+    opened, after = guest.run("systemctl show --property=ActiveEnterTimestampMonotonic passcode-key"), failures()
+    guest.run("sleep 10")
+    assert (guest.run("systemctl show --property=ActiveEnterTimestampMonotonic passcode-key"), failures()) == (opened, after)
+    guest.run(f"systemctl stop passcode-key.timer; rm -r {folder}; systemctl daemon-reload")
 
 
 @pytest.mark.on_request

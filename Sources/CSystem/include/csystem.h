@@ -219,9 +219,10 @@ int cs_forbid_dumps(void);
 int cs_become_wholly(uid_t user, gid_t group);
 
 /* sealing.c: has systemd-creds(1) seal so many bytes (at most 4,096) with the TPM, bound to these PCRs, or, where these
-   are NULL, open what was sealed. *count is how many bytes came; one above the room where there were more. NULL, or its
-   own last words, or the system's, until the next call. */
-const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count);
+   are NULL, open what was sealed; it is ended after so many seconds. *count is how many bytes came; one above the room
+   where there were more. NULL, or its own last words, or the system's, until the next call. */
+const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *output, size_t room, size_t *count,
+                    unsigned seconds);
 /* Mounts an empty ramfs for root alone. */
 int cs_mount_ramfs(const uint8_t *path);
 /* The kernel's number for the kind of file system that an open file lies on; -1 where that can't be told. */

@@ -78,7 +78,7 @@ extension Vault {
     // The next one first: after a rotation that was killed at its end, everything may need that. Each may fail alone.
     for generation in [MachineKey.Generation.next, .current] where sealedKey(generation).exists {
       do throws(Fault) {
-        try openSealed(&room.current.unsealed.key, generation)
+        try openSealed(&room.current.unsealed.key, generation, seconds: SealingProgram.unitsPatience)
         if generation == .current, try isLoadedNeeded(room) { throw Fault(.otherKeyLoaded) }
         try load(room.current.unsealed.key, generation, &room.compared.unsealed.key)
       } catch {

@@ -156,9 +156,11 @@ extension Vault {
   }
 
   @inline(never)
-  func openSealed(_ key: inout SecretKey, _ generation: MachineKey.Generation) throws(Fault) {
+  func openSealed(
+    _ key: inout SecretKey, _ generation: MachineKey.Generation, seconds: UInt32 = SealingProgram.patience
+  ) throws(Fault) {
     let content = try sealedContent(generation)
-    do throws(SealingProgram.Problem) { try SealingProgram.open(content, &key) } catch {
+    do throws(SealingProgram.Problem) { try SealingProgram.open(content, &key, seconds: seconds) } catch {
       let path = sealedKey(generation).path
       if error.isLockout { throw Fault(.keyLocked, path: path) }
       let newer = Bytes(text: "sealed by a newer systemd, or damaged: ")
