@@ -16,8 +16,7 @@ public func fuzzRecord(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let input = UnsafeBufferPointer(start: data, count: size)
   let copy = padded(input)
   if let record = codec.decode(copy[...]) {
-    let isOld = copy.starts(with: Bytes(text: "passcode_record=1\n"))
-    precondition(isOld || isSame(codec.encode(record), copy), "decoded, and not what is encoded")
+    precondition(isSame(codec.encode(record), copy), "decoded, and not what is encoded")
     precondition(codec.decode(codec.encode(record)[...]) == record)
   }
 

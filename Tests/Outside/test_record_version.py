@@ -1,63 +1,11 @@
-"""Records of other versions: older ones are read and written anew, later ones are refused and left as they are."""
+"""Records of later versions: they are refused and left as they are."""
 
 import pytest
 
 import host
-from bed import SLOT
-from scenario import RIGHT, WRONG, fail, replace_line, unavailable_uncharged, valid_slots
+from scenario import RIGHT, WRONG, fail, replace_line, unavailable_uncharged
 from tally import attack
 from tool import UNUSABLE
-
-NEW_LINES = (b"enrolled_by=", b"unlocked_by=", b"must_change=", b"expires_time=", b"failure_service=", b"attempt_id=")
-
-
-def first_version(body):
-    """The lines as version 1 had them."""
-    lines = [line for line in body.splitlines(keepends=True) if not line.startswith(NEW_LINES)]
-    return b"".join(lines).replace(b"passcode_record=2", b"passcode_record=1").replace(b"disabled=", b"suspended=")
-
-
-def versions(bed):
-    whole = bed.record("alice")
-    return [whole[start : start + 18].decode() for start in (0, SLOT)]
-
-
-@pytest.fixture
-def old(alice):
-    """Alice's record, with one failure, as an older package left it."""
-    fail(alice, 1)
-    alice.rewrite("alice", first_version)
-    assert versions(alice) == ["passcode_record=1\n"] * 2
-    return alice
-
-
-def test_an_old_record_serves_and_nothing_of_it_is_lost(old):
-    status = old.status("alice")
-    assert (status["enrolled"], status["length"], status["failures"]) == (True, 4, 1)
-    assert status["enrolled_at"] is not None and status["last_failure_service"] is None
-    assert host.results(old, RIGHT) == ["SUCCESS"]
-
-
-@pytest.mark.parametrize("act", ["right", "wrong", "change", "disable", "unlock"])
-def test_the_next_write_replaces_both_copies(old, act):
-    """So that an older package doesn't go on with the other copy, and its older count."""
-    if act in ("right", "wrong"):
-        host.results(old, RIGHT if act == "right" else WRONG[1])
-    elif act == "change":
-        old.tool("change", "--stdin", "--force", "alice", stdin="8260\n", check=0)
-    else:
-        old.tool(act, "alice", check=0)
-    assert versions(old) == ["passcode_record=2\n"] * 2
-    assert valid_slots(old.record("alice")) == [0, 1]
-    assert old.failures("alice") == {"wrong": 2, "disable": 1}.get(act, 0)
-
-
-def test_a_disabled_old_record_stays_disabled(old):
-    old.rewrite("alice", lambda body: replace_line(body, b"suspended", b"suspended=yes\n"))
-    assert old.status("alice")["state"] == "disabled"
-    old.tool("enable", "alice", check=0)
-    assert host.results(old, RIGHT) == ["SUCCESS"]
-
 
 def test_a_record_of_a_later_version_is_refused_by_all_and_left_as_it_is(alice):
     """As after a downgrade: once the later package is back, everything is as it was."""

@@ -102,6 +102,7 @@ extension Ledger {
   }
 
   /// Decides what is allowed now. Only `.open` allows an attempt.
+  @inline(never)
   public func review(_ schedule: Schedule, now: Instant) -> Review {
     switch schedule.delay(after: failures) {
     case .reset:

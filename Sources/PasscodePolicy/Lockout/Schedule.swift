@@ -2,8 +2,9 @@
 ///
 /// A step holds from its number of failures on until the next step's. Before the first step there is no
 /// delay. A schedule whose last step is a time goes on with that delay after every further failure;
-/// nothing follows `reset`.
-public struct Schedule: Equatable, Sendable {
+/// nothing follows `reset`. It is kept as the text, which is read again for each decision: an array of steps takes 0.5 kB
+/// of the module's code.
+public struct Schedule: Sendable {
   public struct Step: Equatable, Sendable {
     /// Consecutive failures from which on this step holds: 1 to 1,000.
     public let failures: UInt32
@@ -23,8 +24,8 @@ public struct Schedule: Equatable, Sendable {
     case reset
   }
 
-  /// At least one step; failures and delays both rise.
-  public let steps: [Step]
+  /// Well-formed steps, at least one; failures and delays both rise.
+  private let text: Bytes
 
   /// Steps that a schedule can have.
   public static let mostSteps = 16
@@ -36,35 +37,45 @@ public struct Schedule: Equatable, Sendable {
   /// The default: 3 failures, then 1 minute, and longer delays after that, as on phones. A flat minute would allow
   /// thousands of guesses a day. To change it, change `OptionTable`'s text, too, and the documents: OptionTests and
   /// test_documents.py compare them.
-  public static let standard = Schedule(steps: [
-    Step(failures: 3, delay: .seconds(60)),
-    Step(failures: 5, delay: .seconds(300)),
-    Step(failures: 7, delay: .seconds(900)),
-    Step(failures: 9, delay: .seconds(3_600)),
-    Step(failures: 10, delay: .reset),
-  ])
+  public static var standard: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:reset") }
 
   /// A fleet's default: the same up to the ninth failure, then eight hours after each further one.
-  public static var fleet: Schedule {
-    Schedule(steps: standard.steps.dropLast() + [Step(failures: 10, delay: .seconds(8 * 3_600))])
+  public static var fleet: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:8h") }
+
+  private init(sound text: String) {
+    self.text = Bytes(text: text)
   }
 
-  private init(steps: [Step]) {
-    self.steps = steps
+  public var steps: [Step] {
+    var steps: [Step] = []
+    _ = text[...].allParts(between: UInt8(ascii: ",")) { part in
+      Step(part).map { steps.append($0) } != nil
+    }
+    return steps
   }
 
   /// The delay that starts with the given failure.
   public func delay(after failures: UInt32) -> Delay {
     var delay = Delay.none
-    for step in steps where step.failures <= failures { delay = step.delay }
+    _ = text[...].allParts(between: UInt8(ascii: ",")) { part in
+      guard let step = Step(part), step.failures <= failures else { return false }
+      delay = step.delay
+      return true
+    }
     return delay
   }
 
   /// How many more failures there can be until the next one starts a delay: at least 1.
   public func attemptsLeft(after failures: UInt32) -> UInt32 {
-    guard let first = steps.first, failures < first.failures else { return 1 }
-    return first.failures - failures
+    let first = text.prefix { $0 != UInt8(ascii: ":") }
+    guard let most = decimal(first), UInt64(failures) < most else { return 1 }
+    return UInt32(most) - failures
   }
+}
+
+extension Schedule: Equatable {
+  /// However the times are written.
+  public static func == (one: Schedule, other: Schedule) -> Bool { one.steps == other.steps }
 }
 
 // MARK: - Text form: FAILURES:DELAY,… with DELAY a time (90, 90s, 1m, 1h, 1d) or `reset`
@@ -72,19 +83,18 @@ public struct Schedule: Equatable, Sendable {
 extension Schedule {
   /// - Returns: nil unless every step is well-formed, in range, and above the one before it.
   public init?(_ text: ArraySlice<UInt8>) {
-    var steps: [Step] = []
+    var steps = 0
     var last: UInt64 = 0
     var failures: UInt32 = 0
     let isSound = text.allParts(between: UInt8(ascii: ",")) { part in
-      guard steps.count < Schedule.mostSteps, let step = Step(part) else { return false }
+      guard steps < Schedule.mostSteps, let step = Step(part) else { return false }
       // `reset` is longer than every time, and nothing is longer than `reset`.
       guard step.failures > failures, step.delay.length > last else { return false }
-      (failures, last) = (step.failures, step.delay.length)
-      steps.append(step)
+      (steps, failures, last) = (steps + 1, step.failures, step.delay.length)
       return true
     }
     guard isSound else { return nil }
-    self.init(steps: steps)
+    self.text = Bytes(text)
   }
 }
 

@@ -70,7 +70,7 @@ private var lines: String {
   """
   passcode_record generation uid name state disabled sealed enrolled_by unlocked_by must_change expires_time \
   seen_time seen_boot seen_at failures failed_boot failed_at served failure_service enrolled_time success_time \
-  failure_time attempt_id checksum suspended
+  failure_time attempt_id checksum
   """
 }
 
@@ -81,8 +81,6 @@ enum RecordLine: Int {
   case seenTime, seenBoot, seenAt, failures, failedBoot, failedAt, served, failureService, enrolledTime,
     successTime
   case failureTime, attemptID, checksum
-  /// Version 1's word for `disabled`.
-  case suspended
 }
 
 /// Reads the lines of a copy in their order.
@@ -172,22 +170,20 @@ struct RecordReader {
   }
 
   /// What follows the version's line, up to the checksum's.
-  mutating func record(_ version: UInt64) -> Record? {
+  mutating func record() -> Record? {
     guard let generation = number(.generation), let uid = number(.uid), uid <= UInt64(UInt32.max),
       let name = value(.name)
     else { return nil }
     var record = Record.Fields(generation: generation, uid: UInt32(uid), name: Bytes(name))
-    guard readState(&record, version), version == 1 || readProofs(&record) && readTerms(&record.terms),
-      readLedger(&record.ledger),
-      version == 1 || readService(&record), readTimes(&record.times), version == 1 || readAttempt(&record)
+    guard readState(&record), readProofs(&record), readTerms(&record.terms), readLedger(&record.ledger),
+      readService(&record), readTimes(&record.times), readAttempt(&record)
     else { return nil }
-    if version == 1 { (record.enrolledBy, record.unlockedBy) = (.unknown, .unknown) }
     return Record(record)
   }
 
-  private mutating func readState(_ record: inout Record.Fields, _ version: UInt64) -> Bool {
-    guard let state = value(.state), let disabled = flag(version == 1 ? .suspended : .disabled),
-      let sealed = value(.sealed)
+  @inline(never)
+  private mutating func readState(_ record: inout Record.Fields) -> Bool {
+    guard let state = value(.state), let disabled = flag(.disabled), let sealed = value(.sealed)
     else { return false }
     record.disabled = disabled
     guard state.spells("enrolled") else { return state.spells("removed") && sealed.isEmpty }
@@ -196,6 +192,7 @@ struct RecordReader {
     return true
   }
 
+  @inline(never)
   private mutating func readProofs(_ record: inout Record.Fields) -> Bool {
     guard let enrolled = proof(.enrolledBy), enrolled != .nobody, let unlocked = proof(.unlockedBy)
     else { return false }
@@ -203,6 +200,7 @@ struct RecordReader {
     return true
   }
 
+  @inline(never)
   private mutating func readTerms(_ terms: inout Terms) -> Bool {
     guard let word = value(.mustChange),
       let change = PasscodePolicy.number(of: word, among: changes).flatMap({ Terms.Change(rawValue: $0) }),
@@ -223,6 +221,7 @@ struct RecordReader {
     return Instant(boot: boot, milliseconds: milliseconds)
   }
 
+  @inline(never)
   private mutating func readLedger(_ ledger: inout Ledger) -> Bool {
     guard let failures = number(.failures), failures <= UInt64(UInt32.max),
       let lastFailure = instant(.failedBoot, .failedAt), let served = flag(.served)
@@ -231,6 +230,7 @@ struct RecordReader {
     return true
   }
 
+  @inline(never)
   private mutating func readService(_ record: inout Record.Fields) -> Bool {
     guard let service = value(.failureService).map({ Bytes($0) }), Record.serviceName(service) == service
     else {
@@ -240,6 +240,7 @@ struct RecordReader {
     return true
   }
 
+  @inline(never)
   private mutating func readTimes(_ times: inout Record.Times) -> Bool {
     guard let enrolled = number(.enrolledTime), let success = number(.successTime),
       let failure = number(.failureTime)
@@ -248,6 +249,7 @@ struct RecordReader {
     return true
   }
 
+  @inline(never)
   private mutating func readAttempt(_ record: inout Record.Fields) -> Bool {
     guard let digits = value(.attemptID), digits.isEmpty || digits.count == 2 * Record.attemptIDLength,
       let id = bytes(hexadecimal: digits)

@@ -35,10 +35,7 @@
 ///
 /// The longest record takes 1,800 bytes of its 4,096: there is room for later versions.
 ///
-/// Version 1 had `suspended` for `disabled`, and neither the four lines from `enrolled_by` on, `failure_service` nor
-/// `attempt_id`. It is read, with `unknown` for both proofs, and the next write replaces both copies.
-///
-/// - A copy is valid only if it is byte for byte what its version's writer makes of what it says: every value MUST thus
+/// - A copy is valid only if it is byte for byte what `encode` makes of what it says: every value MUST thus
 ///   have one spelling, and the reader take no other. Keep to that when you add a field. RecordCodecTests changes
 ///   every byte, and repairs the checksum; FuzzRecord.
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
@@ -103,24 +100,15 @@ public struct RecordCodec: Sendable {
   }
 
   /// The record in one copy, or nil unless it is well-formed and complete.
-  public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
-    decodeCopy(copy)?.record
-  }
-
-  private struct Copy {
-    let record: Record
-    let version: UInt64
-  }
-
   @inline(never)
-  private func decodeCopy(_ copy: ArraySlice<UInt8>) -> Copy? {
+  public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
     guard copy.count == RecordCodec.copyLength else { return nil }
     var reader = RecordReader(copy)
-    guard let version = reader.number(.version), (1...RecordCodec.version).contains(version),
-      let record = reader.record(version), record.isSound
+    guard reader.number(.version) == RecordCodec.version,
+      let record = reader.record(), record.isSound
     else { return nil }
     // That is how we would spell it; whether we wrote it, the checksum says.
-    return isConfirmed(&reader) ? Copy(record: record, version: version) : nil
+    return isConfirmed(&reader) ? record : nil
   }
 
   /// The checksum's line is next, it is right, and nothing follows it.
@@ -137,14 +125,11 @@ public struct RecordCodec: Sendable {
     public let nextCopy: Int
     /// Whether one copy can't be read; the next write repairs that one.
     public let damaged: Bool
-    /// A copy has an older version: the next write replaces both.
-    public let isOldVersion: Bool
 
-    public init(record: Record, nextCopy: Int, damaged: Bool, isOldVersion: Bool = false) {
+    public init(record: Record, nextCopy: Int, damaged: Bool) {
       self.record = record
       self.nextCopy = nextCopy
       self.damaged = damaged
-      self.isOldVersion = isOldVersion
     }
   }
 
@@ -153,25 +138,23 @@ public struct RecordCodec: Sendable {
   @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }
-    let first = decodeCopy(file[..<RecordCodec.copyLength])
-    let second = decodeCopy(file[RecordCodec.copyLength...])
+    let first = decode(file[..<RecordCodec.copyLength])
+    let second = decode(file[RecordCodec.copyLength...])
     switch (first, second) {
     case (nil, nil): return nil
     case (let copy?, nil): return contents(copy, nextCopy: 1)
     case (nil, let copy?): return contents(copy, nextCopy: 0)
     case (let one?, let two?):
-      let isFirstNewer = one.record.generation > two.record.generation
+      let isFirstNewer = one.generation > two.generation
       return isFirstNewer ? contents(one, nextCopy: 1, beside: two) : contents(two, nextCopy: 0, beside: one)
     }
   }
 
   @inline(never)
-  private func contents(_ copy: Copy, nextCopy: Int, beside older: Copy? = nil) -> Contents? {
-    guard copy.record.generation <= RecordCodec.highestGeneration else { return nil }
-    if let older, older.record.generation + 1 != copy.record.generation { return nil }
-    let isOld =
-      copy.version < RecordCodec.version || (older?.version ?? RecordCodec.version) < RecordCodec.version
-    return Contents(record: copy.record, nextCopy: nextCopy, damaged: older == nil, isOldVersion: isOld)
+  private func contents(_ record: Record, nextCopy: Int, beside older: Record? = nil) -> Contents? {
+    guard record.generation <= RecordCodec.highestGeneration else { return nil }
+    if let older, older.generation + 1 != record.generation { return nil }
+    return Contents(record: record, nextCopy: nextCopy, damaged: older == nil)
   }
 
   /// The record of a file, as `read` chooses it, without decoding the other copy where that makes no difference.

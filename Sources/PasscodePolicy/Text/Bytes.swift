@@ -185,6 +185,7 @@ public func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
 }
 
 extension Span<UInt8> {
+  @inline(never)
   fileprivate func isSpelled(_ text: String) -> Bool {
     count == text.utf8.span.count && begins(text)
   }

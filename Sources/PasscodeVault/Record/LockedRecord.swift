@@ -31,8 +31,6 @@ package struct LockedRecord: ~Copyable {
   package private(set) var isCorrupt: Bool
   /// One copy can't be read; the other serves, and the next write repairs it.
   private(set) var isDamaged: Bool
-  /// A copy is of an older version: the next write replaces both.
-  private var isOldVersion: Bool
   private var nextCopy: Int
   /// Root is taking the passcode back, or began to: see `RevocationMark`.
   let isRevoked: Bool
@@ -91,13 +89,11 @@ package struct LockedRecord: ~Copyable {
       current = found.record
       isCorrupt = false
       isDamaged = found.damaged
-      isOldVersion = found.isOldVersion
       nextCopy = found.nextCopy
     } else {
       current = Record(uid: uid, name: [], generation: 0)
       isCorrupt = true
       isDamaged = true
-      isOldVersion = false
       nextCopy = 0
     }
     isRevoked = status.mode & RevocationMark.all != 0
@@ -123,8 +119,6 @@ package struct LockedRecord: ~Copyable {
     var next = current
     change(&next)
     try write(next)
-    // An older package would go on with the other copy, and its older count. If this fails, the next write does it.
-    if isOldVersion { isOldVersion = (try? write(current)) == nil }
   }
 
   private mutating func write(_ record: Record) throws(Errno) {
@@ -143,7 +137,6 @@ package struct LockedRecord: ~Copyable {
     if isCorrupt { try lock.file.setSize(RecordCodec.fileLength) }
     try write(record)
     try write(current)
-    isOldVersion = false
   }
 }
 

@@ -20,6 +20,8 @@ struct ScheduleTests {
 
   @Test func `the standard schedule is what its text says`() {
     #expect(Schedule(slice("3:1m,5:5m,7:15m,9:1h,10:reset")) == .standard)
+    #expect(Schedule(slice("3:60,5:300s,7:900,9:3600,10:reset")) == .standard)
+    #expect(Schedule(slice("3:1m,5:5m,7:15m,9:1h,11:reset")) != .standard)
   }
 
   @Test(arguments: [(0, 3), (1, 2), (2, 1), (3, 1), (4, 1), (8, 1), (9, 1), (.max, 1)] as [(UInt32, UInt32)])

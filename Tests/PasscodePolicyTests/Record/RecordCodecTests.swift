@@ -123,8 +123,7 @@ struct RecordCodecTests {
       codec.encode(Self.enrolled(generation: $0))
     }
     let other = codec.encode(Self.enrolled(generation: 7, sealed: 5))
-    let old = firstVersion(of: Self.enrolled(generation: 9))
-    let copies = sound + [other, old, damaged, Bytes(repeating: 0, count: RecordCodec.copyLength)]
+    let copies = sound + [other, damaged, Bytes(repeating: 0, count: RecordCodec.copyLength)]
     for first in copies {
       for second in copies { #expect(codec.latest(first + second) == codec.read(first + second)?.record) }
     }
@@ -152,41 +151,6 @@ struct RecordCodecTests {
   }
 
   // MARK: Other versions
-
-  /// As version 1 wrote it.
-  private func firstVersion(of record: Record) -> Bytes {
-    let newer = [
-      "enrolled_by", "unlocked_by", "must_change", "expires_time", "seen_time", "seen_boot", "seen_at",
-      "failure_service", "attempt_id",
-    ]
-    let lines = text(fields(record)).split(separator: "\n").filter { line in
-      !newer.contains { line.hasPrefix($0 + "=") }
-    }
-    let old = lines.map { $0 == "passcode_record=2" ? "passcode_record=1" : String($0) }
-      .map { $0.replacing("disabled=", with: "suspended=") + "\n" }.joined()
-    return slot(Bytes(text: old))
-  }
-
-  @Test(arguments: samples)
-  func `a record of version 1 is read, and what it didn't keep is unknown`(record: Record) {
-    var expected = record
-    (expected.enrolledBy, expected.unlockedBy) = (.unknown, .unknown)
-    expected.terms = .none
-    (expected.failureService, expected.attemptID) = ([], [])
-    #expect(codec.decode(firstVersion(of: record)[...]) == expected)
-  }
-
-  @Test func `a file with a copy of version 1 says so`() {
-    let (old, new) = (
-      firstVersion(of: Self.enrolled(generation: 5)), codec.encode(Self.enrolled(generation: 6))
-    )
-    let newer = codec.encode(Self.enrolled(generation: 7))
-    for (file, isOld) in [(old + new, true), (new + old, true), (new + newer, false)] {
-      #expect(codec.read(file)?.isOldVersion == isOld)
-      #expect(codec.laterVersion(file) == nil)
-    }
-    #expect(codec.read(old + Bytes(repeating: 0, count: RecordCodec.copyLength))?.isOldVersion == true)
-  }
 
   @Test(arguments: ["uid=1000\n", "anything=else\nmore=\n", ""])
   func `a copy of a later version is told from damage`(lines: String) {
@@ -270,7 +234,7 @@ struct RecordCodecTests {
     ("name=alice", "name=\(long)\n"),
     ("state=enrolled", "state=removed\n"),
     ("state=enrolled", "state=\n"), ("state=enrolled", "state=Enrolled\n"),
-    ("disabled=no", "disabled=maybe\n"), ("disabled=no", "suspended=no\n"),
+    ("disabled=no", "disabled=maybe\n"),
     ("failures=1", "failures=4294967296\n"), ("failures=1", "failures=\n"), ("failed_at=123456", ""),
     ("served=no", "served=no\r\n"), ("success_time=0", "success_time=00\n"),
     ("failure_time=7", "failure_time=7\nmore=1\n"), ("uid=1000", "name=alice\nuid=1000\n"),
