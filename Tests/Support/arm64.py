@@ -93,6 +93,9 @@ def configure(place, configured, unpacked):
     ))  # fmt: skip
     for path in list((place / "var/lib/dpkg/info").glob("*:amd64.*")):
         path.rename(path.with_name(path.name.replace(":amd64.", ":arm64.")))
+    # base-files makes these when it is configured.
+    for name in ("home", "mnt", "srv", "opt"):
+        (place / name).mkdir(exist_ok=True)
     first = place / "first"
     first.write_text(FIRST)
     first.chmod(0o755)

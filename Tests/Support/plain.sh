@@ -18,7 +18,7 @@ capable() {
 
 # The names of the capabilities that tests may need, and that this machine lacks; see capabilities.py.
 missing_here() {
-  if unshare --mount --propagation private -- mount -t tmpfs tmpfs /mnt 2>/dev/null; then return; fi
+  if unshare --mount --propagation private -- mount -t tmpfs tmpfs /tmp 2>/dev/null; then return; fi
   echo -n 'mounts cgroups roots'
   if ! capable 19; then echo -n ' privileges'; fi  # CAP_SYS_PTRACE
   if ! unshare --net --pid --fork -- true 2>/dev/null; then echo -n ' namespaces'; fi
