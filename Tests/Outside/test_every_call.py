@@ -64,6 +64,9 @@ WRITES = {
     ("pwrite64", 2): {"the one attempt": "spent"},
     ("fdatasync", 3): {"the one attempt": "spent"},
 }
+# Calls of syslog(3), without which a line is lost.
+DONE_EVENTS = ("passcode enrolled", "passcode changed", "passcode removed", "passcode unlocked", "passcode disabled")
+LOGGING = {"socket", "connect", "sendto"}
 HASHING = ["give out", "enrol the first", "enrol again", "change"]
 
 
@@ -129,7 +132,7 @@ def undisturbed(bench, name):
     """The act's whole run, and what it leaves in the store."""
     act = ACTS[name]
     bench.begin(act)
-    run = bench.run(act)
+    run = bench.run(act, "-s", "300")
     bench.others = bench.files()
     assert bench.says() in act.after
     return act, run
@@ -210,6 +213,7 @@ def test_every_system_call_fails(benches, name):
             ends.add(check_end(name, case, where, whole, run, said))
         else:
             check_command(act, where, run, said, part(whole, case[0][2])[1])
+            check_log(act, where, logged(run), logged(whole), said)
         hashed = run.verified or run.status == 0 and name in HASHING
         row.breach("beyond", (where, "hashed without a slot"), error in SHORTAGES and hashed and not run.had_slot)
         judge(bench, act, row, where, expected)
@@ -311,6 +315,26 @@ def check_command(act, where, run, said, writes):
         assert said == act.after[-1], (where, said, "said to be done")
     elif said == act.before or said in act.after[:-1]:
         assert run.errors.strip(), (where, "failed without a word")
+
+
+def logged(run):
+    """What a command logged, without the time."""
+    lines = [line for name, line in run.calls if name == "sendto" and "(INJECTED)" not in line]
+    return re.findall(r'passcode\[-?\d+\]: (.*?)"', "\n".join(lines))
+
+
+def check_log(act, where, events, usual, said):
+    """What was done is logged, once; what wasn't done is not. Of a command that failed after the last write the record
+    decides: it may be logged, for it may be done."""
+    [done] = [event for event in usual if event.startswith(DONE_EVENTS)]
+    _, call, _, _, status, *_ = where
+    assert events.count(done) <= 1, (where, events)
+    if status == 0:
+        assert done in events or call in LOGGING, (where, "done, and not logged", events)
+    elif said == act.before or said in act.after[:-1]:
+        assert done not in events, (where, "logged, and not done", events)
+    for event in set(events) - set(usual):
+        assert event.startswith((NO_SLOT, "passcode unavailable")) or status != 0, (where, event)
 
 
 def test_locked_stays_locked_whatever_fails(make_bed):

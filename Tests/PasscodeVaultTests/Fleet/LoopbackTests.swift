@@ -45,8 +45,10 @@ struct LoopbackTests {
       SystemClock.sleep(microseconds: 1_000)
       closed = try #require(connection.askForRow())
     }
-    #expect(closed == connection.readRow(until: deadline))
-    #expect(!closed.isEstablished && !closed.isAccepted)
+    // Meanwhile the kernel may have put it among those that only wait (TIME_WAIT), which are root's.
+    for row in [closed, try #require(connection.readRow(until: deadline))] {
+      #expect(!row.isEstablished && !row.isAccepted)
+    }
   }
 
   @Test func `it belongs to those who have accepted it, and to nobody before`() throws {
