@@ -1,6 +1,7 @@
 """`passcode check` on a fleet's server: what passcode-verifier finds. For a workstation test_workstation_check.py."""
 
 import json
+import pathlib
 import re
 import shutil
 import signal
@@ -9,6 +10,7 @@ import time
 
 import pytest
 from fleet import FOLDER, LOOK, OPEN, UNAVAILABLE
+from messages import TREE
 from process import wait_for
 
 
@@ -39,6 +41,29 @@ def test_healthy_servers_know_each_other(noted):
         "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
     ]  # fmt: skip
     assert noted.servers[0].run("check", "--quiet").stdout == ""
+
+
+SCRIPT = TREE / "Sources/system/check/passcode-fleet-check"
+
+
+@pytest.mark.parametrize(("inactive", "failed", "command"), [
+    ("", "", None),
+    ("passcode-verifier.socket", "", "systemctl enable --now passcode-verifier.socket"),
+    ("passcode-verifier-seen.timer", "", "systemctl enable --now passcode-verifier-seen.timer"),
+    ("", "passcode-verifier.service", "systemctl restart passcode-verifier.service"),
+])  # fmt: skip
+def test_a_unit_that_does_not_run_is_told_with_the_command_that_starts_it(tmp_path, inactive, failed, command):
+    """A socket may be active while its service can't start. (systemctl is a stand-in: the real one in test_fleet_howto.py.)"""
+    stand_in = tmp_path / "systemctl"
+    stand_in.write_text(f'#!/bin/sh\ncase "$2 $3" in "is-active {inactive}") exit 3 ;; "is-failed {failed}") ;; is-active*) ;; *) exit 1 ;; esac\n')
+    stand_in.chmod(0o755)
+    script = tmp_path / "passcode-verifier-check"
+    text = SCRIPT.read_text().replace("export PATH=", f"export PATH={tmp_path}:")
+    script.write_text(text.replace("/etc/passcode/verifier.conf", str(stand_in)))  # it is there
+    pathlib.Path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
+    said = subprocess.run(["sh", script, "json"], capture_output=True, text=True).stdout
+    [row] = [row for line in said.splitlines() if (row := json.loads(line))["check"] == "verifier-services"]
+    assert (row["level"], row["command"]) == ("error" if command else "ok", command)
 
 
 def another_key(fleet):
