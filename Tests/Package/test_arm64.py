@@ -150,7 +150,7 @@ def installed(guest):
     return guest
 
 
-PROMPT = "Passcode or password: "
+PROMPT, AGAIN = "Passcode or password: ", "Passcode (2 attempts left) or password: "
 # su -c would take the terminal away.
 SUDO = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
 
@@ -158,7 +158,7 @@ SUDO = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
 def test_the_installed_package_with_real_sudo(installed):
     """sudo asks as root; the helper serves alice herself."""
     assert "root" in installed.run(SUDO, (PROMPT, RIGHT))
-    assert "root" in installed.run(SUDO, (PROMPT, OTHER), (PROMPT, PASSWORD))
+    assert "root" in installed.run(SUDO, (PROMPT, OTHER), (AGAIN, PASSWORD))
     assert '"failures":1' in installed.run("su alice -c 'passcode status --json'")
     assert "✗" not in installed.run("passcode check")
 
