@@ -9,7 +9,7 @@ import pytest
 import pam
 from bed import SERVICE, uid
 from helper import VERIFY, WRONG_ONE, converse, request
-from scenario import RIGHT, WRONG
+from scenario import RIGHT, WRONG, replace_line
 
 AUTHPRIV = 10
 FORGED = [
@@ -33,6 +33,15 @@ def test_each_verdict_is_logged(make_bed):
         f"failures={count}" in line.message for line, count in zip(lines[1:], (1, 2, 3, 3), strict=True)
     ] == [True] * 4
     assert "seconds_left=60" in lines[3].message
+    assert re.fullmatch(r".*: passcode granted user=alice service=\S+ ruid=0 tty=tty7", lines[0].message), "nothing failed before"
+
+
+def test_a_time_that_is_not_known_is_not_logged(alice):
+    alice.authenticate("alice", WRONG[0])
+    alice.rewrite("alice", lambda body: replace_line(body, b"failure_time", b"failure_time=0\n"))
+    alice.authenticate("alice", RIGHT)
+    [line] = [line.message for line in alice.module_log() if "granted" in line.message]
+    assert " failures=1 last_service=" in line
 
 
 @pytest.mark.parametrize("item", ["RHOST", "TTY", "RUSER"])
