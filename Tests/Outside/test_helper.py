@@ -6,6 +6,7 @@ import pytest
 
 import machine as machines
 from bed import SERVICE, become, person, uid
+from helper import UNAVAILABLE, VERIFY, ask, fault
 from machine import ALICE, HELPER
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
 
@@ -99,6 +100,14 @@ def test_no_helper(own):
 def test_a_helper_without_its_bits(own, mode):
     machines.install_helper(mode)
     unusable(own, "6755")
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755])
+def test_it_goes_on_with_both_bits_only(own, mode):
+    """Whoever starts it doesn't look first."""
+    machines.install_helper(mode)
+    answer = ask(VERIFY, "alice", user="alice", passcode=RIGHT)
+    assert (answer.kind, answer.text[:2]) == (UNAVAILABLE, fault("helperPrivilege")[:2])
 
 
 @pytest.mark.parametrize("owner", ["root", "alice"])
