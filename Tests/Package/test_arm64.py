@@ -150,7 +150,7 @@ def installed(guest):
     return guest
 
 
-PROMPT, AGAIN = "Passcode or password: ", "Passcode (2 attempts left) or password: "
+PROMPT, AGAIN = "Passcode or password: ", r"Passcode \(2 attempts left\) or password: "
 # su -c would take the terminal away.
 SUDO = "setpriv --reuid=alice --regid=alice --init-groups sudo id -un"
 
