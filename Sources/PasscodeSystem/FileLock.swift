@@ -61,7 +61,7 @@ public struct RangeLock: ~Copyable {
   ) throws(Errno) -> Bool {
     let raw = file.raw
     do throws(Errno) { try retrying { cs_set_lock(raw, Int16(F_WRLCK), start, count) } } catch {
-      if error == .wouldBlock || error == .denied { return false }
+      if error == .wouldBlock { return false }
       throw error
     }
     return true

@@ -36,7 +36,7 @@ public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
   return isEncrypted(literal("/sys/dev/block/") + device, levels: 8)
 }
 
-private func digits(_ number: UInt32) -> [UInt8] {
+func digits(_ number: UInt32) -> [UInt8] {
   let last = [UInt8(ascii: "0") + UInt8(number % 10)]
   return number < 10 ? last : digits(number / 10) + last
 }

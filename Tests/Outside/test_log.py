@@ -36,12 +36,13 @@ def test_each_verdict_is_logged(make_bed):
     assert re.fullmatch(r".*: passcode granted user=alice service=\S+ ruid=0 tty=tty7", lines[0].message), "nothing failed before"
 
 
-def test_a_time_that_is_not_known_is_not_logged(alice):
+@pytest.mark.parametrize("seconds, told", [(0, ""), (1, "last_failure=1970-01-01T00:00:01Z ")])
+def test_a_time_that_is_not_known_is_not_logged(alice, seconds, told):
     alice.authenticate("alice", WRONG[0])
-    alice.rewrite("alice", lambda body: replace_line(body, b"failure_time", b"failure_time=0\n"))
+    alice.rewrite("alice", lambda body: replace_line(body, b"failure_time", b"failure_time=%d\n" % seconds))
     alice.authenticate("alice", RIGHT)
     [line] = [line.message for line in alice.module_log() if "granted" in line.message]
-    assert " failures=1 last_service=" in line
+    assert f" failures=1 {told}last_service=" in line
 
 
 @pytest.mark.parametrize("item", ["RHOST", "TTY", "RUSER"])

@@ -205,6 +205,7 @@ def test_a_password_of_digits_is_no_proof_for_an_enrolment(own, password):
     assert ask(ENROLL, "alice", new=RIGHT, password=password, user="alice").kind == PASSWORD_IS_DIGITS
     for wrong in ("8306", "830518"):
         assert ask(ENROLL, "alice", new=RIGHT, password=wrong, user="alice").kind == WRONG_PASSWORD
+    assert ask(ENROLL, "alice", new=RIGHT, password="x", user="alice").kind == WRONG_PASSWORD
     assert not state(own)["enrolled"]
     alone(own, "enroll", password, RIGHT, check=NOT_PERMITTED, arguments=["--force"])
     own.tool("enroll", "--force", "--stdin", "alice", stdin=f"{RIGHT}\n", check=DONE)

@@ -1,9 +1,15 @@
 import Foundation
 import PasscodePolicy
-import PasscodeSystem
 import Testing
 
+@testable import PasscodeSystem
+
 struct LinesTests {
+  @Test(arguments: [0, 9, 10, 11, 99, 100, 4_095, UInt32.max])
+  func `a number's digits are those of its text`(number: UInt32) {
+    #expect(digits(number) == Bytes(text: String(number)))
+  }
+
   private func has(_ line: String, in text: String) throws -> Bool {
     let path = NSTemporaryDirectory() + "/lines-\(UUID().uuidString)"
     FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
