@@ -6,7 +6,8 @@ public enum PAMClient {
   public enum Message: Sendable {
     /// A question whose answer isn't shown: fill in the line.
     case hidden
-    case information, error
+    /// Information, or an error.
+    case notice
   }
 
   /// Answers one message; false cancels the conversation.
@@ -97,8 +98,8 @@ public enum PAMClient {
       guard unsafe conversation.converse(.hidden, text, &conversation.line.pointee) else { return false }
       unsafe response.resp = conversation.line.pointee.forC()
       return unsafe response.resp != nil
-    case PAM_TEXT_INFO: return unsafe conversation.converse(.information, text, &conversation.line.pointee)
-    case PAM_ERROR_MSG: return unsafe conversation.converse(.error, text, &conversation.line.pointee)
+    case PAM_TEXT_INFO, PAM_ERROR_MSG:
+      return unsafe conversation.converse(.notice, text, &conversation.line.pointee)
     default: return false
     }
   }

@@ -105,7 +105,7 @@ struct TryBed {
         case .hidden:
           record.questions += 1
           return asker.ask(Text(text), &line) == .line
-        case .information, .error:
+        case .notice:
           record.notices.append(text)
           Stream.output.write("    \(text)\n")
           return true
