@@ -19,9 +19,8 @@ struct RequestHandler {
   func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
     switch operation {
     case .look: return try look(&secrets.unsealed)
-    case .verify: return HelperReply(verdict: try attempt(secrets.passcode, &secrets.unsealed).verdict)
-    case .prove:
-      return HelperReply(verdict: try attempt(secrets.passcode, &secrets.unsealed, .change).verdict)
+    case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
+    case .prove: return reply(try attempt(secrets.passcode, &secrets.unsealed, .change).verdict)
     case .status: return HelperStatus(try vault.status(account)).reply
     case .change: return try change(secrets.passcode, &secrets.change, &secrets.unsealed)
     case .remove: return try remove(secrets.passcode, &secrets.unsealed)
@@ -75,6 +74,11 @@ struct RequestHandler {
       proof = .passcode(mark)
     }
     return try vault.remove(account, by: proof) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
+  }
+
+  /// A module that names no service was loaded before it could be told what failed earlier.
+  private func reply(_ verdict: Verdict) -> HelperReply {
+    verdict.isGranted && service.isEmpty ? HelperReply(.granted) : HelperReply(verdict: verdict)
   }
 
   private func enroll(

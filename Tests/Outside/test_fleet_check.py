@@ -60,8 +60,14 @@ def test_a_unit_that_does_not_run_is_told_with_the_command_that_starts_it(tmp_pa
     script = tmp_path / "passcode-verifier-check"
     text = SCRIPT.read_text().replace("export PATH=", f"export PATH={tmp_path}:")
     script.write_text(text.replace("/etc/passcode/verifier.conf", str(stand_in)))  # it is there
-    pathlib.Path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
-    said = subprocess.run(["sh", script, "json"], capture_output=True, text=True).stdout
+    systemd = pathlib.Path("/run/systemd/system")
+    is_there = systemd.exists()
+    systemd.mkdir(parents=True, exist_ok=True)
+    try:
+        said = subprocess.run(["sh", script, "json"], capture_output=True, text=True).stdout
+    finally:
+        if not is_there:
+            systemd.rmdir()
     [row] = [row for line in said.splitlines() if (row := json.loads(line))["check"] == "verifier-services"]
     assert (row["level"], row["command"]) == ("error" if command else "ok", command)
 
