@@ -61,13 +61,13 @@ def test_a_unit_that_does_not_run_is_told_with_the_command_that_starts_it(tmp_pa
     text = SCRIPT.read_text().replace("export PATH=", f"export PATH={tmp_path}:")
     script.write_text(text.replace("/etc/passcode/verifier.conf", str(stand_in)))  # it is there
     systemd = pathlib.Path("/run/systemd/system")
-    is_there = systemd.exists()
+    new = [folder for folder in (systemd, systemd.parent) if not folder.exists()]
     systemd.mkdir(parents=True, exist_ok=True)
     try:
         said = subprocess.run(["sh", script, "json"], capture_output=True, text=True).stdout
     finally:
-        if not is_there:
-            systemd.rmdir()
+        for folder in new:
+            folder.rmdir()
     [row] = [row for line in said.splitlines() if (row := json.loads(line))["check"] == "verifier-services"]
     assert (row["level"], row["command"]) == ("error" if command else "ok", command)
 
