@@ -64,8 +64,8 @@ WRITES = {
     ("pwrite64", 2): {"the one attempt": "spent"},
     ("fdatasync", 3): {"the one attempt": "spent"},
 }
-# Calls of syslog(3), without which a line is lost.
 DONE_EVENTS = ("passcode enrolled", "passcode changed", "passcode removed", "passcode unlocked", "passcode disabled")
+# Calls of syslog(3), without which a line is lost.
 LOGGING = {"socket", "connect", "sendto"}
 HASHING = ["give out", "enrol the first", "enrol again", "change"]
 
