@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import strace
 from bed import USUAL, become
 from tool import DONE, NOT_PERMITTED, UNUSABLE, USAGE, one_line
 
@@ -160,6 +161,16 @@ def test_on_a_full_disk_the_file_stays_as_it_is(little):
         assert path.read_text() == before and sorted(folder.iterdir()) == [folder / "more", path]
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("call, is_new", [("renameat:error=EBUSY", False), ("fsync:error=EIO:when=1", False), ("fsync:error=EIO:when=2", True)])
+def test_a_step_that_fails_is_told(little, call, is_new):
+    """A file that something is mounted on can't be replaced; one whose folder isn't on the device may come back."""
+    before = little.configuration.read_text()
+    how = strace.record(little.folder / "trace", "-e", f"inject={call}")
+    errors = little.tool("calibrate", "--target", "10ms", "--write", check=UNUSABLE, before=how).errors
+    assert str(little.configuration) in errors and one_line(errors)
+    assert (little.configuration.read_text() != before) == is_new and not new_file(little).exists()
 
 
 @pytest.mark.parametrize("target", ["", "250", "9ms", "11s", "1m"])

@@ -2,6 +2,8 @@
 
 import os
 import random
+import resource
+import shutil
 import signal
 import struct
 import threading
@@ -291,6 +293,22 @@ def test_a_match_counts_once_and_only_as_the_last_touch(own):
         outcome = own.authenticate("alice", after(match(own), change))
         assert (outcome.result, outcome.texts) == ("AUTH_ERR", [TOO_LATE])
     assert words(own) == ["too-late"] * 4
+
+
+def test_a_match_that_can_not_be_used_up_is_none(own):
+    """It would be there for the next prompt, too."""
+    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # noqa: E731
+    assert own.authenticate("alice", after(match(own), full)).result == "AUTH_ERR"
+    assert "finger granted" not in own.module_log()[-1].message
+
+
+@pytest.mark.parametrize("by", ["machine", "alice"])
+def test_a_passcode_resets_no_file_of_somebody_else_s(own, by):
+    set_count(LIMIT)
+    shutil.chown(fingers.count_file(), "alice")
+    items = {} if by == "machine" else {"RUSER": "alice"}
+    assert own.authenticate("alice", RIGHT, items=items).result == "SUCCESS"
+    assert charged() == LIMIT
 
 
 def test_a_match_is_worth_something_for_ten_seconds(own):

@@ -55,6 +55,13 @@ def test_nothing_is_missing_if_the_copy_dies(many, one_processor):
         assert run.communicate()[0] == whole and run.returncode == 0
 
 
+def test_it_ends_where_it_can_not_write(many):
+    """The copy has more to say than anybody reads."""
+    words = [*many.tool_words(), "list", "--json"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(words, stdout=full, stderr=subprocess.DEVNULL, timeout=60).returncode == 7
+
+
 def test_it_ends_with_its_reader(many):
     words = [*many.tool_words(), "list", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:

@@ -110,6 +110,13 @@ def test_what_was_cut_off_is_finished_by_repeating_it_or_ended_by_enabling(alice
     assert alice.authenticate("alice", RIGHT).result == ("AUTH_ERR" if act == "disable" else "SUCCESS")
 
 
+def test_a_mark_that_may_come_back_is_told(alice):
+    """Whoever is told that the passcode is enabled again may rely on that."""
+    mark(alice, DISABLING)
+    how = strace.record(alice.folder / "trace", "-e", "inject=fsync:error=EIO")
+    assert alice.tool("enable", "alice", before=how).status == 7
+
+
 @pytest.mark.parametrize("act", ["unlock", "enroll"])
 def test_no_other_command_takes_a_mark_away(alice, act):
     mark(alice, DISABLING)

@@ -203,6 +203,8 @@ def test_a_password_of_digits_is_no_proof_for_an_enrolment(own, password):
     answer = alone(own, "enroll", password, RIGHT, check=POLICY)
     assert "your password is itself 4 or 6 digits" in answer.errors and answer.errors.count("\n") == 1
     assert ask(ENROLL, "alice", new=RIGHT, password=password, user="alice").kind == PASSWORD_IS_DIGITS
+    said = [line.message for line in own.log() if "not enrolled: the password could be taken for one" in line.message]
+    assert len(said) == 2 and all(f"user=alice uid={uid('alice')} by_uid={uid('alice')}" in line for line in said)
     for wrong in ("8306", "830518"):
         assert ask(ENROLL, "alice", new=RIGHT, password=wrong, user="alice").kind == WRONG_PASSWORD
     assert ask(ENROLL, "alice", new=RIGHT, password="x", user="alice").kind == WRONG_PASSWORD
@@ -238,6 +240,8 @@ def test_only_the_services_own_stack_is_a_proof(own):
         PROOF.unlink()
         answer = alone(own, "enroll", PASSWORD, RIGHT, check=UNUSABLE)
         assert str(PROOF) in answer.errors
+        [said] = [line.message for line in own.log() if "passcode unavailable" in line.message]
+        assert f"by_uid={uid('alice')}" in said and str(PROOF) in said
         PROOF.write_text("auth required pam_permit.so\n")
         alone(own, "enroll", PASSWORD, RIGHT, check=WRONG_CODE)
         PROOF.write_text("auth required pam_unix.so\n")
@@ -245,6 +249,12 @@ def test_only_the_services_own_stack_is_a_proof(own):
         alone(own, "enroll", PASSWORD, RIGHT, check=UNUSABLE)
     finally:
         other.unlink() if kept is None else other.write_text(kept)
+
+
+def test_what_the_stack_says_is_no_question(own):
+    (own.folder / "words").write_text("Welcome.\n")
+    PROOF.write_text(f"auth optional pam_echo.so file={own.folder / 'words'}\nauth required pam_unix.so\n")
+    alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
 
 
 def test_the_module_is_no_proof_of_itself(own):

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -72,6 +73,12 @@ def test_the_demo_plays_to_its_end_and_leaves_nothing(bed, who):
     # The module says whose service it was; nothing is told of enrolments and removals that weren't real.
     logged = [line.message for line in bed.log() if not line.message.startswith("PAM ")]
     assert logged and all("(passcode-try:auth): " in message for message in logged), logged
+
+
+def test_where_its_files_can_not_be_written_it_says_so(bed):
+    how = ["strace", "-f", "-o", str(bed.folder / "trace"), "-e", "inject=pwrite64:error=ENOSPC:when=1"]
+    done = subprocess.run([*how, TOOL, "try", "--demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 7 and re.fullmatch(r"passcode: /tmp/passcode-try\.\w+: No space left on device\n", done.stderr)
 
 
 def test_the_demo_notices_a_module_that_lets_everybody_in(copies):

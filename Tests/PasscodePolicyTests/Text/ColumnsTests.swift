@@ -5,7 +5,7 @@ import Testing
   @Test(
     arguments: [
       ("", 0), ("abc", 3), ("Zustand", 7), ("für", 3), ("fu\u{308}r", 3), ("ログイン", 8), ("密码", 4), ("ＡＢ", 4),
-      ("한글", 4), ("✓ ok", 4), ("「」", 4), ("🔒", 2), ("a\u{ff9f}", 2), ("état", 4),
+      ("한글", 4), ("✓ ok", 4), ("「」", 4), ("🔒", 2), ("a\u{ff9f}", 2), ("état", 4), ("ก", 1), ("𐍈", 1),
     ])
   func `wide characters take two columns`(word: String, width: Int) {
     #expect(columns(Bytes(text: word)[...]) == width)

@@ -44,6 +44,13 @@ struct HelperProcessTests {
     #expect(isWaiting)
   }
 
+  /// Another byte than fits is the end, however long the program goes on.
+  @Test func `what is too long is not waited for`() throws {
+    let helper = try started("printf abcd; exec sleep 20")
+    let reply = try helper.reply(limit: 3, pause: pause, .init(withoutMovement: 5_000, altogether: 10_000))
+    #expect(reply == Array("abcd".utf8))
+  }
+
   private var pause: HelperProcess.Pause { .init(length: 42, secondByte: 0) }
 
   /// Where another test forks while the script is being written, its child still has it open for a moment.

@@ -10,6 +10,10 @@ struct LinesTests {
     #expect(digits(number) == Bytes(text: String(number)))
   }
 
+  @Test func `of a file without an end the first MiB is read`() throws {
+    #expect(try readKernelFile(Bytes(text: "/dev/zero")).count == 1_048_576)
+  }
+
   private func has(_ line: String, in text: String) throws -> Bool {
     let path = NSTemporaryDirectory() + "/lines-\(UUID().uuidString)"
     FileManager.default.createFile(atPath: path, contents: Data(text.utf8))

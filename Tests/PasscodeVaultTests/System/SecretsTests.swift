@@ -177,6 +177,20 @@ private struct NoMemory: Error {}
     }
   }
 
+  /// Beside a key are the other secrets.
+  @Test func aKeyHas64Digits() throws {
+    try withSecrets { secrets in
+      #expect(secrets.line.take(digits(512)) == true)
+      #expect(
+        secrets.unsealed.credential.fill(Bytes(repeating: 0x77, count: 13), secrets.unsealed.digest) == true)
+      let (before, credential) = (typed(secrets), content(secrets.unsealed.credential))
+      for index in -64..<0 { secrets.unsealed.key.set(5, at: index) }
+      for index in 64...2_000 { secrets.unsealed.key.set(5, at: index) }
+      #expect(typed(secrets) == before)
+      #expect(content(secrets.unsealed.credential) == credential)
+    }
+  }
+
   /// The last wrong passcode's digest: a context that doesn't fit is none, not a part of one.
   @Test func aKeyedDigestIsOfAllOrOfNothing() throws {
     try withSecrets { secrets in
