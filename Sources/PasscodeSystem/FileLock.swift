@@ -38,7 +38,7 @@ public struct FileLock: ~Copyable {
 
 /// An exclusive lock on some bytes of an open file, and the file; it goes with this value, or with the process.
 public struct RangeLock: ~Copyable {
-  private let file: Descriptor
+  public let file: Descriptor
   private let start: Int
   private let count: Int
 

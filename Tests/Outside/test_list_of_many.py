@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 
 import bench
 from process import children, wait_for
+from scenario import fail
 
 MANY = 10_000
 
@@ -55,11 +57,14 @@ def test_nothing_is_missing_if_the_copy_dies(many, one_processor):
         assert run.communicate()[0] == whole and run.returncode == 0
 
 
-def test_it_ends_where_it_can_not_write(many):
-    """The copy has more to say than anybody reads."""
-    words = [*many.tool_words(), "list", "--json"]
-    with open("/dev/full", "w") as full:
-        assert subprocess.run(words, stdout=full, stderr=subprocess.DEVNULL, timeout=60).returncode == 7
+def test_an_error_that_only_one_of_them_meets_ends_both(many):
+    """Alice, who is the first, is locked since another boot, and that can't be written; the copy has more to say than its
+    pipe holds."""
+    fail(many, 3)
+    many.rewrite("alice", lambda body: re.sub(rb"_boot=\w+", b"_boot=" + b"0" * 32, body))
+    only_this = ["strace", "-o", str(many.folder / "trace"), "-e", "inject=pwrite64:error=EIO"]
+    done = subprocess.run([*only_this, *many.tool_words(), "list", "--json"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (7, "") and str(many.record_file("alice")) in done.stderr
 
 
 def test_it_ends_with_its_reader(many):

@@ -85,8 +85,9 @@ package enum HashingSlots {
     while true {
       do throws(Errno) {
         if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
-          try tell(file)
-          return Held(RangeLock(file, at: slot, count: 1), hasWaited: wait.elapsed > 0)
+          let range = RangeLock(file, at: slot, count: 1)
+          try tell(range.file)
+          return Held(range, hasWaited: wait.elapsed > 0)
         }
       } catch {
         throw store.fault(name, error)
