@@ -25,6 +25,7 @@ public func fuzzEntry(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let scene = Scene(lines)
   scene.prepare()
   let result = fuzz_authenticate()
+  scene.noteLeftovers()
   scene.check(result, after: scene.content())
   return 0
 }
@@ -134,13 +135,23 @@ struct Scene {
     for uid in Scene.uids {
       // Of others there is never a record, and nothing makes one.
       if uid != self.uid { putConstant("var/lib/passcode/\(uid)", nil) }
-      put("run/passcode/\(uid)", nil)
-      put("run/passcode/\(uid).login", head.extras & 1 == 0 ? nil : [])
+      if Scene.hasLeftovers { put("run/passcode/\(uid)", nil) }
+      putConstant("run/passcode/\(uid).login", head.extras & 1 == 0 ? nil : [])
     }
     put(path, file.isEmpty ? nil : file)
     Scene.constant[path] = nil
-    put("var/lib/passcode/places", head.extras & 16 == 0 ? Bytes(repeating: 0, count: 128) : nil)
+    putConstant("var/lib/passcode/places", head.extras & 16 == 0 ? Bytes(repeating: 0, count: 128) : nil, 0o600)
   }
+
+  /// After a call that may have made files.
+  func noteLeftovers() {
+    Scene.hasLeftovers = seen.made > 0
+    guard Scene.hasLeftovers else { return }
+    for uid in Scene.uids { Scene.constant["run/passcode/\(uid).login"] = nil }
+    Scene.constant["var/lib/passcode/places"] = nil
+  }
+
+  nonisolated(unsafe) private static var hasLeftovers = true
 
   /// What is there for sure; nil: no file. The module changes neither configuration nor key.
   nonisolated(unsafe) private static var constant: [String: Bytes?] = [:]

@@ -49,6 +49,11 @@ def after(*acts, then=""):
     return answer
 
 
+def full():
+    """From here on nothing can be written."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
 def match(own):
     return lambda: matched(own.reader)
 
@@ -256,6 +261,15 @@ def test_another_module_turns_it_on_again(own, call, option):
     assert charged() == 0
 
 
+def test_a_reset_that_can_not_be_written_leaves_the_file_as_it_is(own):
+    """Damaged, it lets no touch match; its beginning alone might."""
+    own.service(stack="auth optional {module}\nauth required pam_permit.so")
+    set_count(0)
+    fingers.count_file().write_bytes(b"\1\0\0\0\0\0\0\0\0")
+    assert own.authenticate("alice", after(full), calls=("authenticate", "setcred")).results == ["SUCCESS"] * 2
+    assert len(fingers.count_file().read_bytes()) == 9
+
+
 def test_nobody_turns_it_on_again_who_was_not_asked(own):
     """By setcred alone; after a call for a remote login."""
     own.service(stack="auth optional {module}\nauth required pam_permit.so\nsession optional {module}\nsession required pam_permit.so")
@@ -297,7 +311,6 @@ def test_a_match_counts_once_and_only_as_the_last_touch(own):
 
 def test_a_match_that_can_not_be_used_up_is_none(own):
     """It would be there for the next prompt, too."""
-    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # noqa: E731
     assert own.authenticate("alice", after(match(own), full)).result == "AUTH_ERR"
     assert "finger granted" not in own.module_log()[-1].message
 

@@ -251,9 +251,20 @@ def test_only_the_services_own_stack_is_a_proof(own):
         other.unlink() if kept is None else other.write_text(kept)
 
 
+WELCOME = """
+#include <stdio.h>
+#include <security/pam_ext.h>
+#include <security/pam_modules.h>
+int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **arguments) {
+  return pam_info(handle, "Welcome.") == PAM_SUCCESS ? PAM_IGNORE : PAM_AUTH_ERR;
+}
+"""
+
+
 def test_what_the_stack_says_is_no_question(own):
-    (own.folder / "words").write_text("Welcome.\n")
-    PROOF.write_text(f"auth optional pam_echo.so file={own.folder / 'words'}\nauth required pam_unix.so\n")
+    module = own.folder / "pam_welcome.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(module), "-lpam"], input=WELCOME, text=True, check=True)
+    PROOF.write_text(f"auth required {module}\nauth required pam_unix.so\n")
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
 
 

@@ -1,6 +1,9 @@
 """What a fleet's login costs where systemd starts and confines its servers: three of them and a workstation in containers,
-set up as README.Debian says, with everything on this machine's processors."""
+set up as README.Debian says."""
 
+import contextlib
+import os
+import pathlib
 import shutil
 import statistics
 import subprocess
@@ -15,9 +18,8 @@ pytestmark = pytest.mark.on_request
 COST = "opslimit=3\nmemlimit=64M\n"
 PEOPLE = [f"nurse{number}" for number in range(60)]
 STACK = "auth required pam_passcode.so\naccount required pam_permit.so\n"
-# The workstation and all three servers share these processors, so that 60 people's programs and etcd are in the second one,
-# too; 1.15 would be good.
-LOGIN_BAR, CROWD_BAR = 1.25, 1.6
+LOGIN_BAR, CROWD_BAR = 1.25, 1.15
+CPUSETS = pathlib.Path("/sys/fs/cgroup/cpuset")
 
 
 @pytest.fixture(scope="module")
@@ -82,16 +84,41 @@ def test_a_login_costs_little_more_than_one_here(ward, capsys):
     assert fleets / own <= LOGIN_BAR
 
 
+@contextlib.contextmanager
+def processor(number, *machines):
+    """These machines have this processor only; what is yielded moves its process there, too."""
+    folder = CPUSETS / f"passcode-test-{os.getpid()}-{number}"
+    folder.mkdir()
+    move = (folder / "cgroup.procs").write_text
+    try:
+        (folder / "cpuset.mems").write_text((CPUSETS / "cpuset.mems").read_text())
+        (folder / "cpuset.cpus").write_text(str(number))
+        for file in (file for machine in machines for file in machine.cgroup.rglob("cgroup.procs")):
+            for process in file.read_text().split():
+                move(process)
+        yield lambda: move("0")
+    finally:
+        for process in (folder / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                (CPUSETS / "cgroup.procs").write_text(process)
+        folder.rmdir()
+
+
 def test_60_people_at_one_server(ward, capsys):
-    """From the moment at which all of them have typed, until the last one is in; compared with the bare hashes."""
+    """From the moment at which all of them have typed, until the last one is in; compared with the bare hashes. The server
+    has a processor of its own, as its machine would be another one; people's programs and the other servers share one."""
     station = ward.hosts["ws1"].machine
     logins = "".join(f"{name} {RIGHT} 0\n" for name in PEOPLE)
     command = station.command("/root/host/login", "crowd", "login", "/root/pam.d")
-    done = subprocess.run(command, input=logins, check=True, capture_output=True, text=True, timeout=170)
+    machines = {name: host.machine for name, host in ward.hosts.items()}
+    server = machines.pop("server1")
+    with processor(0, server) as here, processor(1, *machines.values()) as elsewhere:
+        done = subprocess.run(command, input=logins, check=True, capture_output=True, text=True, timeout=170, preexec_fn=elsewhere)
+        words = [host.compiled("bare"), "argon2", str(len(PEOPLE)), "2", "3", str(64 << 20)]
+        bare = float(subprocess.run(words, check=True, capture_output=True, text=True, preexec_fn=here).stdout.split()[0])
     *lines, _, _ = [line.split("\t") for line in done.stdout.splitlines()]
     assert [line[0] for line in lines] == ["0"] * len(PEOPLE)
     taken = max(float(line[2]) for line in lines)
-    bare = host.bare_hashing(len(PEOPLE), 2, 3, 64 << 20)
     with capsys.disabled():
         print(f"\n  60 people: {taken:.2f} s / {bare:.2f} s of bare hashes = {taken / bare:.2f} (at most {CROWD_BAR})")
     assert taken / bare <= CROWD_BAR

@@ -25,10 +25,12 @@ struct RecordMaker {
   }
 
   var file: Bytes {
-    let newer = recordCodec.encode(record(generation: 13))
-    var older = record(generation: 12)
-    older.ledger = .clear
-    let old = recordCodec.encode(older)
+    lazy var newer = recordCodec.encode(record(generation: 13))
+    lazy var old = {
+      var older = record(generation: 12)
+      older.ledger = .clear
+      return recordCodec.encode(older)
+    }()
     let nothing = Bytes(repeating: 0, count: RecordCodec.copyLength)
     switch head.record % 10 {
     case 1: return old + newer

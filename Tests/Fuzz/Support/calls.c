@@ -127,6 +127,7 @@ int __wrap_openat(int directory, const char *path, int flags, ...) {
   if (!fuzz_active) return __real_openat(directory, path, flags, mode);
   FAULT(-1);
   if (!(flags & O_CLOEXEC)) fuzz_fail("a file that children inherit");
+  if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) seen.made++;
   if (is_below_root(path)) return __real_openat(fuzz_root, below_root(path), flags, mode);
   return __real_openat(directory, path, flags, mode);
 }

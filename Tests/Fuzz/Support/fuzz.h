@@ -66,6 +66,8 @@ typedef struct {
 
 typedef struct {
   int prompts, tells, hashes, faults, delays, starts, sends;
+  /* Files that may have been made. */
+  int made;
   /* Of the faults, those that say that there is no such file. */
   int hidden;
   /* Bytes that were sent to helpers. */

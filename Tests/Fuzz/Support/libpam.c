@@ -1,6 +1,8 @@
 /* libpam itself, with service files and modules of ours. */
+#define _GNU_SOURCE
 #include "fuzz.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <security/pam_appl.h>
 #include <stdarg.h>
@@ -15,6 +17,20 @@ void __vsyslog_chk(int priority, int flag, const char *format, va_list words) {
 }
 
 void vsyslog(int priority, const char *format, va_list words) { __vsyslog_chk(priority, 0, format, words); }
+
+/* libpam 1.5.2 looks for what is included in this folder only. */
+static const char system_folder[] = "/etc/pam.d/";
+
+FILE *fopen(const char *path, const char *mode) {
+  static FILE *(*real)(const char *, const char *);
+  if (real == NULL) real = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
+  char own[PATH_MAX];
+  if (strncmp(path, system_folder, sizeof system_folder - 1) == 0) {
+    snprintf(own, sizeof own, "%s/%s", getenv("TMPDIR"), path + sizeof system_folder - 1);
+    path = own;
+  }
+  return real(path, mode);
+}
 
 /* libpam forgets memory where it gives a file up. */
 const char *__lsan_default_suppressions(void) { return "leak:libpam.so"; }
