@@ -8,7 +8,7 @@ import CFuzz
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
-  guard !input.split(separator: 10).contains(where: includesNothing) else { return -1 }
+  guard !input.split(separator: 10).contains(where: killsLibpam) else { return -1 }
   // No files and modules but ours, and no name for what a refused passcode answers.
   guard let choice = input.first, !input.contains(UInt8(ascii: "/")), !has(input, "authinfo") else {
     return -1
@@ -48,13 +48,22 @@ private func named(_ content: ArraySlice<UInt8>) -> Bytes {
   return text
 }
 
-/// libpam 1.5.2 dies of an `include` without a name.
-private func includesNothing(_ line: ArraySlice<UInt8>) -> Bool {
+/// libpam 1.5.2 dies of an `include` without a name; and of a module without one, which it leaves in its list half made.
+/// Brackets without a value may be such a module.
+private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
   let ends = [UInt8(ascii: "#"), UInt8(ascii: "\\"), 0]
   return line.split(whereSeparator: ends.contains).contains { part in
-    let word = lowercased(Bytes(part.trimmed()))
-    return word.suffix(7).spells("include") || word.suffix(8).spells("substack")
+    let last = lowercased(Bytes(part.trimmed()))
+    return last.suffix(7).spells("include") || last.suffix(8).spells("substack")
+      || part.split(whereSeparator: [32, 9].contains).contains(where: isNameless)
+      || part.contains(UInt8(ascii: "[")) && !part.contains(UInt8(ascii: "="))
   }
+}
+
+/// What precedes the last dot is nothing, or a question mark.
+private func isNameless(_ word: ArraySlice<UInt8>) -> Bool {
+  let name = word.lastIndex(of: UInt8(ascii: ".")).map { word[..<$0] } ?? word
+  return name.isEmpty || name.spells("?")
 }
 
 private func has(_ text: Bytes, _ word: String) -> Bool {
