@@ -140,7 +140,8 @@ struct Scene {
     }
     put(path, file.isEmpty ? nil : file)
     Scene.constant[path] = nil
-    putConstant("var/lib/passcode/places", head.extras & 16 == 0 ? Bytes(repeating: 0, count: 128) : nil, 0o600)
+    let places = Bytes(repeating: 0, count: 128)
+    putConstant("var/lib/passcode/places", head.extras & 16 == 0 ? places : nil, 0o600)
   }
 
   /// After a call that may have made files.

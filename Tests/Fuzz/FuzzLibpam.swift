@@ -49,14 +49,14 @@ private func named(_ content: ArraySlice<UInt8>) -> Bytes {
 }
 
 /// libpam 1.5.2 dies of an `include` without a name; and of a module without one, which it leaves in its list half made.
-/// Brackets without a value may be such a module.
 private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
   let ends = [UInt8(ascii: "#"), UInt8(ascii: "\\"), 0]
   return line.split(whereSeparator: ends.contains).contains { part in
     let last = lowercased(Bytes(part.trimmed()))
     return last.suffix(7).spells("include") || last.suffix(8).spells("substack")
-      || part.split(whereSeparator: [32, 9].contains).contains(where: isNameless)
-      || part.contains(UInt8(ascii: "[")) && !part.contains(UInt8(ascii: "="))
+      || part.split(whereSeparator: [32, 9, UInt8(ascii: "]")].contains).contains(where: isNameless)
+      || part.split(separator: UInt8(ascii: "["), omittingEmptySubsequences: false).dropFirst()
+        .contains { isNameless($0.prefix { $0 != UInt8(ascii: "]") }) }
   }
 }
 

@@ -23,7 +23,8 @@ static uint64_t boot, wall;
 /* What the module thinks is blocked. libFuzzer must get the signals: a fault would only end the program. */
 static sigset_t blocked;
 static int sleeps, locks, written, synced, record_holder = -1, slots_holder = -1;
-enum { most_sleeps = 100000 };
+/* 120 s, the longest wait, mostly a millisecond each. */
+enum { most_sleeps = 130000 };
 
 /* What kept.c keeps, and nothing in the module ever forgets. */
 void fuzz_forget_kept(void);
