@@ -41,11 +41,12 @@ ENDS = {
     "audit": ("SYSTEM_ERR", 1, DONE, None),  # libpam's own, after the module's answer
 }
 # Which calls may bring that about, and in which part of the attempt. Whatever else fails changes nothing.
-FILES = {"openat", "newfstatat", "read", "pread64", "lseek"}
+# glibc asks for the status of an open file by fstat since 2.39, by newfstatat before.
+FILES = {"openat", "fstat", "newfstatat", "read", "pread64", "lseek"}
 CAUSES = {
     "uncharged": (FILES | {"fcntl", "flock", "mmap", "pwrite64", "utimensat", "getrandom"}, ["before"]),
     "not synced": ({"fdatasync"}, ["charge"]),
-    "not hashed": ({"mmap", "newfstatat", "pwrite64"}, ["hash"]),
+    "not hashed": ({"mmap", "fstat", "newfstatat", "pwrite64"}, ["hash"]),
     "not reset": ({"pwrite64"}, ["hash"]),
     "perhaps not reset": ({"fdatasync"}, ["settled"]),
     "spent": ({"pwrite64", "fdatasync"}, ["hash", "settled"]),

@@ -222,7 +222,8 @@ def decoy(bed, number):
 
 
 def test_where_the_holder_cannot_be_ended_it_is_named_and_nobody_else_is_let_in(slow):
-    """The lock outlives its process with a child's descriptor, and that child isn't who /proc/locks names."""
+    """The lock outlives its process with a child's descriptor, and that child isn't who /proc/locks names. Its process is
+    not waited for until the end: in a namespace of processes that list names nobody whose number is free again."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -232,7 +233,6 @@ def test_where_the_holder_cannot_be_ended_it_is_named_and_nobody_else_is_let_in(
             os.write(writing, b"%d" % os.getpid())
             signal.pause()
         os._exit(0)
-    os.waitpid(child, 0)
     keeper = int(os.read(reading, 16))
     try:
         started = time.monotonic()
@@ -242,6 +242,7 @@ def test_where_the_holder_cannot_be_ended_it_is_named_and_nobody_else_is_let_in(
         assert mode(slow) == 0o600 | DISABLING
     finally:
         os.kill(keeper, signal.SIGKILL)
+        os.waitpid(child, 0)
     assert slow.authenticate("alice", RIGHT).result == "AUTH_ERR"
     slow.tool("disable", "alice", check=0)
     works(slow, "disable")

@@ -431,7 +431,7 @@ def test_each_line_of_the_list_of_needs_names_a_test():
     """And a capability that there is."""
     files = {file for _, file, _ in capabilities.listed()}
     done = subprocess.run(
-        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *sorted(files)],
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--collect-only", *sorted(files)],
         cwd=TREE, capture_output=True, text=True, env=os.environ | {"PASSCODE_QUICK": "", "PASSCODE_SHARED": ""},
     )  # fmt: skip
     there = {line for line in done.stdout.splitlines() if "::" in line}

@@ -36,10 +36,13 @@ def content(deb, finger_deb, fleet_debs):
 
 
 def test_lintian(built):
-    """No error and no warning. Left out: a tag that sid's lintian no longer has, where an override of it is an error
-    (test_reviewers.py). Without systemd there is no sealed key, and no fleet: README.Debian says so."""
+    """No error and no warning. Left out: a tag of bookworm's lintian. Later ones don't know it, and neither leave it out
+    nor take an override of it (test_reviewers.py). Without systemd there is no sealed key, and no fleet: README.Debian
+    says so."""
     (changes,) = built.glob("*.changes")
-    without = "--suppress-tags", "package-supports-alternative-init-but-no-init.d-script"
+    tag = "package-supports-alternative-init-but-no-init.d-script"
+    is_known = subprocess.run(["lintian-explain-tags", tag], capture_output=True).returncode == 0
+    without = ["--suppress-tags", tag] if is_known else []
     said = output("lintian", "--fail-on", "error,warning", "--allow-root", *without, changes)
     assert not re.search("^[EW]:", said, re.MULTILINE)
 

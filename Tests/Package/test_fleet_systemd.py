@@ -111,7 +111,7 @@ def test_60_people_at_one_server(ward, capsys):
     station = ward.hosts["ws1"].machine
     logins = "".join(f"{name} {RIGHT} 0\n" for name in PEOPLE)
     command = station.command("/root/host/login", "crowd", "login", "/root/pam.d")
-    machines = {name: host.machine for name, host in ward.hosts.items()}
+    machines = {name: member.machine for name, member in ward.hosts.items()}
     server = machines.pop("server1")
     with processor(0, server) as here, processor(1, *machines.values()) as elsewhere:
         done = subprocess.run(command, input=logins, check=True, capture_output=True, text=True, timeout=170, preexec_fn=elsewhere)

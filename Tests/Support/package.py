@@ -59,9 +59,10 @@ def build(folder, tree=copy_tree, who=(), environment=os.environ, **how):
 
 
 def build_once(folder, build=build):
-    """The same, unless another run has built there."""
+    """The same, unless another run has built there. What one left that failed goes first."""
     with locked(folder / "lock"):
         if not (folder / "built").exists():
+            shutil.rmtree(folder / "source", ignore_errors=True)
             build(folder)
             (folder / "built").touch()
     return folder
