@@ -3,7 +3,7 @@
 #include <security/pam_appl.h>
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
-#include <stdint.h>
+#include <sodium/utils.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static inline __attribute__((noinline)) struct pam_response *cpam_converse(pam_h
 
 /* Wipes and frees a NUL-terminated text. */
 static inline void cpam_wipe(char *text) {
-  if (text) explicit_bzero(text, strlen(text));
+  if (text) sodium_memzero(text, strlen(text));
   free(text);
 }
 

@@ -113,6 +113,7 @@ extension FleetLogin where Etcd: EtcdStore {
     defer { unsealed.wipe() }
     try fleet.judge(account, change)
     do throws(Fault) {
+      try makeMark(&unsealed)
       var wait = fleet.newWait
       while true {
         let state = try fleet.read(account, workstation)
@@ -174,6 +175,7 @@ extension FleetLogin where Etcd: EtcdStore {
     guard let isMatch = credential.matches(code, &unsealed) else { throw Fault(.hashingFailed) }
     guard isMatch else {
       let failures = proof.charge.record.record.ledger.failures
+      noteWrong(proof.charge)
       return .refused(.wrong(standing(proof.charge), failures: failures))
     }
     let sealed = try fleet.seal(new.passcode, account, &unsealed)
@@ -215,7 +217,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)), .delete(FleetKeys.last(account)),
         .delete(FleetKeys.flight(workstation, proof.charge.id)),
       ])
-    takeBackCount(&transaction, proof.charge, StationMark(state))
+    takeBackCount(&transaction, proof.charge, StationMark(state, limit: fleet.options.stationLimit))
     return transaction
   }
 }

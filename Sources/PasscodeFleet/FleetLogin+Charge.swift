@@ -21,6 +21,8 @@ struct FleetCharge {
   /// The record before the charge.
   let before: Record
   let station: StationCharge
+  /// Who had been let in at the workstation before it.
+  let owners: KnownOwners
   /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
 }
@@ -33,13 +35,15 @@ struct FleetDelay {
   let lease: UInt64
 }
 
-/// The counts of a workstation, and of one account there, after a charge.
+/// The counts of a workstation, of one account and of strangers there, after a charge.
 ///
-/// Both are written in the same transactions, and each transaction depends on the revision of the workstation's count.
+/// All are written in the same transactions, and each transaction depends on the revision of the workstation's count.
 struct StationCharge {
   let count: StationCount
   let lease: UInt64
   let own: StationCount
+  /// nil: this is no stranger's attempt.
+  let strangers: StationCount?
   /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
 }
@@ -83,7 +87,8 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     var charge = FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, station: station)
+      id: id, record: charged, revision: revision, before: record.record, station: station,
+      owners: state.owners)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
       if answer == nil || delay != nil { try checkTime(busy, least: answer == nil ? Self.hashSeconds : 1) }
@@ -110,7 +115,7 @@ extension FleetLogin where Etcd: EtcdStore {
   private func transaction(
     _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: UInt64
   ) -> EtcdTransaction {
-    EtcdTransaction(
+    var transaction = EtcdTransaction(
       if: [
         .unchanged(FleetKeys.record(account), revision: state.revision),
         .unchanged(FleetKeys.wait(account), revision: 0), .unchanged(FleetKeys.busy(account), revision: 0),
@@ -126,20 +131,29 @@ extension FleetLogin where Etcd: EtcdStore {
           FleetKeys.station(workstation, account: account), value: station.own.encoded,
           lease: station.windowLease),
       ], otherwise: FleetState.questions(account, workstation))
+    if let strangers = station.strangers {
+      transaction.actions.append(
+        .put(FleetKeys.strangers(workstation), value: strangers.encoded, lease: station.windowLease))
+    }
+    return transaction
   }
 
   /// The counts including this attempt. The last one that the workstation is allowed starts another hour.
   private func count(_ state: FleetState) throws(Fault) -> StationCharge {
     let hour = StationCount.seconds + Self.leaseMargin
+    let isStranger = isStranger(state)
     guard let station = state.station, let entry = state.stationEntry else {
       let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
       let lease = try fleet.lease(seconds: hour)
-      return StationCharge(count: first, lease: lease, own: first, windowLease: lease)
+      return StationCharge(
+        count: first, lease: lease, own: first, strangers: isStranger ? first : nil, windowLease: lease)
     }
     let count = station.next
-    let own = state.ownCount?.next ?? StationCount(failures: 1, window: count.window)
-    let lease = count.isFull ? try fleet.lease(seconds: hour) : entry.lease
-    return StationCharge(count: count, lease: lease, own: own, windowLease: entry.lease)
+    let first = StationCount(failures: 1, window: count.window)
+    let lease = count.failures >= fleet.options.stationLimit ? try fleet.lease(seconds: hour) : entry.lease
+    return StationCharge(
+      count: count, lease: lease, own: state.ownCount?.next ?? first,
+      strangers: isStranger ? state.strangers?.next ?? first : nil, windowLease: entry.lease)
   }
 
   /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.

@@ -33,7 +33,7 @@ extension FleetLogin where Etcd: EtcdStore {
     var lost = 0
     // Mostly all is as the charge left it: then nothing has to be read.
     let first = try? fleet.commit(
-      settling(charge, StationMark(charge)))
+      settling(charge, StationMark(charge), charge.owners))
     if let first, first.succeeded {
       noteEmptyLease(StationMark(charge))
       return (true, nil)
@@ -47,7 +47,8 @@ extension FleetLogin where Etcd: EtcdStore {
       case .chargedSince: return (false, nil)
       case .charged: break
       }
-      let outcome = try? fleet.commit(settling(charge, StationMark(state)))
+      let outcome = try? fleet.commit(
+        settling(charge, StationMark(state, limit: fleet.options.stationLimit), state.owners))
       if let outcome, outcome.succeeded { return (true, nil) }
       if outcome == nil { lost += 1 }
     }
@@ -69,7 +70,9 @@ extension FleetLogin where Etcd: EtcdStore {
     return now.ledger == .clear ? .settled : .chargedSince
   }
 
-  private func settling(_ charge: FleetCharge, _ station: StationMark?) -> EtcdTransaction {
+  private func settling(
+    _ charge: FleetCharge, _ station: StationMark?, _ owners: KnownOwners
+  ) -> EtcdTransaction {
     var settled = charge.record
     settled.record.ledger = .clear
     settled.record.times.failure = charge.before.times.failure
@@ -82,8 +85,18 @@ extension FleetLogin where Etcd: EtcdStore {
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)),
         .delete(FleetKeys.flight(workstation, charge.id)),
       ])
+    if charge.before.ledger.failures > 0 { transaction.actions.append(.delete(FleetKeys.wrong(account))) }
     takeBackCount(&transaction, charge, station)
+    noteOwner(&transaction, owners)
     return transaction
+  }
+
+  /// Once a day.
+  private func noteOwner(_ transaction: inout EtcdTransaction, _ known: KnownOwners) {
+    guard let owners = known.owners.adding(charges.mark, today: today) else { return }
+    let key = FleetKeys.owners(workstation)
+    transaction.conditions.append(.unchanged(key, revision: known.revision))
+    transaction.actions.append(.put(key, value: owners.encoded, lease: 0))
   }
 
   /// Only from the window in which it was counted: another one has counted nothing of it.
@@ -93,13 +106,18 @@ extension FleetLogin where Etcd: EtcdStore {
     guard let station, station.count.window == charge.station.count.window else { return }
     // A full count has a lease of its own, and may outlast the window.
     let lease = station.windowLease
-    let isOver = lease.map { station.count.isFull && fleet.etcd.timeLeft($0) == 0 } ?? true
+    let isFull = station.count.failures >= fleet.options.stationLimit
+    let isOver = lease.map { isFull && fleet.etcd.timeLeft($0) == 0 } ?? true
     let key = FleetKeys.station(workstation)
     transaction.conditions.append(.unchanged(key, revision: station.revision))
     transaction.actions.append(write(key, isOver ? nil : station.count.previous, lease ?? 0))
     if let own = station.own {
       let key = FleetKeys.station(workstation, account: account)
       transaction.actions.append(write(key, isOver ? nil : own.previous, lease ?? 0))
+    }
+    if charge.station.strangers != nil, let strangers = station.strangers {
+      let key = FleetKeys.strangers(workstation)
+      transaction.actions.append(write(key, isOver ? nil : strangers.previous, lease ?? 0))
     }
   }
 
@@ -109,12 +127,14 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 }
 
-/// The counts of a workstation, and of the account there, as they were at some revision.
+/// The counts of a workstation, and of the account and of strangers there, as they were at some revision.
 struct StationMark {
   let count: StationCount
   let revision: UInt64
   /// The count for this account at this workstation; nil if there is none.
   let own: StationCount?
+  /// The count for strangers at this workstation; nil if there is none.
+  let strangers: StationCount?
   /// The lease of the counts' window: they may have moved to another one since the charge. nil: the window is over.
   let windowLease: UInt64?
 
@@ -123,15 +143,18 @@ struct StationMark {
     count = charge.station.count
     revision = charge.revision
     own = charge.station.own
+    strangers = charge.station.strangers
     windowLease = charge.station.windowLease
   }
 
   /// The workstation's counts as they are now; nil if there are none.
-  init?(_ state: FleetState) {
+  init?(_ state: FleetState, limit: UInt64) {
     guard let count = state.station, let entry = state.stationEntry else { return nil }
     self.count = count
     revision = entry.modified
     own = state.ownCount
-    windowLease = count.isFull ? state.ownCount.flatMap { _ in state.ownEntry?.lease } : entry.lease
+    strangers = state.strangers
+    windowLease =
+      count.failures >= limit ? state.ownCount.flatMap { _ in state.ownEntry?.lease } : entry.lease
   }
 }

@@ -73,6 +73,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
     defer { unsealed.wipe() }
     do throws(Fault) {
+      try makeMark(&unsealed)
       let state = try fleet.read(account, workstation)
       switch try readiness(state) {
       case .refused(let verdict): return verdict
@@ -102,6 +103,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
     defer { unsealed.wipe() }
     do throws(Fault) {
+      try makeMark(&unsealed)
       var wait = fleet.newWait
       while true {
         let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
@@ -140,16 +142,35 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       if state.busy != nil { return .busy }
       return .refused(.locked(milliseconds: try fleet.timeLeft(wait), failures: failures))
     }
-    if let station = state.station, station.isFull, let entry = state.stationEntry {
-      if state.flights > 0 { return .busy }
-      return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
+    let limits = fleet.options
+    if let station = state.station, station.failures >= limits.stationLimit {
+      return state.flights > 0 ? .busy : .refused(.notPermitted(.workstation))
     }
-    if let own = state.ownCount, own.isFullForAccount, let entry = state.ownEntry {
-      if state.busy != nil { return .busy }
-      return .refused(.locked(milliseconds: try fleet.timeLeft(entry), failures: failures))
+    if let strangers = state.strangers, strangers.failures >= limits.strangersLimit,
+      isStranger(state)
+    {
+      return state.flights > 0 ? .busy : .refused(.notPermitted(.workstation))
+    }
+    if let own = state.ownCount, own.isFullForAccount {
+      return state.busy != nil ? .busy : .refused(.notPermitted(.workstation))
     }
     return state.busy == nil ? .ready(record) : .busy
   }
+
+  /// Whether the account's owner wasn't let in at this workstation lately.
+  func isStranger(_ state: FleetState) -> Bool {
+    !state.owners.owners.contains(charges.mark, today: today)
+  }
+
+  /// Begins everything that may come to `isStranger`.
+  func makeMark(_ unsealed: inout Unsealed) throws(Fault) {
+    try fleet.key.load(&unsealed.key)
+    let context = Bytes(text: "passcode fleet owner\n") + workstation + Bytes(text: "\n") + account
+    charges.mark = Bytes(unsealed.key.digest(of: context).prefix(StationOwners.markLength))
+  }
+
+  /// Counted from 1970.
+  var today: UInt64 { vault.clock.wall() / 86_400 }
 
   /// nil: another attempt is in the way.
   private mutating func attempt(
@@ -171,9 +192,11 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       defer { _ = undisturbed }
       try vault.reserveMemory(for: credential.cost)
       guard let charge = try chargeInSlot(record, state) else { return nil }
-      let verdict = try verify(passcode, credential, charge, &unsealed)
-      if case .wrong = verdict { release(charge, digest) }
-      return withExtendedLifetime(slot) { verdict }
+      let isMatch = credential.matches(passcode, &unsealed)
+      // Settling needs none: the next hash begins while etcd is asked.
+      _ = consume slot
+      guard let isMatch else { throw Fault(.hashingFailed) }
+      return isMatch ? granted(charge) : wrong(charge, digest)
     }
   }
 
@@ -196,16 +219,14 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     return nil
   }
 
-  /// Hashes and compares the passcode; called only after etcd acknowledged the charge.
-  private mutating func verify(
-    _ passcode: borrowing Passcode, _ credential: Credential, _ charge: FleetCharge,
-    _ unsealed: inout Unsealed
-  ) throws(Fault) -> Verdict {
-    guard let isMatch = credential.matches(passcode, &unsealed) else { throw Fault(.hashingFailed) }
-    guard isMatch else {
-      let failures = charge.record.record.ledger.failures
-      return .wrong(standing(charge), failures: failures)
-    }
+  private func wrong(_ charge: FleetCharge, _ digest: Bytes?) -> Verdict {
+    let standing = standing(charge)
+    release(charge, digest)
+    noteWrong(charge)
+    return .wrong(standing, failures: charge.record.record.ledger.failures)
+  }
+
+  private mutating func granted(_ charge: FleetCharge) -> Verdict {
     if let refusal = settle(charge) { return refusal }
     provenMark = vault.mark(charge.record.record)
     return .granted(charge.before.failedAttempts)

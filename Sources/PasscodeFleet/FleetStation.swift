@@ -6,25 +6,37 @@ public import PasscodePolicy
 /// The wrong passcodes of a workstation, over all accounts.
 public struct StationReport: Equatable, Sendable {
   public let failures: UInt64
+  public let limit: UInt64
+  /// Those for people who weren't let in there lately.
+  public let strangers: UInt64
   /// Seconds for which no passcode is taken there; nil: it isn't stopped.
   public let secondsStopped: UInt64?
+  /// Seconds for which only the passcodes of people are taken who were let in there lately; nil: it isn't so.
+  public let secondsForOwners: UInt64?
 }
 
 extension FleetVault {
   /// The wrong passcodes of a workstation; nil if it had none in this hour.
   public func station(_ workstation: Bytes) throws(Fault) -> StationReport? {
-    guard let entry = try stationEntry(workstation) else { return nil }
+    let (found, foundStrangers) = try stationEntries(workstation)
+    guard let entry = found else { return nil }
     guard let count = StationCount(entry.value) else { throw Fault(.damagedRecord, path: entry.key) }
-    let left = count.isFull ? try timeLeft(entry) / 1_000 : nil
-    return StationReport(failures: count.failures, secondsStopped: left)
+    let strangers = foundStrangers.flatMap { StationCount($0.value) }
+    let counted = strangers?.window == count.window ? strangers?.failures ?? 0 : 0
+    let isFull = count.failures >= options.stationLimit
+    let isForOwners = !isFull && counted >= options.strangersLimit
+    return StationReport(
+      failures: count.failures, limit: options.stationLimit, strangers: counted,
+      secondsStopped: isFull ? try timeLeft(entry) / 1_000 : nil,
+      secondsForOwners: isForOwners ? try timeLeft(entry) / 1_000 : nil)
   }
 
-  /// Forgets them, and with them those of each account there, which count in the same window only. Those that are being
+  /// Forgets them, and with them those of each account and of strangers there, which count in the same window only. Those that are being
   /// checked are no longer counted there, either; for their accounts they are.
   ///
   /// - Returns: whether there were any.
   public func unlock(station workstation: Bytes) throws(Fault) -> Bool {
-    guard try stationEntry(workstation) != nil else { return false }
+    guard try stationEntries(workstation).count != nil else { return false }
     let deletion = EtcdTransaction([.delete(FleetKeys.station(workstation))])
     // Asked twice: what is deleted stays so.
     var outcome = try commit(deletion)
@@ -33,11 +45,15 @@ extension FleetVault {
     return true
   }
 
-  private func stationEntry(_ workstation: Bytes) throws(Fault) -> EtcdEntry? {
-    let question = EtcdTransaction([.read(FleetKeys.station(workstation))])
+  private func stationEntries(
+    _ workstation: Bytes
+  ) throws(Fault) -> (count: EtcdEntry?, strangers: EtcdEntry?) {
+    let question = EtcdTransaction([
+      .read(FleetKeys.station(workstation)), .read(FleetKeys.strangers(workstation)),
+    ])
     var outcome = try commit(question)
     if outcome == nil { outcome = try commit(question) }
     guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
-    return outcome.entry(0)
+    return (outcome.entry(0), outcome.entry(1))
   }
 }

@@ -22,7 +22,7 @@ extension FleetVault {
   /// Milliseconds for all leases; the others' turn comes in another minute.
   private static var longest: UInt64 { 15_000 }
   /// Keys of a lease: a transaction of etcd's has 128 operations.
-  private static var mostKeys: Int { 40 }
+  private static var mostKeys: Int { 60 }
 
   /// Notes what is left of each lease that matters, and moves the keys of those that have started anew.
   func keepLeases() {

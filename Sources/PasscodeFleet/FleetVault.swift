@@ -27,11 +27,13 @@ public import PasscodeVault
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
 //     unless the passcode has been disabled, removed or replaced in the meantime. A correct one is never reported wrong.
 //     FleetConflictTests, FleetLoginTests
-//  7  A workstation has 20 wrong passcodes an hour over all accounts, and 8 for any one account, counted in the charge's
-//     transaction and including those that are still being checked. The hour begins with the first wrong one, when the
-//     count's lease is granted, and ends with that lease; so around its end, 39 are possible within minutes. An
-//     administrator can see the count and end it (`--workstation`).
-//     FleetStationTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
+//  7  A workstation has 20 wrong passcodes an hour over all accounts, of which 8 for any one account, and 12 for people who
+//     weren't let in there by their passcodes within 30 days, counted in the charge's transaction and including those that
+//     are still being checked. The hour begins with the first wrong one, when the count's lease is granted, and ends with
+//     that lease; so around its end, 39 are possible within minutes. An administrator can see the count and end it
+//     (`--workstation`), and set another limit (workstation_limit). Who was let in is written in the transaction that takes
+//     a charge back, and told to nobody.
+//     FleetStationTests, FleetStrangerTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
 //  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
 //     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode server restored`
 //     on one server, the others refuse, too, until it is run there; each passcode is locked out until it is unlocked, or
@@ -178,6 +180,10 @@ public struct FleetState {
   /// The workstation's count for this account, in the same hour.
   let ownCount: StationCount?
   let ownEntry: EtcdEntry?
+  /// The workstation's count for strangers, in the same hour.
+  let strangers: StationCount?
+  let strangersEntry: EtcdEntry?
+  let owners: KnownOwners
   /// How many attempts of the workstation are being checked.
   let flights: UInt64
   /// The account's one-time code as etcd has it, valid or not.
@@ -192,7 +198,8 @@ public struct FleetState {
       .read(FleetKeys.record(account)), .read(FleetKeys.wait(account)), .read(FleetKeys.busy(account)),
       .read(FleetKeys.last(account)), .read(FleetKeys.station(workstation)),
       .count(prefix: FleetKeys.flights(workstation)), .read(FleetKeys.epoch), .read(FleetKeys.code(account)),
-      .read(FleetKeys.station(workstation, account: account)),
+      .read(FleetKeys.station(workstation, account: account)), .read(FleetKeys.strangers(workstation)),
+      .read(FleetKeys.owners(workstation)),
     ]
   }
 
@@ -208,12 +215,17 @@ public struct FleetState {
     ownEntry = outcome.entry(8)
     let own = ownEntry.flatMap { StationCount($0.value) }
     ownCount = own?.window == station?.window ? own : nil
+    strangersEntry = outcome.entry(9)
+    let strangers = strangersEntry.flatMap { StationCount($0.value) }
+    self.strangers = strangers?.window == station?.window ? strangers : nil
+    owners = KnownOwners(outcome.entry(10))
     flights = outcome.count(5)
     code = outcome.entry(7)
     if entry != nil && record == nil {
       throw Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
     }
     (epoch, epochRevision) = try FleetState.epoch(outcome.entry(6))
+    if let strangersEntry, strangers == nil { throw Fault(.damagedRecord, path: strangersEntry.key) }
     if let ownEntry, own == nil { throw Fault(.damagedRecord, path: ownEntry.key) }
     if let stationEntry, station == nil { throw Fault(.damagedRecord, path: stationEntry.key) }
   }
@@ -228,6 +240,17 @@ public struct FleetState {
   var movement: Bytes {
     [revision, wait?.modified ?? 0, busy?.modified ?? 0, stationEntry?.modified ?? 0, flights]
       .flatMap { littleEndian($0, 8) }
+  }
+}
+
+/// Who was let in at a workstation lately, and the revision in which etcd has that.
+struct KnownOwners {
+  let owners: StationOwners
+  let revision: UInt64
+
+  init(_ entry: EtcdEntry?) {
+    owners = entry.flatMap { StationOwners($0.value) } ?? StationOwners()
+    revision = entry?.modified ?? 0
   }
 }
 

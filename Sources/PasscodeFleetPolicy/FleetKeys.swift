@@ -11,7 +11,11 @@ public import PasscodePolicy
 ///     /passcode/1/v/<host name>            what a server says about itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/a/<account>   those of one account there: `StationCount`. Has a lease
+///     /passcode/1/s/<workstation>/n        those of people who aren't in `o`: `StationCount`. Has a lease
+///     /passcode/1/s/<workstation>/o        who was let in there lately: `StationOwners`
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
+///     /passcode/1/w/<account>              a wrong passcode within the hour, and no correct one since. Has a lease
+///     /passcode/1/alarm                    `FleetVault.alarm` was given within the hour. Has a lease
 ///     /passcode/1/l/<lease>                what was left of a lease: `LeaseNote`. Has that lease
 ///
 /// Account, workstation and attempt id MUST be written in hexadecimal: an account named `alice/wait` is nobody's key.
@@ -26,6 +30,10 @@ public enum FleetKeys {
   public static func last(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/last") }
 
   public static func code(_ account: Bytes) -> Bytes { record(account) + Bytes(text: "/code") }
+
+  public static let allWrong = Bytes(text: "/passcode/1/w/")
+  public static func wrong(_ account: Bytes) -> Bytes { allWrong + hexadecimal(account) }
+  public static let alarm = Bytes(text: "/passcode/1/alarm")
 
   public static func left(_ lease: UInt64) -> Bytes { Text("/passcode/1/l/\(lease)").bytes }
 
@@ -71,6 +79,8 @@ public enum FleetKeys {
   public static func station(_ workstation: Bytes, account: Bytes) -> Bytes {
     station(workstation) + Bytes(text: "/a/") + hexadecimal(account)
   }
+  public static func strangers(_ workstation: Bytes) -> Bytes { station(workstation) + Bytes(text: "/n") }
+  public static func owners(_ workstation: Bytes) -> Bytes { station(workstation) + Bytes(text: "/o") }
   public static func flights(_ workstation: Bytes) -> Bytes { station(workstation) + Bytes(text: "/f/") }
   public static func flight(_ workstation: Bytes, _ attempt: Bytes) -> Bytes {
     flights(workstation) + hexadecimal(attempt)

@@ -6,6 +6,8 @@ public import PasscodePolicy
 ///     etcd=2379                        the port of this server's etcd, on 127.0.0.1
 ///     etcd_user=passcode               one of etcd's own accounts; its password is in /etc/passcode/verifier.password
 ///     lockout=3:1m,5:5m,7:15m,9:1h,10:8h
+///     workstation_limit=20             wrong passcodes an hour on each workstation: 10 to 50 (`StationCount`)
+///     alarm_accounts=50                accounts with wrong passcodes in an hour from which on it is told: 1 to 1,000,000
 ///
 /// Cost, lengths, weakness and hashing slots are those of `/etc/security/passcode.conf` on the server.
 ///
@@ -18,6 +20,14 @@ public struct FleetOptions: Equatable, Sendable {
   /// Empty: etcd asks for none.
   public var user = Bytes()
   public var lockout = Schedule.fleet
+  /// Wrong passcodes an hour from one workstation, over all accounts.
+  public var stationLimit: UInt64 = FleetOptions.usualStationLimit
+  /// Of these, for people who weren't let in there lately.
+  public var strangersLimit: UInt64 { stationLimit * 3 / 5 }
+  /// Accounts with wrong passcodes, and no correct one since, within an hour.
+  public var alarmAccounts: UInt64 = 50
+
+  private static let usualStationLimit: UInt64 = 20
 
   public init(name: Bytes) {
     self.name = name
@@ -58,6 +68,8 @@ public struct FleetOptions: Equatable, Sendable {
         bytes += littleEndian(0, 8)
       }
     }
+    // Servers of earlier versions know no other.
+    if stationLimit != FleetOptions.usualStationLimit { bytes += littleEndian(stationLimit, 8) }
     return bytes
   }
 
@@ -65,7 +77,9 @@ public struct FleetOptions: Equatable, Sendable {
     if name.spells("fleet") { return 1 }
     if name.spells("etcd") { return 2 }
     if name.spells("etcd_user") { return 4 }
-    return name.spells("lockout") ? 8 : 0
+    if name.spells("lockout") { return 8 }
+    if name.spells("workstation_limit") { return 16 }
+    return name.spells("alarm_accounts") ? 32 : 0
   }
 
   private mutating func set(_ bit: UInt8, _ value: ArraySlice<UInt8>) -> Bool {
@@ -79,6 +93,12 @@ public struct FleetOptions: Equatable, Sendable {
     case 4:
       guard (1...64).contains(value.count), value.allSatisfy(FleetOptions.isNameByte) else { return false }
       user = Bytes(value)
+    case 16:
+      guard let number = decimal(value), (10...StationCount.most).contains(number) else { return false }
+      stationLimit = number
+    case 32:
+      guard let number = decimal(value), (1...1_000_000).contains(number) else { return false }
+      alarmAccounts = number
     default:
       guard let schedule = Schedule(value), schedule.endsWithTime else { return false }
       lockout = schedule

@@ -48,20 +48,23 @@ public struct FleetRecord: Equatable, Sendable {
 ///     failures=7
 ///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
 ///
-/// The count lasts for an hour (its lease) from the first one on. The last one that is allowed starts another hour, in
-/// which no passcode is taken from there; if that one turns out right, the rest counts in the first hour again.
+/// The count lasts for an hour (its lease) from the first one on. The last one that is allowed (`FleetOptions.stationLimit`)
+/// starts another hour, in which no passcode is taken from there; if that one turns out right, the rest counts in the
+/// first hour again.
 ///
-/// Those for one account are also counted by themselves, in the same window. Once there are `mostOfAccount`, no
-/// passcode of that account is taken there until the window ends: otherwise one person could block the workstation for
-/// everybody by typing two wrong ones before each correct one.                         FleetTests, FleetStationTests
+/// Two parts are also counted by themselves, in the same window, and end with it:
+///
+/// - Those for one account. Once there are `mostOfAccount`, no passcode of that account is taken there: otherwise one
+///   person could block the workstation for everybody by typing two wrong ones before each correct one.
+/// - Those for strangers, who aren't in `StationOwners`. Once there are `FleetOptions.strangersLimit`, only owners' passcodes
+///   are taken there.                                                                   FleetTests, FleetStationTests
 public struct StationCount: Equatable, Sendable {
   /// Wrong passcodes, and those that are being checked: 1 to `most`.
   public let failures: UInt64
   public let window: Bytes
 
-  public static let most: UInt64 = 20
-  /// Of these, for one account: so that one person's own passcode doesn't block a workstation for everybody. Somebody who
-  /// types wrong ones for three accounts or more does; `passcode server unlock --workstation` ends that.
+  /// The highest limit that an administrator may set.
+  public static let most: UInt64 = 50
   public static let mostOfAccount: UInt64 = 8
   /// How long the window lasts, and how long a full count blocks the workstation.
   public static let seconds: UInt64 = 3_600
@@ -85,9 +88,6 @@ public struct StationCount: Equatable, Sendable {
   public var encoded: Bytes {
     Text("failures=\(failures)\nwindow=\(hexadecimal(window))\n").bytes
   }
-
-  /// No other attempt may begin there, unless one of those that are under way turns out right.
-  public var isFull: Bool { failures >= StationCount.most }
 
   /// Whether the workstation's count for one account is full: no other attempt on that account may begin there.
   public var isFullForAccount: Bool { failures >= StationCount.mostOfAccount }

@@ -54,7 +54,7 @@ final class Question {
   func note(_ refusal: Verdict, _ pam: PAM, isForPerson: Bool) -> Bool {
     guard tells(pam), door.either, !door.useFirstPass, !door.tryFirstPass else { return false }
     // Before the first login no verifier was asked who is enrolled.
-    if case .notPermitted = refusal, isFleets { return false }
+    if case .notPermitted(.firstLogin) = refusal, isFleets { return false }
     reason = Words.reason(refusal, isForPerson: isForPerson)
     return reason != nil
   }

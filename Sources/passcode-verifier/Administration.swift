@@ -43,7 +43,9 @@ struct Administration {
     switch order.command {
     // ServerCheck is the check: it goes on where this one throws.
     case .initialize, .restored, .check: return .usage
-    case .seen: try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
+    case .seen:
+      try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
+      if let count = try? fleet.alarm() { Administration.warn(count) }
     case .list: return try list()
     case .status: return try show(order.user)
     case .enroll: try enroll()
@@ -135,6 +137,12 @@ struct Administration {
     line.add("by_uid", UInt64(ProcessIdentity.current().real))
     line.add("loginuid", ProcessIdentity.loginUID())
     line.add("sudo_user", environment("SUDO_USER"))
+    SystemLog.notice(line.text)
+  }
+
+  private static func warn(_ accounts: UInt64) {
+    var line = LogLine("passcode-verifier: wrong passcodes for many accounts within an hour")
+    line.add("accounts", accounts)
     SystemLog.notice(line.text)
   }
 

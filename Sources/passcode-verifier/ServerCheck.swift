@@ -24,6 +24,7 @@ struct ServerCheck {
       check.configuration(configuration, fleet)
       try check.etcd(fleet)
       try check.servers(fleet)
+      try check.alarm(fleet)
     } catch {
       check.report.tell(.error, Failure.told(error), path: error.path)
     }
@@ -120,12 +121,19 @@ struct ServerCheck {
     report.end(names(peers.map { $0.name }))
   }
 
+  private mutating func alarm(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
+    report.begin("verifier-alarm")
+    let count = try fleet.accountsWithWrong()
+    if fleet.isAlarming(count) { report.tell(.warning, Words.alarm(count)) }
+    report.end("\(count)")
+  }
+
   private mutating func compare(_ peer: FleetPeer, _ own: ServerNote) {
     let name = printable(peer.name)
     if peer.note.mark != own.mark {
       report.tell(
         .error,
-        "\(name): has a different fleet key or verifier.conf (fleet=, etcd_user= or lockout=) than this server, or a different list of workstations: copy all three files from one server"
+        "\(name): has a different fleet key or verifier.conf (fleet=, etcd_user=, lockout= or workstation_limit=) than this server, or a different list of workstations: copy all three files from one server"
       )
     }
     if peer.note.version != own.version {

@@ -79,22 +79,31 @@ enum Words {
     let name = printable(workstation)
     guard let report else { return "\(noneWrong(name))\n" }
     let line = wrong(name, report)
+    if let seconds = report.secondsForOwners { return "\(onlyOwners(line, seconds))\n" }
     return report.secondsStopped.map { "\(stopped(line, $0))\n" } ?? "\(line)\n"
   }
 
   private static func noneWrong(_ name: Bytes) -> Phrase { "\(name): no wrong passcodes in the last hour" }
 
   private static func wrong(_ name: Bytes, _ report: StationReport) -> Phrase {
-    "\(name): wrong passcodes in the last hour: \(report.failures) of \(StationCount.most)"
+    "\(name): wrong passcodes in the last hour: \(report.failures) of \(report.limit)"
   }
 
   private static func stopped(_ line: Phrase, _ seconds: UInt64) -> Phrase {
     "\(line); no passcode is taken there for another \(time(seconds))"
   }
 
+  private static func onlyOwners(_ line: Phrase, _ seconds: UInt64) -> Phrase {
+    "\(line); for another \(time(seconds)), only passcodes of people who used theirs there in the last 30 days are taken"
+  }
+
   static func unlocked(_ workstation: Bytes, _ changed: Bool) -> Phrase {
     let name = printable(workstation)
     return changed ? "Workstation unlocked: \(name)." : Act.unlocked.already(workstation)
+  }
+
+  static func alarm(_ count: UInt64) -> Phrase {
+    "wrong passcodes were typed for \(count) accounts within an hour, and no correct ones since: somebody may be trying a few passcodes on many accounts; to see from which workstations, run on each server: \("journalctl SYSLOG_FACILITY=10 -g \"passcode wrong\"" as Text)"
   }
 
   private static func time(_ seconds: UInt64) -> Phrase {

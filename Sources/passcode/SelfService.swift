@@ -196,7 +196,7 @@ final class SelfService {
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled(account.name)
-    case .notPermitted, .notAdministrators, .beforeLogin: return .forbidden
+    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked: return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,
       .openWaiting, .openEnding, .status, .statusWithTerms, .done:

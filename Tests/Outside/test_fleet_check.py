@@ -38,7 +38,7 @@ def test_healthy_servers_know_each_other(noted):
         assert found["verifier-servers", "ok"] == "server0, server1, server2"
     lines = noted.servers[0].run("check").stdout
     assert [line.split(":")[0] for line in lines.splitlines()] == [
-        "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers",
+        "✓ verifier-configuration", "✓ verifier-etcd", "✓ verifier-servers", "✓ verifier-alarm",
     ]  # fmt: skip
     assert noted.servers[0].run("check", "--quiet").stdout == ""
 
@@ -116,6 +116,14 @@ def no_majority(fleet):
         fleet.members[number].send_signal(signal.SIGSTOP)
 
 
+def guesses_at_many(fleet):
+    people = ["bob", "carol", "dave"]
+    fleet.servers[0].run("enroll", "--batch", "-", input="".join(f"{name}:8264\n" for name in people))
+    for name in people:
+        fleet.servers[1].verify("1593", name)
+    configure(fleet, "alarm_accounts=3")
+
+
 def bad_option(fleet):
     configure(fleet, "fleets=1")
 
@@ -163,6 +171,7 @@ def configure(fleet, line):
 
 
 HARMS = [
+    (guesses_at_many, "verifier-alarm", "warning", "wrong passcodes were typed for 3 accounts within an hour"),
     (another_key, "verifier-servers", "error", "server2: has a different fleet key"),
     (another_schedule, "verifier-servers", "error", "server2: has a different fleet key or verifier.conf"),
     (another_list, "verifier-servers", "error", "or a different list of workstations"),

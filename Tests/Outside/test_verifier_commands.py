@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from bed import TOOL
-from fleet import FOLDER, GRANTED, LOCKED, VERIFIER, WRONG, refusing_weak
+from fleet import FOLDER, GRANTED, LOOK, STATION_LOCKED, VERIFIER, WRONG, refusing_weak
 from scenario import RIGHT
 from schema import validated
 from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, POLICY, SOME_FAILED, UNUSABLE, USAGE, one_line
@@ -180,17 +180,30 @@ def test_help_names_every_command_and_option_and_so_does_the_completion():
 def test_a_workstation_that_is_stopped_is_shown_and_unlocked(fleet):
     server = fleet.servers[0]
     people = [f"nurse{number}" for number in range(11)]
-    server.run("enroll", "--batch", "-", input="".join(f"{name}:{RIGHT}\n" for name in people))
+    visitors = [f"visitor{number}" for number in range(13)]
+    server.run("enroll", "--batch", "-", input="".join(f"{name}:{RIGHT}\n" for name in people + visitors))
     assert server.run("status", "--workstation", "CN=ws1").stdout == "CN=ws1: no wrong passcodes in the last hour\n"
-    for name in people[:10]:
+    for name in people:
+        assert server.verify(RIGHT, name).kind == GRANTED
+    for name in visitors[:12]:
+        assert server.verify("1593", name).kind == WRONG
+    assert server.verify(RIGHT, visitors[12]).kind == STATION_LOCKED
+    assert server.ask(LOOK, visitors[12]).kind == STATION_LOCKED
+    assert server.verify(RIGHT, people[10]).kind == GRANTED
+    shown = fleet.servers[1].run("status", "--workstation", "CN=ws1").stdout
+    assert re.fullmatch(
+        r"CN=ws1: wrong passcodes in the last hour: 12 of 20; for another \d+ minutes, only passcodes of people who used "
+        r"theirs there in the last 30 days are taken\n", shown,
+    )  # fmt: skip
+    for name in people[:4]:
         for code in ("1593", "2604"):
             assert server.verify(code, name).kind == WRONG
-    assert server.verify(RIGHT, people[10]).kind == LOCKED
+    assert server.verify(RIGHT, people[10]).kind == STATION_LOCKED
     shown = fleet.servers[1].run("status", "--workstation", "CN=ws1").stdout
     assert re.fullmatch(r"CN=ws1: wrong passcodes in the last hour: 20 of 20; no passcode is taken there for another \d+ minutes\n", shown)
     assert server.run("unlock", "--workstation", "CN=ws1").stdout == "Workstation unlocked: CN=ws1.\n"
     assert server.run("unlock", "--workstation", "CN=ws1").stdout == "CN=ws1 has no failed attempts to clear.\n"
-    assert server.verify(RIGHT, people[10]).kind == GRANTED
+    assert server.verify(RIGHT, people[10]).kind == GRANTED == server.verify(RIGHT, visitors[12]).kind
     for words, status in ((["CN=ws9"], 3), (["ws1"], 3), ([""], 3), (["CN=ws1", "alice"], 2), (["CN=ws1", "--json"], 2)):
         refused = server.run("unlock", "--workstation", *words, check=status)
         assert one_line(refused.stderr) and not refused.stdout

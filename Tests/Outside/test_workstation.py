@@ -12,7 +12,7 @@ from machine import ALICE
 from process import wait_for
 from prompts import FLEETS, STATES, TABLE, as_the_table_says
 from scenario import PASSWORD, RIGHT, WRONG, asked_once, refused_unasked
-from tool import UNUSABLE
+from tool import LOCKED, UNUSABLE, alone
 from ward import SOCKET, STACK, UNAVAILABLE, at, within_five_seconds
 
 
@@ -125,13 +125,41 @@ def test_the_table_in_a_fleet(with_passwords, ward):
 
 def test_a_workstation_that_isn_t_on_the_list_gets_nothing_and_says_why(machine, ward):
     at(machine, "ws3")
-    remedy = "this workstation is not on the servers' list: add its name, as the log of passcode-verifier on a server shows it, to /etc/passcode/workstations on each server"
+    remedy = "this workstation is not on the servers' list: add its name, as a server's log shows it, to /etc/passcode/workstations on each server"
     for how in ({}, ALICE):
         assert refused_unasked(machine.authenticate("alice", RIGHT, **how), UNAVAILABLE)
         assert remedy in machine.log()[-1].message
     for user in ("alice", None):
         assert remedy in machine.tool("status", "alice", user=user, check=UNUSABLE).errors
     assert ward.fleet.servers[0].failures() == 0
+
+
+def test_a_visitor_stops_a_workstation_for_strangers_and_not_for_those_who_work_there(machine, ward):
+    """Alice works at ws1. Both are told; a server's timer says once that many accounts were tried."""
+    server = ward.fleet.servers[0]
+    nurses = [f"nurse{number}" for number in range(12)]
+    server.run("enroll", "--batch", "-", input="".join(f"{name}:8264\n" for name in nurses))
+    at(machine, "ws1")
+    assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
+    for workstation, code in (("CN=ws1", WRONG[0]), ("CN=ws2", WRONG[1])):
+        for name in nurses:
+            assert server.verify(code, name, name=workstation).kind == fleets.WRONG
+    for how in ({}, ALICE):
+        assert machine.authenticate("alice", RIGHT, **how).result == "SUCCESS"
+    at(machine, "ws2")
+    for how in ({}, ALICE):
+        outcome = machine.authenticate("alice", RIGHT, **how)
+        assert (outcome.result, outcome.prompts) == ("PERM_DENIED", [])
+        assert outcome.texts == ["Too many wrong passcodes on this workstation. Use your password."]
+        assert "passcode locked on this workstation" in machine.log()[-1].message
+    alone(machine, "verify", RIGHT, check=LOCKED)
+    assert server.run("unlock", "--workstation", "CN=ws2").stdout == "Workstation unlocked: CN=ws2.\n"
+    assert machine.authenticate("alice", RIGHT).result == "SUCCESS"
+    server.write("verifier.conf", "fleet=ward-7\netcd=2379\netcd_user=passcode\nalarm_accounts=12\n")
+    told = "passcode-verifier: wrong passcodes for many accounts within an hour accounts=12"
+    for _ in range(2):
+        server.run("seen")
+        assert [line.message for line in machine.log() if "many accounts" in line.message] == [told]
 
 
 def test_a_workstation_s_certificate_can_t_pose_as_a_server(machine, ward):

@@ -33,7 +33,7 @@ NOBODY = 0xFFFFFFFF
 GRANTED, WRONG, WRONG_AND_LOCKED, LOCKED, EXHAUSTED, DISABLED, NOT_ENROLLED, FORBIDDEN, UNAVAILABLE = (
     1, 2, 3, 5, 6, 7, 8, 9, 11,
 )  # fmt: skip
-OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE = 16, 17, 18, 21, 27
+OPEN, STATUS_REPLY, DONE, REFUSED, NO_CODE, STATION_LOCKED = 16, 17, 18, 21, 27, 28
 # Where the package has passcode-verifier.
 INSTALLED = pathlib.Path("/usr/sbin/passcode-verifier")
 WARD = ["CN=ws1", "CN=ws2"]

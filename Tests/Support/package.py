@@ -27,11 +27,13 @@ def copy_tree(source, is_backwards=False):
     return source
 
 
-# Of what reprotest varies: user, home, umask, time zone, locale, and the order of the files; the folder and the time
-# differ anyway. Left out: a clock that is wrong, with which make and SwiftPM compare the times of files; a kernel,
-# processors and a host name of another machine.
-ANOTHER = "nice -n 10 setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override".split()
+# Of what reprotest varies: user, home, umask, time zone, locale, folder, and the order of the files; the time differs
+# anyway. Left out: a clock that is wrong, with which make and SwiftPM compare the times of files; a kernel, processors and
+# a host name of another machine.
+ANOTHER = "setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override".split()
 ELSEWHERE = {"HOME": "/nonexistent", "USER": "nobody", "TZ": "Asia/Tokyo", "LC_ALL": "POSIX"}
+# The linker looks for a file with access(2), for which capabilities don't count: nobody mustn't come by /root.
+THERE = 'mount --bind "$0" /mnt && cd /mnt/source && exec "$@"'
 
 
 def build_otherwise(folder):
@@ -42,7 +44,8 @@ def build_otherwise(folder):
         sh("chown", "--recursive", "nobody:nogroup", folder)
         return source
 
-    return build(folder, tree, ANOTHER, {**os.environ, **ELSEWHERE}, umask=0o002)
+    who = ["nice", "-n", "10", "unshare", "--mount", "sh", "-c", THERE, folder, *ANOTHER]
+    return build(folder, tree, who, {**os.environ, **ELSEWHERE}, umask=0o002)
 
 
 def build(folder, tree=copy_tree, who=(), environment=os.environ, **how):

@@ -80,6 +80,7 @@ extension Verdict {
     case .notPermitted(.remote): "passcode not permitted: remote login"
     case .notPermitted(.firstLogin): "passcode not permitted: before this boot's first login"
     case .notPermitted(.notAdministrators): "passcode not permitted: an administrator must set it anew"
+    case .notPermitted(.workstation): "passcode locked on this workstation"
     case .unavailable: "passcode unavailable"
     }
   }
@@ -96,4 +97,6 @@ public enum NotPermitted: Equatable, Sendable {
   /// It is to be a second factor, and not only an administrator had a hand in it: with the password alone somebody
   /// could have set or unlocked it.
   case notAdministrators
+  /// Too many wrong passcodes were typed on this workstation of a fleet, for whichever accounts.
+  case workstation
 }

@@ -17,6 +17,7 @@ extension HelperReply {
     case .notEnrolled: self.init(.notEnrolled)
     case .notPermitted(.firstLogin): self.init(.beforeLogin)
     case .notPermitted(.notAdministrators): self.init(.notAdministrators)
+    case .notPermitted(.workstation): self.init(.stationLocked)
     case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
     // The helper has nothing to do with fingers.
@@ -47,6 +48,7 @@ extension HelperReply {
     case .notPermitted: return .notPermitted(.otherAccount)
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
+    case .stationLocked: return .notPermitted(.workstation)
     case .unavailable: return fault.map { .unavailable($0) }
     case .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:

@@ -35,6 +35,7 @@
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 /// - An expired passcode, and one that must be changed, have kinds of their own: for an older reader, unavailable.
 /// - `openWaiting` has a number after failures: then it, too, is for an older reader unavailable, until that program ends.
+/// - Too many wrong passcodes on a workstation have a kind of their own: for an older reader, unavailable.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -177,6 +178,8 @@ public struct HelperReply: Equatable, Sendable {
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27
+    /// A later verdict: too many wrong passcodes on this workstation of a fleet.
+    case stationLocked = 28
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -186,7 +189,7 @@ public struct HelperReply: Equatable, Sendable {
       case .status: 6
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
-        .wrongPassword, .closed, .passwordIsDigits, .noCode:
+        .wrongPassword, .closed, .passwordIsDigits, .noCode, .stationLocked:
         0
       }
     }
@@ -200,7 +203,7 @@ public struct HelperReply: Equatable, Sendable {
       case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .expired, .mustChange,
         .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .openWaiting, .openEnding, .done,
         .wrongPassword,
-        .closed, .refused, .passwordIsDigits, .noCode:
+        .closed, .refused, .passwordIsDigits, .noCode, .stationLocked:
         false
       }
     }

@@ -144,10 +144,7 @@ extension Words {
       "%1: can't become %3: its mode is not 6755, it is mounted nosuid, or its caller has no_new_privs"
     case .helperForRoot: "%1: root must not run it; see passcode-helper(8)"
     case .notListed:
-      """
-      this workstation is not on the servers' list: add its name, as the log of passcode-verifier on a server shows it, \
-      to %1 on each server
-      """
+      "this workstation is not on the servers' list: add its name, as a server's log shows it, to %1 on each server"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
 
     case .damagedCopy: "one copy of a record is damaged; the other is used, and the next write repairs it"

@@ -49,13 +49,11 @@ public enum Words {
   public static func reason(_ refusal: Verdict, isForPerson: Bool) -> Sentence? {
     guard isForPerson else { return nil }
     switch refusal {
-    case .locked(let milliseconds, _): return locked(Remaining(milliseconds: milliseconds))
-    case .disabled: return disabled
     case .exhausted: return "Passcode locked out."
     case .expired: return "Passcode expired."
     case .mustChange: return "Passcode must be changed (passcode change)."
-    case .notPermitted(.firstLogin): return firstLogin
     case .unavailable(let fault): return fault.reason.isOfKey ? "Passcode unavailable." : nil
+    case .locked, .disabled, .notPermitted(.firstLogin), .notPermitted(.workstation): return notice(refusal)
     case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: return nil
     }
   }
@@ -83,10 +81,11 @@ public enum Words {
       locked(Remaining(milliseconds: milliseconds))
     case .wrong(.exhausted, _), .exhausted:
       "Passcode locked out after too many attempts. Use your password."
-    case .disabled: disabled
+    case .disabled: "Passcode disabled by the administrator."
     case .expired: "Passcode expired. Use your password."
     case .mustChange: "Use your password now, then set your own passcode (passcode change)."
-    case .notPermitted(.firstLogin): firstLogin
+    case .notPermitted(.firstLogin): "Log in with your password first."
+    case .notPermitted(.workstation): "Too many wrong passcodes on this workstation. Use your password."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
     case .fingerRefused(let outcome): notice(outcome)
@@ -147,10 +146,6 @@ public enum Words {
       // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
       counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service])
   }
-
-  private static var firstLogin: Sentence { "Log in with your password first." }
-
-  private static var disabled: Sentence { "Passcode disabled by the administrator." }
 
   @inline(never)
   private static func locked(_ left: Remaining) -> Sentence {

@@ -32,7 +32,7 @@ extension Verdict {
     switch self {
     case .granted, .fingerGranted: ""
     case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
-      .notPermitted(.notAdministrators):
+      .notPermitted(.notAdministrators), .notPermitted(.workstation):
       told ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text

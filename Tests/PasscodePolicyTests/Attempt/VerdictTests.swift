@@ -19,6 +19,7 @@ struct VerdictTests {
     (.notPermitted(.remote), "passcode not permitted: remote login"),
     (.notPermitted(.firstLogin), "passcode not permitted: before this boot's first login"),
     (.notPermitted(.notAdministrators), "passcode not permitted: an administrator must set it anew"),
+    (.notPermitted(.workstation), "passcode locked on this workstation"),
     (.unavailable(Fault(.noMemory)), "passcode unavailable"),
   ]
 

@@ -81,9 +81,8 @@ struct StationCountTests {
     for failures in 1...StationCount.most {
       let count = StationCount(failures: failures, window: window)
       #expect(StationCount(count.encoded) == count)
-      #expect(count.isFull == (failures == 20))
     }
-    for failures in ["0", "21", "-1", "x", ""] {
+    for failures in ["0", "51", "-1", "x", ""] {
       #expect(
         StationCount(Text("failures=\(Bytes(text: failures))\nwindow=\(hexadecimal(window))\n").bytes) == nil)
     }
@@ -93,22 +92,74 @@ struct StationCountTests {
   }
 }
 
+struct StationOwnersTests {
+  private func mark(_ number: Int) -> Bytes { littleEndian(UInt64(number), StationOwners.markLength) }
+
+  private func owners(_ people: [(Int, UInt64)]) throws -> StationOwners {
+    var owners = StationOwners()
+    for (number, day) in people { owners = try #require(owners.adding(mark(number), today: day)) }
+    return owners
+  }
+
+  @Test func `a list is read again, and nothing else is`() throws {
+    #expect(StationOwners([]) == StationOwners())
+    let owners = try owners([(1, 20_000), (2, 20_001), (3, 20_001)])
+    #expect(StationOwners(owners.encoded) == owners)
+    let value = owners.encoded
+    let line = value.prefix { $0 != 10 }.count + 1
+    for length in value.indices where length % line != 0 {
+      #expect(StationOwners(Bytes(value[..<length])) == nil, "\(length)")
+    }
+    for wrong in [
+      "0123456789abcdef\n", "0123456789abcde 1\n", "0123456789ABCDEF 1\n", "0123456789abcdef 01\n", "\n",
+    ] {
+      #expect(StationOwners(Bytes(text: wrong)) == nil, "\(wrong)")
+    }
+  }
+
+  @Test func `somebody is noted once a day, and stays for 30 days`() throws {
+    let one = try owners([(1, 20_000)])
+    #expect(one.adding(mark(1), today: 20_000) == nil)
+    #expect(one.contains(mark(1), today: 20_030) && !one.contains(mark(1), today: 20_031))
+    #expect(one.contains(mark(1), today: 19_000), "a server's clock is behind")
+    #expect(!one.contains(mark(2), today: 20_000))
+    let later = try #require(one.adding(mark(1), today: 20_001))
+    #expect(later.contains(mark(1), today: 20_031))
+    #expect(try #require(one.adding(mark(2), today: 20_031)) == owners([(2, 20_031)]), "gone")
+  }
+
+  @Test func `there are 64 at most, and the one who came first goes`() throws {
+    let full = try owners((0..<64).map { ($0, 20_000) })
+    let more = try #require(full.adding(mark(64), today: 20_000))
+    #expect(!more.contains(mark(0), today: 20_000))
+    for number in 1...64 { #expect(more.contains(mark(number), today: 20_000)) }
+    #expect(StationOwners(more.encoded) == more)
+    #expect(StationOwners(full.encoded + more.encoded.suffix(23)) == nil)
+  }
+}
+
 struct FleetOptionsTests {
   private func options(_ file: String) throws -> FleetOptions {
     try FleetOptions(file: slice(file), path: Bytes(text: "/f"))
   }
 
   @Test func `each option is taken, and the fleet must have a name`() throws {
-    let all = try options("# x\nfleet = ward-7\n\netcd=22379\netcd_user=passcode\nlockout=1:1s,2:1d\n")
+    let all = try options(
+      "# x\nfleet = ward-7\n\netcd=22379\netcd_user=passcode\nlockout=1:1s,2:1d\nworkstation_limit=50\nalarm_accounts=7\n"
+    )
     #expect(text(all.name) == "ward-7" && all.port == 22_379 && text(all.user) == "passcode")
     #expect(all.lockout == Schedule(slice("1:1s,2:1d")))
+    #expect(all.stationLimit == 50 && all.strangersLimit == 30 && all.alarmAccounts == 7)
+    let usual = try options("fleet=a")
+    #expect(usual.stationLimit == 20 && usual.strangersLimit == 12)
     #expect(try options("fleet=a") == FleetOptions(name: Bytes(text: "a")))
     #expect(throws: Fault.self) { try options("etcd=2379") }
   }
 
   @Test(arguments: [
     "lockout=3:1m,10:reset", "etcd=0", "etcd=65536", "etcd=127.0.0.1", "fleet=b", "fleet=", "fleet", "x=1",
-    "etcd_user=a b", "etcd_user=\"", "lockout=",
+    "etcd_user=a b", "etcd_user=\"", "lockout=", "workstation_limit=9", "workstation_limit=51",
+    "workstation_limit=", "alarm_accounts=0", "alarm_accounts=1000001",
   ])
   func `what doesn't fit is an error`(line: String) {
     #expect(throws: Fault.self) { try options("fleet=a\n\(line)") }
@@ -123,11 +174,16 @@ struct FleetOptionsTests {
     #expect(try #require(Schedule(slice(text))).isWeak == isWeak)
   }
 
-  @Test func `servers have the same in common only if name, account and schedule are the same`() throws {
+  @Test func `servers have the same in common only if name, account, schedule and limit are the same`() throws
+  {
     let one = try options("fleet=b\netcd_user=c\nlockout=3:1m\n")
-    #expect(try one.shared == options("fleet=b\netcd_user=c\nlockout=3:60s\netcd=9\n").shared)
+    #expect(
+      try one.shared
+        == options("fleet=b\netcd_user=c\nlockout=3:60s\netcd=9\nworkstation_limit=20\nalarm_accounts=9\n")
+        .shared)
     for other in [
       "fleet=a\netcd_user=c\nlockout=3:1m", "fleet=b\nlockout=3:1m", "fleet=b\netcd_user=c\nlockout=3:2m",
+      "fleet=b\netcd_user=c\nlockout=3:1m\nworkstation_limit=21",
     ] {
       #expect(try one.shared != options(other).shared, "\(other)")
     }

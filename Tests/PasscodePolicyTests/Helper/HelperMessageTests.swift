@@ -30,6 +30,7 @@ struct HelperMessageTests {
     .wrong(.open(attemptsLeft: 2), failures: 1), .wrong(.exhausted, failures: .max),
     .wrong(.locked(milliseconds: 60_000), failures: 3), .locked(milliseconds: 1, failures: 3),
     .notPermitted(.otherAccount), .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
+    .notPermitted(.workstation),
     .unavailable(
       Fault(
         .unknownOption, path: Bytes(text: "/etc/security/passcode.conf"), name: Bytes(text: "x"), number: 3)),

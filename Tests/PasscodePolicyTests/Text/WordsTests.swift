@@ -37,6 +37,9 @@ struct WordsTests {
         .notPermitted(.notAdministrators),
         "Your passcode can't be used here: ask an administrator to set a new one."
       ),
+      (
+        .notPermitted(.workstation), "Too many wrong passcodes on this workstation. Use your password."
+      ),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
     #expect(notice(verdict).map { text($0) } == words)
@@ -46,7 +49,7 @@ struct WordsTests {
     arguments: [
       .wrong(.open(attemptsLeft: .max), failures: 1), .locked(milliseconds: 172_800_000, failures: 1),
       .exhausted(failures: .max), .disabled, .expired, .mustChange, .notPermitted(.firstLogin),
-      .notPermitted(.notAdministrators),
+      .notPermitted(.notAdministrators), .notPermitted(.workstation),
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {

@@ -13,6 +13,7 @@ final class FleetBed {
 
   let bed: TestBed
   let etcd: FakeEtcd
+  var options = FleetOptions(name: Bytes(text: "ward"))
   private let sodium: Sodium
   /// How often Argon2 ran is not told by it; how often a charge was made is.
   var isSecondFactor = false
@@ -38,7 +39,7 @@ final class FleetBed {
   ) throws -> FleetVault<FakeEtcd> {
     let vault = vault ?? bed.vault
     return FleetVault(
-      vault, FleetOptions(name: Bytes(text: "ward")), try FleetKey(keyPath, vault.configuration), etcd,
+      vault, options, try FleetKey(keyPath, vault.configuration), etcd,
       try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0), start))
   }
 
@@ -117,6 +118,24 @@ final class FleetBed {
 
   func station(_ workstation: String = "ws1") -> UInt64 {
     etcd.value(FleetKeys.station(Bytes(text: workstation))).flatMap { StationCount($0)?.failures } ?? 0
+  }
+
+  func strangers(_ workstation: String = "ws1") -> UInt64 {
+    etcd.value(FleetKeys.strangers(Bytes(text: workstation))).flatMap { StationCount($0)?.failures } ?? 0
+  }
+
+  func owners(_ workstation: String = "ws1") -> Bytes? {
+    etcd.value(FleetKeys.owners(Bytes(text: workstation)))
+  }
+
+  /// More people with the same passcode, who were let in at this workstation.
+  func people(_ count: Int, at workstation: String? = "ws1") throws -> [Bytes] {
+    let names = (0..<count).map { Bytes(text: "person\($0)") }
+    for name in names {
+      try enroll(TestBed.right, name)
+      if let workstation { _ = try attempt(TestBed.right, name, at: workstation) }
+    }
+    return names
   }
 
   // MARK: The fleet key's file

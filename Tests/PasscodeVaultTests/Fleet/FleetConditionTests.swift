@@ -81,7 +81,10 @@ struct FleetConditionTests {
         try bed.fail(3)
         // So that the delay is all that moves.
         let ws1 = Bytes(text: "ws1")
-        for key in [FleetKeys.station(ws1), FleetKeys.station(ws1, account: alice)] { bed.etcd.forget(key) }
+        let counts = [
+          FleetKeys.station(ws1), FleetKeys.station(ws1, account: alice), FleetKeys.strangers(ws1),
+        ]
+        for key in counts { bed.etcd.forget(key) }
         try bed.startLeasesAnew()
         bed.meanwhile(.move) { _ = try bed.fleet().unlock(alice) }
         try bed.fleet().keepLeases()
@@ -139,6 +142,22 @@ struct FleetConditionTests {
         try bed.enroll(other, bob)
         bed.meanwhile(.settling) { _ = try bed.attempt(wrong, bob) }
         return try bed.attempt(right).isGranted && bed.station() == 1
+      }
+    ),
+    (
+      Condition(.settling, on: .owners),
+      {
+        let bed = $0
+        try bed.enroll(other, bob)
+        var settlings = 0
+        bed.etcd.before = { transaction in
+          guard FleetStep(transaction) == .settling else { return }
+          settlings += 1
+          // The workstation's count ends, on which settling depends, too.
+          if settlings == 1 { bed.bed.now += 3_608_000 }
+          if settlings == 2 { _ = try? bed.attempt(other, bob) }
+        }
+        return try bed.attempt(right).isGranted && bed.owners()?.count == 46
       }
     ),
     (

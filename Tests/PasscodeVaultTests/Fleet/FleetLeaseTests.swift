@@ -141,12 +141,10 @@ struct FleetLeaseTests {
   /// Its old lease reads 0, and the window isn't over.
   @Test func `a full count that moved meanwhile loses one, and no more`() throws {
     let bed = try FleetBed()
-    for index in 0..<20 {
-      let name = Bytes(text: "user\(index % 5)")
-      if index < 5 { try bed.enroll("8264", name) }
-      if index == 19 { break }
-      _ = try bed.attempt(TestBed.wrong[index % 10], name)
-      _ = try bed.fleet().unlock(name)
+    let people = try bed.people(5)
+    for index in 0..<19 {
+      _ = try bed.attempt(TestBed.wrong[index % 10], people[index % 5])
+      _ = try bed.fleet().unlock(people[index % 5])
     }
     #expect(bed.station() == 19)
     bed.meanwhile(.settling) {

@@ -35,7 +35,7 @@ enum FleetStep: Hashable {
 
   /// The keys that transactions depend on.
   enum Key: Hashable {
-    case record, wait, busy, last, code, station, flight, epoch, note, other
+    case record, wait, busy, last, code, station, owners, flight, epoch, note, other
 
     init(_ key: Bytes) {
       let text = String(decoding: key, as: UTF8.self)
@@ -43,6 +43,7 @@ enum FleetStep: Hashable {
       case ["epoch"]: self = .epoch
       case let parts where parts.first == "l": self = .note
       case let parts where parts.first == "u": self = Key(ofAccount: parts.dropFirst(2).first)
+      case let parts where parts.first == "s" && parts.last == "o": self = .owners
       case let parts where parts.first == "s": self = parts.contains("f") ? .flight : .station
       default: self = .other
       }

@@ -1,0 +1,39 @@
+internal import PasscodeFleetPolicy
+public import PasscodePolicy
+
+// An alarm when wrong passcodes are typed for many accounts: a few codes that many people use, tried on each of them, stay
+// below every account's and, from enough workstations, every workstation's limit. Nothing is slowed down by it: whoever
+// could stop a whole fleet by typing wrong passcodes would do that. Accounts are counted, and not which code was typed:
+// etcd holds no digest of a code that isn't bound to its account.                                    FleetAlarmTests
+
+extension FleetVault {
+  /// How many accounts had a wrong passcode within the hour, and no correct one since.
+  public func accountsWithWrong() throws(Fault) -> UInt64 {
+    guard let outcome = try commit(EtcdTransaction([.count(prefix: FleetKeys.allWrong)])), outcome.succeeded
+    else { throw Fault.noEtcd }
+    return outcome.count(0)
+  }
+
+  /// For the timer of each server: which one gives the alarm, and once an hour, is settled in etcd.
+  ///
+  /// - Returns: how many accounts there are; nil: too few, or the alarm was given already.
+  public func alarm() throws(Fault) -> UInt64? {
+    let count = try accountsWithWrong()
+    guard count >= options.alarmAccounts else { return nil }
+    let note = EtcdTransaction(
+      if: [.unchanged(FleetKeys.alarm, revision: 0)],
+      [.put(FleetKeys.alarm, value: [], lease: try lease(seconds: StationCount.seconds))])
+    return try commit(note)?.succeeded == true ? count : nil
+  }
+
+  /// Whether so many accounts are worth an alarm.
+  public func isAlarming(_ count: UInt64) -> Bool { count >= options.alarmAccounts }
+}
+
+extension FleetLogin where Etcd: EtcdStore {
+  /// Counts the account, until its next correct passcode or the hour ends. If that is lost, it isn't counted.
+  func noteWrong(_ charge: FleetCharge) {
+    let key = FleetKeys.wrong(account)
+    _ = try? fleet.commit(EtcdTransaction([.put(key, value: [], lease: charge.station.windowLease)]))
+  }
+}
