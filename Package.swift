@@ -45,7 +45,7 @@ let cSettings: [CSetting] = [
   ])
 ]
 
-// An absolute path that a distribution sets in the environment of the build; without it, system.c has Debian's.
+// An absolute path that a distribution sets in the environment of the build; without it, places.c has Debian's.
 func place(_ name: String) -> [CSetting] {
   guard let path = Context.environment[name] else { return [] }
   precondition(path.hasPrefix("/") && !path.contains("\""), "\(name) is not an absolute path: \(path)")

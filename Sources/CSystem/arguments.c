@@ -1,21 +1,8 @@
 #define _GNU_SOURCE
-#include "csystem.h"
-
-/* Embedded Swift has no CommandLine. glibc hands every constructor what main will get. */
-static int count;
-static char **arguments;
-
-__attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
-  count = argc;
-  arguments = argv;
-}
-
-int cs_argument_count(void) {
-  return count;
-}
+#include "tool.h"
 
 const char *cs_argument(int index) {
-  return index >= 0 && index < count ? arguments[index] : NULL;
+  return index >= 0 && index < cs_argument_count() ? cs_arguments()[index] : NULL;
 }
 
 int cs_pass_on(const char *program, int first) {
@@ -30,12 +17,8 @@ int cs_pass_on(const char *program, int first) {
         kept[next++] = *variable;
         break;
       }
-  arguments[first - 1] = (char *)program;
-  execve(program, arguments + first - 1, kept);
+  char **arguments = cs_arguments() + first - 1;
+  *arguments = (char *)program;
+  execve(program, arguments, kept);
   return errno;
-}
-
-/* getopt_long reorders the arguments, so it shares them. */
-char **cs_arguments(void) {
-  return arguments;
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "csystem.h"
+#include "tool.h"
 
 #include <sys/eventfd.h>
 

@@ -1,8 +1,6 @@
-#include "csystem.h"
+#include "tool.h"
 
 #include <getopt.h>
-
-char **cs_arguments(void);
 
 enum { most_options = 32 };
 

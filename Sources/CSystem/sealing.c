@@ -1,6 +1,6 @@
 /* systemd-creds(1) for root's tool: bytes in, bytes out, by pipes. */
 #define _GNU_SOURCE
-#include "csystem.h"
+#include "tool.h"
 
 #include <poll.h>
 #include <spawn.h>

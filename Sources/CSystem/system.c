@@ -1,13 +1,12 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
-#include <ftw.h>
+#include <libintl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 
 const char *cs_error_text(int error) {
@@ -111,24 +110,10 @@ uint64_t cs_clock(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-int64_t cs_local_seconds(int year, int month, int day, int minutes) {
-  struct tm noon = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12, .tm_isdst = -1};
-  struct tm moment = noon;
-  // mktime takes 31 June for 1 July.
-  if (mktime(&noon) == -1 || noon.tm_mon != month - 1 || noon.tm_mday != day) return -1;
-  moment.tm_hour = minutes / 60;
-  moment.tm_min = minutes % 60;
-  return mktime(&moment);
-}
-
 size_t cs_format_time(time_t seconds, int local, const char *format, uint8_t *text, size_t room) {
   struct tm parts;
   const struct tm *known = local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts);
   return known ? strftime((char *)text, room, format, known) : 0;
-}
-
-ssize_t cs_program_path(uint8_t *path, size_t room) {
-  return readlink("/proc/self/exe", (char *)path, room);
 }
 
 uint64_t cs_processor_time(pid_t process) {
@@ -166,91 +151,6 @@ void cs_restore_signals(uint64_t mask) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk) {
-  (void)status, (void)kind, (void)walk;
-  return remove(path);
-}
-
-void cs_remove_tree(const char *path) {
-  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
-static const int interrupts[CS_INTERRUPTS] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
-
-void cs_ignore_interrupts(cs_dispositions *before) {
-  const struct sigaction ignore = {.sa_handler = SIG_IGN};
-  for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &ignore, &before->actions[i]);
-}
-
-void cs_restore_interrupts(const cs_dispositions *before) {
-  for (int i = 0; i < CS_INTERRUPTS; i++) sigaction(interrupts[i], &before->actions[i], NULL);
-}
-
-int cs_execute(const uint8_t *program, const uint8_t *argument) {
-  char *const arguments[] = {(char *)program, (char *)argument, NULL};
-  execv((const char *)program, arguments);
-  return errno;
-}
-
-int cs_input_is_ready(int milliseconds) {
-  struct pollfd input = {.fd = 0, .events = POLLIN};
-  return poll(&input, 1, milliseconds) > 0;
-}
-
-#ifndef PASSCODE_HELPER_PATH
-#define PASSCODE_HELPER_PATH "/usr/libexec/passcode-helper"
-#endif
-
-#ifndef PASSCODE_FINGER_PATH
-#define PASSCODE_FINGER_PATH "/usr/libexec/passcode-finger"
-#endif
-
-#ifndef PASSCODE_FLEET_PATH
-#define PASSCODE_FLEET_PATH "/usr/libexec/passcode-fleet"
-#endif
-
-#ifndef PASSCODE_MODULE_DIRECTORY
-#if defined __x86_64__
-#define PASSCODE_MODULE_DIRECTORY "/usr/lib/x86_64-linux-gnu/security"
-#elif defined __aarch64__
-#define PASSCODE_MODULE_DIRECTORY "/usr/lib/aarch64-linux-gnu/security"
-#else
-#define PASSCODE_MODULE_DIRECTORY "/usr/lib/security"
-#endif
-#endif
-
-#ifndef PASSCODE_VERIFIER_PATH
-#define PASSCODE_VERIFIER_PATH "/usr/sbin/passcode-verifier"
-#endif
-
-#ifndef PASSCODE_ACCOUNT
-#define PASSCODE_ACCOUNT "_passcode"
-#endif
-
-const char *cs_helper_path(void) {
-  return PASSCODE_HELPER_PATH;
-}
-
-const char *cs_finger_path(void) {
-  return PASSCODE_FINGER_PATH;
-}
-
-const char *cs_fleet_path(void) {
-  return PASSCODE_FLEET_PATH;
-}
-
-const char *cs_verifier_path(void) {
-  return PASSCODE_VERIFIER_PATH;
-}
-
-const char *cs_module_directory(void) {
-  return PASSCODE_MODULE_DIRECTORY;
-}
-
-const char *cs_service_account(void) {
-  return PASSCODE_ACCOUNT;
-}
-
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size) {
   struct passwd entry, *result = NULL;
   int error = ERANGE;
@@ -278,55 +178,38 @@ int cs_set_lock(int file, short type, off_t start, off_t count) {
   return fcntl(file, F_OFD_SETLK, &range);
 }
 
-int cs_is_unlocked(int file, off_t start, off_t count) {
-  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
-  return fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
-}
-
-int cs_open_process(pid_t process) {
-  return cs_above_standard((int)syscall(SYS_pidfd_open, process, 0));
-}
-
-int cs_end_process(int handle) {
-  struct pollfd ending = {.fd = handle, .events = POLLIN};
-  return syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0) == 0 && poll(&ending, 1, 1000) == 1;
-}
-
-/* Whether /proc says that this descriptor of the process has a lock of flock(2). */
-static int has_flock(pid_t process, const char *number) {
-  char path[64], line[256];
-  int found = 0;
-  snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)process, number);
-  FILE *lines = fopen(path, "re");
-  while (lines && !found && fgets(line, sizeof line, lines))
-    found = strncmp(line, "lock:", 5) == 0 && strstr(line, "FLOCK") != NULL;
-  if (lines) fclose(lines);
-  return found;
-}
-
-int cs_holds_lock(pid_t process, int file) {
-  char path[300];
-  struct stat ours, theirs;
-  int holds = 0;
-  snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
-  DIR *files = fstat(file, &ours) == 0 ? opendir(path) : NULL;
-  for (struct dirent *entry; files && !holds && (entry = readdir(files));)
-    // stat follows the link to the open file itself, whatever its path says.
-    holds = fstatat(dirfd(files), entry->d_name, &theirs, 0) == 0 && theirs.st_dev == ours.st_dev &&
-            theirs.st_ino == ours.st_ino && has_flock(process, entry->d_name);
-  if (files) closedir(files);
-  return holds;
-}
-
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {
   const struct passwd *entry = getpwuid(uid);
   snprintf((char *)gecos, room, "%s", entry && entry->pw_gecos ? entry->pw_gecos : "");
   snprintf((char *)home, room, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
 }
 
-static int compare(const void *one, const void *two) {
-  uint32_t first = *(const uint32_t *)one, second = *(const uint32_t *)two;
-  return (first > second) - (first < second);
+#define DOMAIN "libpam-passcode"
+
+const char *cs_translation(const uint8_t *text, const uint8_t *plural, unsigned long number) {
+#ifdef PASSCODE_LOCALE_DIRECTORY
+  // The catalogues aren't in the directory where the C library looks.
+  bindtextdomain(DOMAIN, PASSCODE_LOCALE_DIRECTORY);
+#endif
+  const char *one = (const char *)text, *many = (const char *)plural;
+  const char *found = *many ? dngettext(DOMAIN, one, many, number) : dgettext(DOMAIN, one);
+  return found == one || found == many ? NULL : found;
 }
 
-void cs_sort(uint32_t *numbers, size_t count) { qsort(numbers, count, sizeof *numbers, compare); }
+/* Embedded Swift has no CommandLine. glibc hands every constructor what main will get. */
+static int count;
+static char **arguments;
+
+__attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
+  count = argc;
+  arguments = argv;
+}
+
+int cs_argument_count(void) {
+  return count;
+}
+
+/* getopt_long reorders the arguments, so it shares them. */
+char **cs_arguments(void) {
+  return arguments;
+}

@@ -1,4 +1,4 @@
-#include "csystem.h"
+#include "tool.h"
 
 /* The version of this package, in each of its programs: an ELF note (elf(5), Elf64_Nhdr), by which `passcode check`
    finds programs of different packages. debian/changelog has the same (test_binaries.py). */

@@ -50,11 +50,11 @@ def defined(scratch, **places):
 
 
 def words(folder, settings):
-    """{path or account} that system.c has, compiled with these."""
-    made = folder / "system.o"
+    """{path or account} that places.c has, compiled with these."""
+    made = folder / "places.o"
     options = [f"-D{setting}" for setting in settings]
     subprocess.run(
-        ["clang", "-c", f"-I{SYSTEM}/include", *options, "-o", made, SYSTEM / "system.c"], check=True
+        ["clang", "-c", f"-I{SYSTEM}/include", *options, "-o", made, SYSTEM / "places.c"], check=True
     )
     content = made.read_bytes().decode("latin-1")
     return set(re.findall(r"(?<=\0)(?:/(?:usr|opt)/[\w./-]+|_passcode|pass-code\w*)(?=\0)", content))
@@ -77,9 +77,9 @@ def test_what_is_no_absolute_path_is_not_built(tmp_path, name, path):
 def test_translations_are_where_the_build_says(tmp_path, folder):
     """Without the setting, where the C library looks by itself."""
     settings = defined(tmp_path / "scratch", **({"PASSCODE_LOCALE_DIRECTORY": folder} if folder else {}))
-    made = tmp_path / "language.o"
+    made = tmp_path / "system.o"
     options = [f"-I{SYSTEM}/include", *(f"-D{setting}" for setting in settings)]
-    subprocess.run(["clang", "-c", *options, "-o", made, SYSTEM / "language.c"], check=True)
+    subprocess.run(["clang", "-c", *options, "-o", made, SYSTEM / "system.c"], check=True)
     content = made.read_bytes()
     assert (b"bindtextdomain" in content) == (folder is not None)
     assert folder is None or f"{folder}\0".encode() in content
