@@ -3,6 +3,11 @@ internal import PasscodeSystem
 public import PasscodeVault
 
 extension HashingSlots {
+  /// Makes the file where there is none: with the store, while there is room on the disk.
+  static func make(_ store: Store) throws(Fault) {
+    _ = try store.openShared(name, content: nothing)
+  }
+
   /// What tells a batch that slots were taken in between, by logins or by batches.
   static func anyMovement(_ store: Store) -> Bytes {
     guard let status = try? store.open(name).status() else { return [] }

@@ -21,11 +21,6 @@ public func randomBytes(_ count: Int, _ sodium: Sodium) -> [UInt8] {
   return bytes
 }
 
-/// A uniformly random number below `bound`. The corresponding C function is `randombytes_uniform`.
-public func randomNumber(below bound: UInt32, _ sodium: Sodium) -> UInt32 {
-  randombytes_uniform(bound)
-}
-
 /// The BLAKE2b-256 hash of a message. The corresponding C function is `crypto_generichash`.
 public func blake2b(_ message: ArraySlice<UInt8>) -> [UInt8] {
   var hash = [UInt8](repeating: 0, count: Length.hash)
@@ -121,16 +116,6 @@ extension SecretKey {
     }
     // libsodium's working copies lie below this frame.
     sodium_stackzero(16_384)
-  }
-
-  /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is
-  /// `crypto_generichash`.
-  public var id: [UInt8] {
-    let label = literal("pam_passcode key id\n")
-    var digest = [UInt8](repeating: 0, count: 16)
-    // SAFETY: every buffer comes with its length, the key has Length.key bytes.
-    unsafe crypto_generichash(&digest, digest.count, label, UInt64(label.count), start, Length.key)
-    return [UInt8](digest.prefix(4))
   }
 }
 

@@ -141,12 +141,6 @@ public struct Descriptor: ~Copyable {
     try retrying { futimens(raw, nil) }
   }
 
-  /// Sets the time of the last access to now, and no other. The corresponding C function is `futimens`.
-  @inline(never)
-  public func touchAccess() throws(Errno) {
-    try retrying { cs_touch_access(raw) }
-  }
-
   /// The corresponding C function is `ftruncate`.
   @inline(never)
   public func setSize(_ size: Int) throws(Errno) {

@@ -72,14 +72,4 @@ public struct RangeLock: ~Copyable {
     for byte in bytes where try tryLock(file, at: byte, count: 1) { return byte }
     return nil
   }
-
-  /// Unlocks what `tryLock` locked.
-  public static func unlock(_ file: borrowing Descriptor, at start: Int, count: Int) {
-    cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
-  }
-
-  /// Whether no other open file has any of these bytes locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
-  public static func isFree(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
-    cs_is_unlocked(file.raw, start, count) != 0
-  }
 }

@@ -32,12 +32,6 @@ public enum HelperService {
     if error != 0 { throw Errno(error) }
   }
 
-  /// Leaves every supplementary group; for root. The corresponding C function is `setgroups`.
-  public static func leaveGroups() throws(Errno) {
-    let error = cs_leave_groups()
-    if error != 0 { throw Errno(error) }
-  }
-
   /// The kernel ends this process after so many seconds. The corresponding C function is `alarm`.
   public static func limitTime(seconds: UInt32) {
     alarm(seconds)
@@ -55,18 +49,6 @@ public enum HelperService {
   public static func hasMore() -> Bool {
     var byte: UInt8 = 0
     return (try? retrying { unsafe recv(0, &byte, 1, Int32(MSG_PEEK)) }) != 0
-  }
-
-  /// The next byte of the request, if it has come; doesn't wait. The corresponding C function is `recv`.
-  public static func nextByte() -> UInt8? {
-    var byte: UInt8 = 0
-    return unsafe recv(0, &byte, 1, Int32(MSG_DONTWAIT)) == 1 ? byte : nil
-  }
-
-  /// Discards what has arrived: if it were still unread at the close, the other end would lose the reply, too.
-  public static func dropInput() {
-    var part = [UInt8](repeating: 0, count: 4_096)
-    _ = unsafe recv(0, &part, part.count, Int32(MSG_DONTWAIT))
   }
 
   static func fill(_ memory: UnsafeMutableRawPointer?, _ count: Int) -> Bool {

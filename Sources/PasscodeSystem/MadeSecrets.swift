@@ -3,6 +3,11 @@ internal import CSystem
 
 // What only the tools and the servers do with secrets: make passcodes, one-time codes and keys, keep a key, and compare it.
 
+/// A uniformly random number below `bound`. The corresponding C function is `randombytes_uniform`.
+public func randomNumber(below bound: UInt32, _ sodium: Sodium) -> UInt32 {
+  randombytes_uniform(bound)
+}
+
 extension Passcode {
   // SAFETY (of all below): as in Passcode itself.
 
@@ -81,6 +86,16 @@ extension SecretKey {
   /// Whether both are one key, in constant time. The corresponding C function is `sodium_memcmp`.
   public func equals(_ other: borrowing SecretKey) -> Bool {
     unsafe sodium_memcmp(start, other.start, Length.key) == 0
+  }
+
+  /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is
+  /// `crypto_generichash`.
+  public var id: [UInt8] {
+    let label = literal("pam_passcode key id\n")
+    var digest = [UInt8](repeating: 0, count: 16)
+    // SAFETY: every buffer comes with its length, the key has Length.key bytes.
+    unsafe crypto_generichash(&digest, digest.count, label, UInt64(label.count), start, Length.key)
+    return [UInt8](digest.prefix(4))
   }
 
   /// Writes the key into an empty file. The corresponding C function is `pwrite`.

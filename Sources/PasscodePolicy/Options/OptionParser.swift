@@ -34,19 +34,8 @@ public struct OptionParser {
     if let first { throw first }
   }
 
-  /// All faults of a configuration file, in the order of its lines.
-  public static func faults(_ file: ArraySlice<UInt8>, path: Bytes) -> [Fault] {
-    var faults: [Fault] = []
-    var parser = OptionParser()
-    parser.take(file: file, path: path) { fault in
-      faults.append(fault)
-      return true
-    }
-    return faults
-  }
-
   /// - Parameter goesOn: gets each fault, and says whether to read on.
-  private mutating func take(file: ArraySlice<UInt8>, path: Bytes, _ goesOn: (Fault) -> Bool) {
+  mutating func take(file: ArraySlice<UInt8>, path: Bytes, _ goesOn: (Fault) -> Bool) {
     guard file.count <= OptionParser.largestFile else {
       _ = goesOn(Fault(.fileTooLarge, path: path, number: 1))
       return

@@ -235,18 +235,6 @@ extension ArraySlice<UInt8> {
     return true
   }
 
-  /// What stands between blanks and tabs.
-  @inline(never)
-  public func words() -> [ArraySlice<UInt8>] {
-    var words: [ArraySlice<UInt8>] = []
-    var start = startIndex
-    for index in startIndex...endIndex where index == endIndex || isBlank(self[index]) {
-      if start < index { words.append(self[start..<index]) }
-      start = index + 1
-    }
-    return words
-  }
-
   /// The slice without blanks and tabs at either end.
   @inline(never)
   public func trimmed() -> ArraySlice<UInt8> {

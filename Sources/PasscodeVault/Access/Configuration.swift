@@ -48,18 +48,6 @@ public final class Configuration: Sendable {
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
-  /// All faults of the file; `load` throws the first one.
-  public static func faults(_ line: ModuleLine, _ process: ProcessIdentity) -> [Fault] {
-    do throws(Fault) {
-      let access = try Access.of(process, ownConfiguration: line.configuration != nil)
-      let source = line.configuration ?? usualPath
-      let file = try read(source, mustExist: line.configuration != nil, access)
-      return OptionParser.faults(file[...], path: source)
-    } catch {
-      return [error]
-    }
-  }
-
   /// Sets what the options mean together.
   ///
   /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the
@@ -83,7 +71,7 @@ public final class Configuration: Sendable {
     return try load(line, access: .service)
   }
 
-  private static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
+  static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
     switch try Trust(access: access, subject: .configuration).open(path) {
     case .missing:
       if mustExist { throw Fault(.missing, inConfiguration: true, path: path) }

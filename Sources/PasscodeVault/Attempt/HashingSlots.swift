@@ -43,11 +43,6 @@ package enum HashingSlots {
     }
   }
 
-  /// Makes the file where there is none: with the store, while there is room on the disk.
-  package static func make(_ store: Store) throws(Fault) {
-    _ = try store.openShared(name, content: nothing)
-  }
-
   /// Tells one moment from another: a slot was taken in between.
   static func movement(_ store: Store) -> Bytes {
     guard let file = try? store.open(name) else { return [] }

@@ -11,15 +11,6 @@ extension Passcode {
     return copy(line) ? .passcode : .other
   }
 
-  /// Takes a typed line if it is a one-time code, in letters of either size; else there is none afterwards.
-  public mutating func takeCode(_ line: borrowing TypedLine) -> Bool {
-    guard copy(line, as: OneTimeCode.letter), isCode else {
-      wipe()
-      return false
-    }
-    return true
-  }
-
   /// 4 or 6 digits, or none; or a one-time code, where the request is proven by one.
   public func isSound(in request: HelperRequest) -> Bool {
     request.operation.row.proof == .code ? isCode : isSound
@@ -28,5 +19,5 @@ extension Passcode {
   /// 4 or 6 digits, or none.
   public var isSound: Bool { read { Answer($0) } != .other }
 
-  private var isCode: Bool { read { OneTimeCode.isCode($0) } }
+  var isCode: Bool { read { OneTimeCode.isCode($0) } }
 }
