@@ -81,8 +81,8 @@ public struct Options: Equatable, Sendable {
 
   /// Argon2id's cost (RFC 9106): passes, and bytes of memory.
   public struct Cost: Equatable, Sendable {
-    public let operations: UInt64
-    public let memory: UInt64
+    public var operations: UInt64
+    public var memory: UInt64
 
     /// Argon2id's passes: the numbers that `opslimit` accepts.
     public static let operationsRange: ClosedRange<UInt64> = 1...64
@@ -95,23 +95,25 @@ public struct Options: Equatable, Sendable {
     }
   }
 
+  // The raw values are the indices of the words in OptionTable.
+
   /// What happens to a weak choice.
-  public enum Weak: Equatable, Sendable {
+  public enum Weak: Int, Sendable {
     case refuse, warn, allow
   }
 
   /// Logins from another machine.
-  public enum Remote: Equatable, Sendable {
+  public enum Remote: Int, Sendable {
     case deny, allow
   }
 
   /// Whether people may set, remove and unlock their own passcode with their password.
-  public enum SelfEnroll: Equatable, Sendable {
+  public enum SelfEnroll: Int, Sendable {
     case password, no
   }
 
   /// The passcode before any other login of this boot.
-  public enum FirstLogin: Equatable, Sendable {
+  public enum FirstLogin: Int, Sendable {
     case allow, deny
   }
 }
