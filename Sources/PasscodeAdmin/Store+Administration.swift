@@ -1,5 +1,5 @@
 package import PasscodePolicy
-package import PasscodeSystem
+internal import PasscodeSystem
 package import PasscodeVault
 
 // What only root's tool does with the store as a whole.
@@ -23,16 +23,6 @@ extension Store {
       return true
     } catch {
       throw Fault(.failed, path: path, error: error.code)
-    }
-  }
-
-  /// The file of a uid, opened for reading only, without a lock; nil if there is none. For `passcode check`.
-  package func look(at uid: UInt32) throws(Fault) -> Descriptor? {
-    do throws(Errno) {
-      return try directory.open(name(uid), .read)
-    } catch {
-      if error == .noEntry { return nil }
-      throw fault(uid, reason(error), error: error.code)
     }
   }
 

@@ -110,7 +110,7 @@ extension Vault {
   ) throws(Fault) -> RecordCodec.Contents? {
     var found: RecordCodec.Contents?
     for _ in 0..<5 {
-      guard let file = try store.look(at: uid) else { return nil }
+      guard let file = try store.open(uid, .read) else { return nil }
       let size = try store.check(file, uid).size
       let content = size == RecordCodec.fileLength ? (try? file.read(size, at: 0)) ?? [] : []
       if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }

@@ -214,12 +214,8 @@ struct Authentication {
 
   /// Most people have no passcode: that isn't news.
   private func isWorthLogging(_ verdict: Verdict) -> Bool {
-    switch verdict {
-    case .notEnrolled: false
-    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted, .unavailable,
-      .fingerGranted, .fingerRefused:
-      true
-    }
+    if case .notEnrolled = verdict { return false }
+    return true
   }
 
   private func log(_ ending: Ending, _ user: Bytes?) {

@@ -198,14 +198,7 @@ public struct HelperReply: Equatable, Sendable {
     public var textOffset: Int { 2 + max(HelperReply.numbers, numbers) * 8 }
 
     var hasText: Bool {
-      switch self {
-      case .granted, .unavailable, .status, .statusWithTerms: true
-      case .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .disabled, .expired, .mustChange,
-        .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin, .openWaiting, .openEnding, .done,
-        .wrongPassword,
-        .closed, .refused, .passwordIsDigits, .noCode, .stationLocked:
-        false
-      }
+      self == .granted || self == .unavailable || self == .status || self == .statusWithTerms
     }
   }
 

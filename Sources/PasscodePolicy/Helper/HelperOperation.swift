@@ -51,15 +51,15 @@ extension HelperOperation {
   /// The table's row for this operation.
   public var row: Row {
     switch self {
-    case .look: Row(.oneselfOrRoot, .none, setsPasscode: false, isForDisabled: true)
-    case .verify: Row(.oneselfOrRoot, .passcode, setsPasscode: false, isForDisabled: true)
-    case .status: Row(.oneselfOrRoot, .none, setsPasscode: false, isForDisabled: true)
-    case .change: Row(.oneself, .passcode, setsPasscode: true, isForDisabled: false)
-    case .remove: Row(.oneself, .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
-    case .enroll: Row(.oneself, .password, setsPasscode: true, isForDisabled: false)
-    case .unlock: Row(.oneself, .password, setsPasscode: false, isForDisabled: false)
-    case .prove: Row(.oneself, .passcode, setsPasscode: false, isForDisabled: false)
-    case .enrollByCode: Row(.oneself, .code, setsPasscode: true, isForDisabled: false)
+    case .look: Row(asker: .oneselfOrRoot, proof: .none, setsPasscode: false, isForDisabled: true)
+    case .verify: Row(asker: .oneselfOrRoot, proof: .passcode, setsPasscode: false, isForDisabled: true)
+    case .status: Row(asker: .oneselfOrRoot, proof: .none, setsPasscode: false, isForDisabled: true)
+    case .change: Row(asker: .oneself, proof: .passcode, setsPasscode: true, isForDisabled: false)
+    case .remove: Row(asker: .oneself, proof: .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
+    case .enroll: Row(asker: .oneself, proof: .password, setsPasscode: true, isForDisabled: false)
+    case .unlock: Row(asker: .oneself, proof: .password, setsPasscode: false, isForDisabled: false)
+    case .prove: Row(asker: .oneself, proof: .passcode, setsPasscode: false, isForDisabled: false)
+    case .enrollByCode: Row(asker: .oneself, proof: .code, setsPasscode: true, isForDisabled: false)
     }
   }
 
@@ -75,15 +75,6 @@ extension HelperOperation {
 }
 
 extension HelperOperation.Row {
-  fileprivate init(
-    _ asker: HelperOperation.Asker, _ proof: HelperOperation.Proof, setsPasscode: Bool, isForDisabled: Bool
-  ) {
-    self.asker = asker
-    self.proof = proof
-    self.setsPasscode = setsPasscode
-    self.isForDisabled = isForDisabled
-  }
-
   /// Whether just the secrets that the row asks for came with the request.
   func accepts(_ lengths: HelperRequest.Lengths) -> Bool {
     guard (lengths.new != 0) == setsPasscode else { return false }

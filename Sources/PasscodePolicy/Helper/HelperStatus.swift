@@ -30,16 +30,16 @@ public struct HelperStatus: Equatable, Sendable {
   /// Left, where locked; else 0. At most `Schedule.longestDelay`.
   public var milliseconds: UInt64
   /// Wall clock, seconds since 1970; 0: never, or not known. So is the next.
-  public var enrolledAt: UInt64
-  public var lastSuccess: UInt64
-  public var lastFailure: UInt64
+  public var enrolledAt: UInt64 = 0
+  public var lastSuccess: UInt64 = 0
+  public var lastFailure: UInt64 = 0
   /// The PAM service of the last failure.
-  public var failureService: Bytes
-  public var mustChange: Bool
+  public var failureService = Bytes()
+  public var mustChange = false
   /// Wall clock, seconds since 1970; 0: never.
-  public var expiresAt: UInt64
+  public var expiresAt: UInt64 = 0
   /// No touch is believed until a passcode opens.
-  public var isFingerOff: Bool
+  public var isFingerOff = false
 
   public init(
     _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
@@ -49,13 +49,6 @@ public struct HelperStatus: Equatable, Sendable {
     self.length = length
     self.failures = failures
     self.milliseconds = milliseconds
-    enrolledAt = 0
-    lastSuccess = 0
-    lastFailure = 0
-    failureService = []
-    mustChange = false
-    expiresAt = 0
-    isFingerOff = false
   }
 
   /// The helper's reply with this status.

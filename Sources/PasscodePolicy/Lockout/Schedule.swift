@@ -9,11 +9,6 @@ public struct Schedule: Sendable {
     /// Consecutive failures from which on this step holds: 1 to 1,000.
     public let failures: UInt32
     public let delay: Delay
-
-    public init(failures: UInt32, delay: Delay) {
-      self.failures = failures
-      self.delay = delay
-    }
   }
 
   public enum Delay: Equatable, Sendable {

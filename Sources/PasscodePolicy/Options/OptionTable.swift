@@ -33,30 +33,34 @@ public struct OptionRow: Sendable {
         assign(&$0.policy.weak, choice($1, "refuse warn allow"))
       },
       policy("weak_list", "none", "an absolute path, or none") {
-        setPathOrNone(&$0.policy.weakList, $1, upTo: longestPath)
+        setPathOrNone(&$0.policy.weakList, $1)
       },
       policy("opslimit", "3", "1 to 64") {
-        assign(&$0.policy.cost.operations, number($1, in: Options.Cost.operationsRange))
+        assign(&$0.policy.cost.operations, bounded(decimal($1), Options.Cost.operationsRange))
       },
-      policy("memlimit", "64M", "8K to 1G") { assign(&$0.policy.cost.memory, memory($1)) },
+      policy("memlimit", "64M", "8K to 1G") {
+        assign(&$0.policy.cost.memory, bounded(size($1), Options.Cost.memoryRange))
+      },
       policy("max_parallel", "auto", "auto, or 1 to 64") {
         assign(
           &$0.policy.maxParallel,
-          $1.spells("auto") ? 0 : number($1, in: 1...UInt64(Options.Policy.mostParallel)))
+          $1.spells("auto") ? 0 : bounded(decimal($1), 1...UInt64(Options.Policy.mostParallel)))
       },
       policy("self_enroll", "password", "password or no") {
         assign(&$0.policy.selfEnroll, choice($1, "password no"))
       },
       flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
       policy("verifier", "none", "an absolute path of at most 107 bytes, or none") {
-        setPathOrNone(&$0.policy.verifier, $1, upTo: Options.Policy.longestSocketPath)
+        $1.count <= Options.Policy.longestSocketPath && setPathOrNone(&$0.policy.verifier, $1)
       },
       policy("verifier_uids", "1000-", "1 to 16 ranges of uids, such as 1000-59999,70000; never 0") {
         assign(&$0.policy.verifierUIDs, UserRanges($1))
       },
       door("remote", "deny", "deny or allow") { assign(&$0.door.remote, choice($1, "deny allow")) },
       door("first_login", "allow", "allow or deny") { assign(&$0.door.firstLogin, choice($1, "allow deny")) },
-      door("fail_delay", "2s", "0 to 60 seconds") { assign(&$0.door.failDelay, duration($1, upTo: 60)) },
+      door("fail_delay", "2s", "0 to 60 seconds") {
+        assign(&$0.door.failDelay, bounded(duration($1), 0...60))
+      },
       door("prompt", "Passcode:", "1 to 80 bytes of text") {
         assign(&$0.door.prompt, 1...80 ~= $1.count ? Bytes($1) : nil)
       },
@@ -119,13 +123,13 @@ private func lengths(_ text: ArraySlice<UInt8>) -> Options.Lengths? {
   number(of: text, among: "4,6 4 6").map { Options.Lengths(four: $0 != 2, six: $0 != 1) }
 }
 
-private func number(_ text: ArraySlice<UInt8>, in range: ClosedRange<UInt64>) -> UInt64? {
-  guard let value = decimal(text), range.contains(value) else { return nil }
-  return value
+private func bounded(_ number: UInt64?, _ range: ClosedRange<UInt64>) -> UInt64? {
+  guard let number, range.contains(number) else { return nil }
+  return number
 }
 
-/// Bytes in a text like `65536`, `64K`, `64M` or `1G`, within Argon2id's range.
-private func memory(_ text: ArraySlice<UInt8>) -> UInt64? {
+/// Bytes in a text like `65536`, `64K`, `64M` or `1G`; nil for anything else and beyond 2^40.
+private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
   guard let last = text.last else { return nil }
   let shift: UInt64
   switch last {
@@ -137,28 +141,24 @@ private func memory(_ text: ArraySlice<UInt8>) -> UInt64? {
   guard let value = decimal(shift == 0 ? text : text.withoutLast()), value <= (1 << 40) >> shift else {
     return nil
   }
-  let bytes = value << shift
-  return Options.Cost.memoryRange.contains(bytes) ? bytes : nil
-}
-
-private let longestPath = 1_023
-
-@inline(never)
-private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>, upTo longest: Int = longestPath) -> Bool
-{
-  assign(&place, isPlainPath(text) && text.count <= longest ? Bytes(text) : nil)
+  return value << shift
 }
 
 @inline(never)
-private func setPathOrNone(_ place: inout Bytes, _ text: ArraySlice<UInt8>, upTo longest: Int) -> Bool {
-  text.spells("none") ? assign(&place, []) : setPath(&place, text, upTo: longest)
+private func setPath(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
+  assign(&place, isPlainPath(text) ? Bytes(text) : nil)
+}
+
+@inline(never)
+private func setPathOrNone(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> Bool {
+  text.spells("none") ? assign(&place, []) : setPath(&place, text)
 }
 
 /// An absolute path without `.`, `..` or empty components, of at most 1,023 bytes: the kind whose every
 /// directory can be named and checked.
 @inline(never)
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
-  guard text.first == UInt8(ascii: "/"), (2...longestPath).contains(text.count) else { return false }
+  guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }
   return text[(text.startIndex + 1)...].allParts(between: UInt8(ascii: "/")) {
     !$0.isEmpty && !$0.spells(".") && !$0.spells("..")
   }

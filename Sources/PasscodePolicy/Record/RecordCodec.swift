@@ -125,12 +125,6 @@ public struct RecordCodec: Sendable {
     public let nextCopy: Int
     /// Whether one copy can't be read; the next write repairs that one.
     public let damaged: Bool
-
-    public init(record: Record, nextCopy: Int, damaged: Bool) {
-      self.record = record
-      self.nextCopy = nextCopy
-      self.damaged = damaged
-    }
   }
 
   /// Chooses the valid copy with the higher generation; nil where neither is valid, or where no write of ours can

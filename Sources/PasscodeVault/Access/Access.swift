@@ -30,3 +30,55 @@ public enum Access: Equatable, Sendable {
     }
   }
 }
+
+/// What gives somebody the right to set, remove or unlock a passcode.
+public enum Authority: Equatable, Sendable {
+  /// The store can be reached directly: by root, or by a person who has a store of their own.
+  case direct
+  /// The account's password was proven.
+  case password
+  /// The old passcode was proven: `DirectLogin.provenMark`. If the credential is another one by now, nothing is done.
+  case passcode(Bytes)
+
+  package var provenMark: Bytes? {
+    if case .passcode(let mark) = self { return mark }
+    return nil
+  }
+}
+
+extension Vault {
+  /// What the record keeps of it; nil: what it says already.
+  package func proof(_ authority: Authority) -> Record.Proof? {
+    switch authority {
+    case .direct: configuration.access == .root ? .root : .unknown
+    case .password: .password
+    case .passcode: nil
+    }
+  }
+}
+
+/// The PAM service that proves an account's password, and nothing else: /etc/pam.d/passcode.
+public enum PasswordService {
+  public static var name: String { "passcode" }
+  public static var folder: Bytes { Bytes(text: "/etc/pam.d") }
+  public static var path: Bytes { Bytes(text: "/etc/pam.d/passcode") }
+
+  /// - Throws: a fault unless its file is there, root's, and writable by nobody else: where it is missing, libpam would
+  ///   take `other` instead.
+  public static func check() throws(Fault) {
+    if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
+      throw Fault(.noPasswordService, path: path)
+    }
+  }
+}
+
+/// The unprivileged account that owns the store and that the helper becomes; nil where the package made none.
+@inline(never)
+public func serviceAccount() -> Account? {
+  guard case .found(let account) = Account.named(Installed.account) else { return nil }
+  return account
+}
+
+public func isServiceAccount(_ uid: UInt32) -> Bool {
+  Account.isService(uid, named: Installed.account)
+}

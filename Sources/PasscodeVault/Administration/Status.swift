@@ -134,14 +134,7 @@ extension Vault {
   package func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
     guard let file = try store.open(uid, .read) else { return nil }
     let status = try store.check(file, uid)
-    let size = status.size
-    let content: Bytes
-    do throws(Errno) {
-      content = size == RecordCodec.fileLength ? try file.read(size, at: 0) : []
-    } catch {
-      throw store.fault(uid, .failed, error: error.code)
-    }
-    if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
+    let content = try store.content(file, status, uid)
     guard var record = recordCodec.latest(content), record.uid == uid else { return Reading(record: nil) }
     if RevocationMark.refuses(status, record) { record.disabled = true }
     return Reading(record: record)
@@ -151,25 +144,17 @@ extension Vault {
 extension Status {
   /// The status of an account without a readable record.
   package init(_ account: Account, _ state: State) {
-    self.account = account
-    self.state = state
-    isEnrolled = state == .corrupt
-    length = nil
-    failures = 0
-    lockedUntil = nil
-    enrolledAt = nil
-    lastSuccess = nil
-    lastFailure = nil
-    failureService = []
-    mustChange = false
-    expiresAt = nil
+    self.init(
+      account: account, isEnrolled: state == .corrupt, length: nil, state: state, failures: 0,
+      lockedUntil: nil, enrolledAt: nil, lastSuccess: nil, lastFailure: nil, failureService: [],
+      mustChange: false, expiresAt: nil)
   }
 
   fileprivate init(_ account: Account, _ record: Record, _ state: State, until: UInt64?, length: Int?) {
     self.account = account
     self.state = state
-    self.length = length
     isEnrolled = true
+    self.length = length
     failures = record.ledger.failures
     lockedUntil = until
     enrolledAt = record.times.enrolled == 0 ? nil : record.times.enrolled
@@ -178,5 +163,39 @@ extension Status {
     failureService = record.failureService
     mustChange = record.terms.change != .notNeeded
     expiresAt = record.terms.expiry == 0 ? nil : record.terms.expiry
+  }
+}
+
+// A status on its way from the helper to its caller: `Status+Told` reverses this, except for `lockedUntil`, which the
+// caller computes by its own clock.                                                                 StatusTests
+
+extension HelperStatus {
+  /// What the helper sends.
+  public init(_ status: Status) {
+    self.init(
+      State(status.state), isEnrolled: status.isEnrolled, length: status.length, failures: status.failures,
+      milliseconds: 0)
+    if case .locked(let left) = status.state { milliseconds = left }
+    enrolledAt = status.enrolledAt ?? 0
+    lastSuccess = status.lastSuccess ?? 0
+    lastFailure = status.lastFailure ?? 0
+    failureService = status.failureService
+    mustChange = status.mustChange
+    expiresAt = status.expiresAt ?? 0
+    isFingerOff = status.isFingerOff
+  }
+}
+
+extension HelperStatus.State {
+  fileprivate init(_ state: Status.State) {
+    switch state {
+    case .ok: self = .ok
+    case .locked: self = .locked
+    case .exhausted: self = .exhausted
+    case .disabled: self = .disabled
+    case .corrupt: self = .corrupt
+    case .expired: self = .expired
+    case .mustChange: self = .mustChange
+    }
   }
 }

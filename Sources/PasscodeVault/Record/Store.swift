@@ -45,7 +45,7 @@ package final class Store {
     }
   }
 
-  package func reason(_ error: Errno) -> Fault.Reason {
+  private func reason(_ error: Errno) -> Fault.Reason {
     switch error {
     case .symbolicLink: .symbolicLink
     case .denied where access == .root: .deniedToRoot
@@ -131,6 +131,20 @@ package final class Store {
   @inline(never)
   package func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
     Fault(reason, path: joined(path, self.name(uid)), name: name, error: error)
+  }
+
+  /// What a record file holds; nothing where it hasn't a record's length.
+  ///
+  /// - Throws: a fault, too, where a later version of this program wrote it.
+  func content(_ file: borrowing Descriptor, _ status: Checked, _ uid: UInt32) throws(Fault) -> Bytes {
+    let content: Bytes
+    do throws(Errno) {
+      content = status.size == RecordCodec.fileLength ? try file.read(status.size, at: 0) : []
+    } catch {
+      throw fault(uid, .failed, error: error.code)
+    }
+    if let version = recordCodec.laterVersion(content) { throw laterVersion(uid, version) }
+    return content
   }
 
   @inline(never)
