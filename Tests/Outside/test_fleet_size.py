@@ -1,51 +1,55 @@
 """A fleet with many accounts."""
 
-import base64
+import hashlib
 import json
 import resource
+import statistics
 import subprocess
 import sys
 import time
 
 import pytest
-from fleet import VERIFIER
+from fleet import GRANTED, LOOK, OPEN, VERIFIER, WARD
+from scenario import RIGHT
 
 pytestmark = pytest.mark.alone
 ACCOUNTS = "/passcode/1/u/"
-# Puts records, 100 at a time, with the token and the template of standard input.
+# Puts values, 100 at a time, with the token; from standard input.
 PUT = r"""if True:
-    import base64, hashlib, http.client, json, sys
+    import base64, http.client, json, sys
     known = json.load(sys.stdin)
-    text = lambda data: base64.b64encode(data).decode()
+    text = lambda words: base64.b64encode(words.encode()).decode()
     etcd = http.client.HTTPConnection("127.0.0.1", known["port"])
-    for first in range(0, known["count"], 100):
-        puts = []
-        for number in range(first, first + 100):
-            name = f"n{number:06}"
-            lines = known["record"].replace("name=alice", f"name={name}").splitlines(keepends=True)
-            text_of_record = "".join(lines[2:-1]).encode()
-            digest = hashlib.blake2b(text_of_record, digest_size=32).hexdigest()
-            value = "".join(lines[:2]).encode() + text_of_record + f"checksum={digest}\n".encode()
-            key = (known["accounts"] + name.encode().hex()).encode()
-            puts.append({"request_put": {"key": text(key), "value": text(value)}})
-        etcd.request("POST", "/v3/kv/txn", json.dumps({"success": puts}), {"Authorization": known["token"]})
+    puts = [{"request_put": {"key": text(key), "value": text(value)}} for key, value in known["values"].items()]
+    for first in range(0, len(puts), 100):
+        body = json.dumps({"success": puts[first:first + 100]})
+        etcd.request("POST", "/v3/kv/txn", body, {"Authorization": known["token"]})
         answer = etcd.getresponse()
         body = answer.read()
         assert answer.status == 200, body
 """
 
 
-def enroll_many(fleet, count):
+def put(fleet, values):
     server = fleet.servers[0]
     server.run("list")
-    record = fleet.etcdctl(0, "get", "--print-value-only", ACCOUNTS + b"alice".hex()).rstrip("\n") + "\n"
-    assert "name=alice\n" in record
-    known = {
-        "port": fleet.client(0), "count": count, "record": record, "accounts": ACCOUNTS,
-        "token": (server.state / "token").read_text(),
-    }  # fmt: skip
+    known = {"port": fleet.client(0), "token": (server.state / "token").read_text(), "values": values}
     command = [*fleet.inside(0), sys.executable, "-c", PUT]
     subprocess.run(command, input=json.dumps(known), text=True, check=True)
+
+
+def enroll_many(fleet, count):
+    """More accounts like alice's."""
+    record = fleet.etcdctl(0, "get", "--print-value-only", ACCOUNTS + b"alice".hex()).rstrip("\n") + "\n"
+    assert "name=alice\n" in record
+    values = {}
+    for number in range(count):
+        name = f"n{number:06}"
+        lines = record.replace("name=alice", f"name={name}").splitlines(keepends=True)
+        own = "".join(lines[2:-1])
+        digest = hashlib.blake2b(own.encode(), digest_size=32).hexdigest()
+        values[ACCOUNTS + name.encode().hex()] = "".join(lines[:2]) + own + f"checksum={digest}\n"
+    put(fleet, values)
 
 
 @pytest.mark.parametrize("count, seconds", [(3_000, 5), pytest.param(100_000, 5, marks=pytest.mark.on_request)])
@@ -67,3 +71,65 @@ def rss(fleet):
     script = "import os, resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     command = fleet.servers[0].command(sys.executable, "-c", script, VERIFIER, "list")
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
+
+
+def stations_too(fleet, count):
+    """A list of so many workstations, each with what etcd keeps of one: who was let in there, and a count."""
+    names = [f"CN=station{number:05}" for number in range(count)]
+    for server in fleet.servers:
+        server.write("workstations", "".join(f"{name}\n" for name in [*names, *WARD]))
+        server.run("seen")
+    owners = "".join(f"{number:016x} {int(time.time()) // 86400}\n" for number in range(64))
+    values = {}
+    for name in names:
+        key = "/passcode/1/s/" + hashlib.blake2b(name.encode(), digest_size=32).hexdigest()
+        values[key] = f"failures=1\nwindow={'5' * 32}\n"
+        values[key + "/o"] = owners
+    put(fleet, values)
+
+
+def median(job, times=41):
+    taken = []
+    for _ in range(times):
+        started = time.monotonic()
+        job()
+        taken.append(time.monotonic() - started)
+    return statistics.median(taken)
+
+
+@pytest.mark.on_request
+def test_a_large_fleet_costs_a_login_no_more(fleet, capsys):
+    """100,000 accounts and 20,000 workstations against 100 accounts and two; measured before, and again afterwards."""
+    server = fleet.servers[0]
+
+    def look():
+        assert server.ask(LOOK, "alice").kind == OPEN
+
+    def login():
+        assert server.verify(RIGHT).kind == GRANTED
+
+    def measured():
+        return median(look), median(login)
+
+    enroll_many(fleet, 100)
+    small = measured()
+    before = bytes_in(fleet)
+    for _ in range(200):
+        login()
+    each = (bytes_in(fleet) - before) / 200
+    enroll_many(fleet, 100_000)
+    stations_too(fleet, 20_000)
+    large = measured()
+    fleet.etcdctl(0, "del", "--prefix", ACCOUNTS + b"n".hex())
+    fleet.etcdctl(0, "del", "--prefix", "/passcode/1/s/")
+    small = [(one + other) / 2 for one, other in zip(small, measured())]
+    ratios = [many / few for many, few in zip(large, small)]
+    with capsys.disabled():
+        print(f"\n  a look {large[0] * 1e3:.1f} / {small[0] * 1e3:.1f} ms = {ratios[0]:.2f}, "
+              f"a login {large[1] * 1e3:.1f} / {small[1] * 1e3:.1f} ms = {ratios[1]:.2f}; {each:.0f} bytes a login")  # fmt: skip
+    assert max(ratios) <= 1.1
+
+
+def bytes_in(fleet):
+    [status] = json.loads(fleet.etcdctl(0, "endpoint", "status", "--write-out=json"))
+    return status["Status"]["dbSize"]
