@@ -15,10 +15,8 @@ extension Store {
     guard case .missing = try trust.open(path) else { return false }
     do throws(Errno) {
       let owner = configuration.access == .root ? serviceAccount() : nil
-      try makeDirectory(path, mode: 0o700)
+      let directory = try makeDirectory(path, mode: 0o700)
       guard let owner else { return true }
-      let directory = try Descriptor.open(path, .directory)
-      try directory.setMode(0o700)
       try directory.setOwner(owner.uid, group: 0)
       return true
     } catch {

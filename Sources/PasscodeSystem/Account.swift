@@ -59,8 +59,7 @@ extension Account {
     return true
   }
 
-  /// The account's GECOS field and home directory. For programs with one thread (the corresponding C function
-  /// is `getpwuid`).
+  /// The account's GECOS field and home directory, for programs with one thread (`getpwuid`).
   public func details() -> (gecos: [UInt8], home: [UInt8]) {
     var gecos = [UInt8](repeating: 0, count: 1_024)
     var home = gecos

@@ -14,8 +14,7 @@ public enum SystemClock {
     end > start ? end - start : 0
   }
 
-  /// The kernel's text of this boot's random id, without its newline. Read once: it doesn't change while a
-  /// process lives.
+  /// The kernel's text of this boot's random id, without its newline; read once a process.
   public static func bootID() throws(Errno) -> [UInt8] {
     var text = [UInt8](repeating: 0, count: 36)
     // SAFETY: these are the 36 bytes that both functions want.

@@ -138,8 +138,7 @@ extension OpenedCredential {
   /// Opens what `seal` made; false if anything about it is not as it was sealed.
   public mutating func open(_ sealed: [UInt8], _ key: borrowing SecretKey, associated: [UInt8]) -> Bool {
     guard sealed.count == Length.sealed else { return false }
-    // SAFETY: after the nonce there are Length.credential + Length.tag bytes by the line above, and there is room for the
-    // former.
+    // SAFETY: after the nonce there are, by the line above, Length.credential (for which there is room) + Length.tag bytes.
     return unsafe sealed.withUnsafeBufferPointer { sealed in
       guard let nonce = sealed.baseAddress else { return false }
       return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(

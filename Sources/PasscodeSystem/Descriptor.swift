@@ -93,8 +93,7 @@ public struct Descriptor: ~Copyable {
   }
 
   /// Writes all bytes over what the file has there. Where the write is cut (by a limit of file sizes, say), what was
-  /// written becomes
-  /// NULs: nobody reads the beginning with the rest of what was there before. The corresponding C function is `pwrite`.
+  /// written becomes NULs: nobody reads the beginning with the rest of what was there before (`pwrite`).
   public func write(_ bytes: [UInt8], at offset: Int) throws(Errno) {
     var done = 0
     do throws(Errno) {
@@ -115,8 +114,7 @@ public struct Descriptor: ~Copyable {
     return written
   }
 
-  /// Waits up to so many milliseconds for something to read, or for the end of a stream. The corresponding C function is
-  /// `poll`.
+  /// Waits up to so many milliseconds for something to read, or for the end of a stream (`poll`).
   @inline(never)
   func hasInput(within milliseconds: Int32) -> Bool {
     var state = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
@@ -219,9 +217,11 @@ public struct FileStatus: Equatable, Sendable {
   }
 }
 
-/// Makes a directory with this mode. The corresponding C function is `mkdir`; the mode is then set, whatever the umask.
-public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) {
+/// Makes a directory, and opens it. The corresponding C function is `mkdir`; the mode is then set, whatever the umask.
+@discardableResult
+public func makeDirectory(_ path: [UInt8], mode: UInt32) throws(Errno) -> Descriptor {
   try retrying { unsafe withCString(path) { unsafe mkdir($0, 0o700) } }
   let directory = try Descriptor.open(path, .directory)
   try directory.setMode(mode)
+  return directory
 }

@@ -2,8 +2,7 @@ internal import CSystem
 
 /// The exclusive lock on an open file, and the file.
 ///
-/// Given back by LOCK_UN before the close: after a fork in a threaded host, close alone would leave it with
-/// the child.
+/// Given back by LOCK_UN before the close, which alone would leave it with the child of a threaded host's fork.
 public struct FileLock: ~Copyable {
   public let file: Descriptor
 
@@ -54,8 +53,7 @@ public struct RangeLock: ~Copyable {
     cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
   }
 
-  /// Locks a range of bytes without waiting; false if another process has locked some of them. The corresponding C
-  /// function is `fcntl`, F_OFD_SETLK.
+  /// Locks a range of bytes without waiting (`fcntl`, F_OFD_SETLK); false if another process has locked some of them.
   public static func tryLock(
     _ file: borrowing Descriptor, at start: Int, count: Int
   ) throws(Errno) -> Bool {

@@ -31,8 +31,7 @@ public struct HelperProcess: ~Copyable {
     process = child
   }
 
-  /// Reaps those of the user's that earlier calls left to themselves, and that have ended since: nothing outlives a
-  /// call that could remember them.
+  /// Reaps those of the user's that earlier calls left to themselves, and that have ended since: no call remembers them.
   public static func reapAbandoned(of user: UInt32) {
     cs_reap(user)
   }
@@ -95,8 +94,7 @@ public struct HelperProcess: ~Copyable {
     }
   }
 
-  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause. The corresponding C
-  /// functions are `poll` and `recv`.
+  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause (`poll`, `recv`).
   ///
   /// - Throws: ETIMEDOUT.
   public func reply(limit: Int, pause: Pause, _ patience: Patience) throws(Errno) -> [UInt8] {

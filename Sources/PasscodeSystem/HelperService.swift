@@ -68,8 +68,7 @@ public enum HelperService {
     _ = unsafe CSystem.send(0, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
-  /// Ends the stream, even if a process that the host forked at the wrong moment has our end of it, too. The
-  /// corresponding C function is `shutdown`.
+  /// Ends the stream, even if a process that the host forked at the wrong moment has our end of it, too (`shutdown`).
   public static func endReplies() {
     shutdown(0, Int32(SHUT_RDWR))
   }

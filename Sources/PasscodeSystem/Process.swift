@@ -63,15 +63,13 @@ public func exitProcess(_ status: Int32) -> Never {
   exit(status)
 }
 
-/// The name of this program's file as it was started; empty where its caller could choose that. The corresponding C
-/// function is `getauxval`.
+/// The name of this program's file as it was started; empty where its caller could choose that (`getauxval`).
 public func programName() -> [UInt8] {
   // SAFETY: a NUL-terminated string that lives as long as the process.
   unsafe bytes(cs_program_name())
 }
 
-/// Whether standard input is this terminal, named with or without /dev. The corresponding C functions are `isatty` and
-/// `fstatat`.
+/// Whether standard input is this terminal, named with or without /dev (`isatty`, `fstatat`).
 public func inputIsTerminal(_ name: [UInt8]) -> Bool {
   // SAFETY: the name ends in NUL.
   unsafe cs_input_is_terminal(withNUL(name)) != 0
@@ -111,8 +109,7 @@ public enum SystemLog {
 
 /// The machine's processors, memory and boot id.
 public enum Machine {
-  /// Processors that this process might use when it first asked, at least 1. The corresponding C function is
-  /// `sched_getaffinity`.
+  /// Processors that this process might use when it first asked, at least 1 (`sched_getaffinity`).
   public static var processors: Int { max(1, Int(cs_processors())) }
 
   /// Bytes of memory, asked for once. The corresponding C function is `sysinfo`.

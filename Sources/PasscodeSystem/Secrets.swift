@@ -55,8 +55,7 @@ public struct Sodium: Sendable {
     password = unsafe Password(start + 784)
   }
 
-  /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited. The corresponding C
-  /// function is `mlock`.
+  /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited (`mlock`).
   public mutating func lockAgain() {
     unsafe _ = mlock(base, Secrets.total)
   }
@@ -140,8 +139,7 @@ public struct Unsealed: ~Copyable {
     unsafe randombytes_buf(start, Length.salt)
   }
 
-  /// Puts it together from its salt, all that comes between that and the hash, and the hash; false if what comes between
-  /// hasn't its length.
+  /// Puts what comes between salt and hash, and the hash, behind the salt; false if the former hasn't its length.
   public mutating func fill(_ middle: [UInt8], _ digest: borrowing Digest) -> Bool {
     guard middle.count == OpenedCredential.hashOffset - Length.salt else { return false }
     unsafe cs_copy(start + Length.salt, middle, middle.count)

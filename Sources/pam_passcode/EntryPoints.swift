@@ -61,8 +61,7 @@ public func openSession(
   return PAM_SUCCESS
 }
 
-/// There is nothing to close, but perhaps a mark that could not be set before. The corresponding manual page is
-/// pam_sm_close_session(3).
+/// There is nothing to close, but perhaps a mark that could not be set before (pam_sm_close_session(3)).
 #if compiler(>=6.3)
   @c(pam_sm_close_session)
 #else
@@ -87,9 +86,8 @@ private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer
   return list
 }
 
-/// Sets the account's mark, if this session is the login that it waits for: our own `authenticate` refused the
-/// account in this handle, something else of the stack let it in, and nobody asked for it on another's behalf
-/// (su and sudo say so by PAM_RUSER).
+/// Sets the account's mark, if this session is the login that it waits for: our `authenticate` refused the account in this
+/// handle, something else let it in, and nobody asked on another's behalf (su and sudo say so by PAM_RUSER).
 func markLogin(_ pam: PAM) {
   guard let uid = pam.noted(.waitsForLogin), ProcessIdentity.current().effective == 0,
     pam.item(.requester).isEmpty,

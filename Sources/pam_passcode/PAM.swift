@@ -44,8 +44,7 @@ internal import PasscodeSystem
     case refused(PAMResult)
   }
 
-  /// Whose login this is; libpam asks for the name where the program gave none. The corresponding C function
-  /// is `pam_get_user`.
+  /// Whose login this is; libpam asks for the name where the program gave none (`pam_get_user`).
   func user() -> User {
     var name: UnsafePointer<CChar>?
     let code = unsafe pam_get_user(handle, &name, nil)
@@ -102,8 +101,7 @@ internal import PasscodeSystem
     unsafe cpam_free_answer(answer)
   }
 
-  /// How long PAM waits before it tells the program that the login failed. The corresponding C function is
-  /// `pam_fail_delay`.
+  /// How long PAM waits before it tells the program that the login failed (`pam_fail_delay`).
   func delayFailure(seconds: UInt64) {
     unsafe pam_fail_delay(handle, UInt32(seconds * 1_000_000))  // at most 60 s: the table says so
   }
@@ -128,8 +126,7 @@ internal import PasscodeSystem
     }
   }
 
-  /// Keeps in this handle whose account it is, or that it is nobody's any longer. The corresponding C function is
-  /// `pam_set_data`.
+  /// Keeps in this handle whose account it is, or that it is nobody's any longer (`pam_set_data`).
   @inline(never)
   func note(_ note: Note, _ uid: UInt32?) {
     guard uid != noted(note) else { return }

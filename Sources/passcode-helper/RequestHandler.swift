@@ -2,8 +2,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// What each operation does, once its asker is known and the process is `_passcode`: one call of the Vault,
-/// or two.
+/// What each operation does, once its asker is known and the process is `_passcode`: a call of the Vault, or two.
 struct RequestHandler {
   private let vault: Vault
   private let permit: Permit

@@ -41,7 +41,7 @@ class Reply:
 def fault(reason, path="", name="", *, error=0, number=0):
     """The text of an `unavailable` (HelperMessage+Fault.swift)."""
     reasons = (pathlib.Path(__file__).parents[2] / "Sources/PasscodePolicy/Fault/Fault.swift").read_text()
-    code = int(re.search(rf"    case {reason} = (\d+)\n", reasons)[1])
+    code = int(re.search(rf"    case {reason} = (\d+)\b", reasons)[1])
     return (struct.pack("<BBHQ", code, len(path), error, number).hex() + path + name).encode()
 
 

@@ -94,8 +94,7 @@ public enum NotPermitted: Equatable, Sendable {
   case remote
   /// Nobody has logged in to the account by other means since the machine started.
   case firstLogin
-  /// It is to be a second factor, and not only an administrator had a hand in it: with the password alone somebody
-  /// could have set or unlocked it.
+  /// It is to be a second factor, and somebody could have set or unlocked it with the password alone.
   case notAdministrators
   /// Too many wrong passcodes were typed on this workstation of a fleet, for whichever accounts.
   case workstation

@@ -73,32 +73,23 @@ public final class Fault: Error, Sendable {
     case noKey = 22
     case keyLength = 23
     case noStore = 24
-    /// (name: the account)
-    case damagedRecord = 25
-    /// (name: the account)
-    case sealedOtherwise = 26
-    /// (number: the format's version)
-    case laterVersion = 27
+    case damagedRecord = 25  // (name: the account)
+    case sealedOtherwise = 26  // (name: the account)
+    case laterVersion = 27  // (number: the format's version)
     // 28 was a record that expires or must be changed, in versions that knew neither. Don't use it again.
-    /// (error)
-    case unwritableRecord = 29
+    case unwritableRecord = 29  // (error)
     case busyRecord = 30
     case notPlainRecord = 31
 
     // Accounts.
-    /// (error)
-    case accountLookup = 32
-    /// (number: uid)
-    case lostAccount = 33
-    /// (number: uid; error)
-    case numberLookup = 34
-    /// (number: uid)
-    case noAccount = 35
+    case accountLookup = 32  // (error)
+    case lostAccount = 33  // (number: uid)
+    case numberLookup = 34  // (number: uid; error)
+    case noAccount = 35  // (number: uid)
 
     // The machine.
     case noHashingSlot = 36
-    /// (number: KiB; error)
-    case noMemoryToVerify = 37
+    case noMemoryToVerify = 37  // (number: KiB; error)
     case hashingFailed = 38
     case noMemory = 39
     case noBootID = 40
@@ -111,24 +102,17 @@ public final class Fault: Error, Sendable {
     case noServiceAccount = 45
     case helperPrivilege = 46
     case helperForRoot = 47
-    /// (number: as many as one caller may have at a time; no path)
-    case tooManyRequests = 48
+    case tooManyRequests = 48  // (number: as many as one caller may have at a time; no path)
 
     // What only setting a passcode, or the key, can come to.
-    /// (name)
-    case nameTooLong = 49
+    case nameTooLong = 49  // (name)
     case vanishedRecord = 50
     case changedMeanwhile = 51
-    /// (number: KiB)
-    case noMemoryToHash = 52
-    /// (path)
-    case keyExists = 53
-    /// (path; number: passcodes)
-    case keyNeeded = 54
-    /// (path; number: passcodes)
-    case keyOpensNone = 55
-    /// (path)
-    case keyNotReadable = 56
+    case noMemoryToHash = 52  // (number: KiB)
+    case keyExists = 53  // (path)
+    case keyNeeded = 54  // (path; number: passcodes)
+    case keyOpensNone = 55  // (path; number: passcodes)
+    case keyNotReadable = 56  // (path)
 
     // Notes: for the log only. (name and number: the account and its uid)
     /// One copy of the record can't be read.
@@ -143,8 +127,7 @@ public final class Fault: Error, Sendable {
     case stuckSlots = 61
 
     // Records (path) that somebody else may have written.
-    /// (name: who must own it)
-    case foreignRecord = 62
+    case foreignRecord = 62  // (name: who must own it)
     case openRecord = 63
 
     /// What only a change can come to: the old passcode was right, and has expired since.

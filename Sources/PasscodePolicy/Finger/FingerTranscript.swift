@@ -66,8 +66,7 @@ public struct FingerTranscript: Equatable, Sendable {
   /// How long a prompt may have the reader at a time, in milliseconds.
   public static let longest: UInt64 = 30_000
 
-  /// Discards a match from before the prompt, or from after its time. CLOCK_BOOTTIME in milliseconds, so that time in
-  /// suspend counts.
+  /// Discards a match from before the prompt, or from after its time: CLOCK_BOOTTIME in milliseconds, which counts suspend.
   ///
   /// - Parameter isForPerson: a program that a person runs. A login screen has the reader for as long as it stands.
   public mutating func limit(toPromptFrom begin: UInt64, isForPerson: Bool) {

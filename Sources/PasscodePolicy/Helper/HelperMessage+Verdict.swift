@@ -27,8 +27,7 @@ extension HelperReply {
 
   /// The verdict that it carries; nil where it is another answer, or none that makes sense.
   ///
-  /// `granted` is repeated here, not decided: the helper said it, after the completed match of an attempt
-  /// that it charged.
+  /// `granted` is repeated here, not decided: the helper said it, after the match of an attempt that it charged.
   public var verdict: Verdict? {
     if kind == .granted { return granted }
     let (first, second) = (number(0), number(1))

@@ -1,9 +1,8 @@
 /// Which delay follows which number of consecutive failures: `lockout=3:1m,5:5m,7:15m,9:1h,10:reset`.
 ///
-/// A step holds from its number of failures on until the next step's. Before the first step there is no
-/// delay. A schedule whose last step is a time goes on with that delay after every further failure;
-/// nothing follows `reset`. It is kept as the text, which is read again for each decision: an array of steps takes 0.5 kB
-/// of the module's code.
+/// A step holds from its number of failures on until the next step's. Before the first step there is no delay. If the last
+/// step is a time, that delay follows every further failure; nothing follows `reset`. It is kept as the text, which is read
+/// again for each decision: an array of steps takes 0.5 kB of the module's code.
 public struct Schedule: Sendable {
   public struct Step: Equatable, Sendable {
     /// Consecutive failures from which on this step holds: 1 to 1,000.
@@ -124,8 +123,7 @@ public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
   milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1)
 }
 
-/// Seconds in a text like `90`, `90s`, `2m`, `1h`, `1d` or `1w`: the one grammar for times. nil for anything else, and
-/// beyond the limit.
+/// Seconds in a text like `90`, `90s`, `2m`, `1h`, `1d` or `1w`, the one grammar for times; nil for any other, or more.
 ///
 /// - Parameter limit: seconds; 365 days, or more.
 public func duration(_ text: ArraySlice<UInt8>, upTo limit: UInt64 = 31_536_000) -> UInt64? {

@@ -1,6 +1,5 @@
-/// One parser for the file and for module arguments. Nothing is guessed: an unknown name, a policy option
-/// in a module line, a value that isn't one, an option given twice in one place: each is an error, and the
-/// passcode is unusable until it is fixed.
+/// One parser for the file and for module arguments. Nothing is guessed: an unknown name, a policy option in a module line,
+/// a bad value, an option given twice in one place: each is an error, and no passcode is usable until it is fixed.
 ///
 /// A line of the file is written exactly as a module argument: `name=value`, or a flag's name alone.
 /// Blanks around a line and around its first `=` don't count; a line that starts with `#` is a comment.
@@ -51,8 +50,7 @@ public struct OptionParser {
     }
   }
 
-  /// Takes the arguments of a module line, which override the file's; `conf=` is not among them (see
-  /// `ModuleLine`).
+  /// Takes the options of a `ModuleLine`, which override the file's.
   public mutating func take(arguments: [Bytes]) throws(Fault) {
     var seen: UInt64 = 0
     for argument in arguments {

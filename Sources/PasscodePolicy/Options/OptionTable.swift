@@ -29,25 +29,17 @@ public struct OptionRow: Sendable {
       policy(
         "lockout", "3:1m,5:5m,7:15m,9:1h,10:reset", "FAILURES:DELAY,... rising; the last may be reset"
       ) { assign(&$0.policy.lockout, Schedule($1)) },
-      policy("weak", "refuse", "refuse, warn or allow") {
-        assign(&$0.policy.weak, choice($1, "refuse warn allow"))
-      },
-      policy("weak_list", "none", "an absolute path, or none") {
-        setPathOrNone(&$0.policy.weakList, $1)
-      },
+      policy("weak", "refuse", "refuse, warn or allow") { choose(&$0.policy.weak, $1, "refuse warn allow") },
+      policy("weak_list", "none", "an absolute path, or none") { setPathOrNone(&$0.policy.weakList, $1) },
       policy("opslimit", "3", "1 to 64") {
         assign(&$0.policy.cost.operations, bounded(decimal($1), Options.Cost.operationsRange))
       },
       policy("memlimit", "64M", "8K to 1G") {
         assign(&$0.policy.cost.memory, bounded(size($1), Options.Cost.memoryRange))
       },
-      policy("max_parallel", "auto", "auto, or 1 to 64") {
-        assign(
-          &$0.policy.maxParallel,
-          $1.spells("auto") ? 0 : bounded(decimal($1), 1...UInt64(Options.Policy.mostParallel)))
-      },
+      policy("max_parallel", "auto", "auto, or 1 to 64") { assign(&$0.policy.maxParallel, slots($1)) },
       policy("self_enroll", "password", "password or no") {
-        assign(&$0.policy.selfEnroll, choice($1, "password no"))
+        choose(&$0.policy.selfEnroll, $1, "password no")
       },
       flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
       policy("verifier", "none", "an absolute path of at most 107 bytes, or none") {
@@ -56,8 +48,8 @@ public struct OptionRow: Sendable {
       policy("verifier_uids", "1000-", "1 to 16 ranges of uids, such as 1000-59999,70000; never 0") {
         assign(&$0.policy.verifierUIDs, UserRanges($1))
       },
-      door("remote", "deny", "deny or allow") { assign(&$0.door.remote, choice($1, "deny allow")) },
-      door("first_login", "allow", "allow or deny") { assign(&$0.door.firstLogin, choice($1, "allow deny")) },
+      door("remote", "deny", "deny or allow") { choose(&$0.door.remote, $1, "deny allow") },
+      door("first_login", "allow", "allow or deny") { choose(&$0.door.firstLogin, $1, "allow deny") },
       door("fail_delay", "2s", "0 to 60 seconds") {
         assign(&$0.door.failDelay, bounded(duration($1), 0...60))
       },
@@ -109,9 +101,11 @@ private func assign<Value>(_ place: inout Value, _ value: Value?) -> Bool {
   return true
 }
 
-/// The case whose raw value is the word's index.
-private func choice<Choice: RawRepresentable<Int>>(_ word: ArraySlice<UInt8>, _ words: String) -> Choice? {
-  number(of: word, among: words).flatMap { Choice(rawValue: $0) }
+/// Sets an option to the case whose raw value is the word's index.
+private func choose<Choice: RawRepresentable<Int>>(
+  _ place: inout Choice, _ word: ArraySlice<UInt8>, _ words: String
+) -> Bool {
+  assign(&place, number(of: word, among: words).flatMap { Choice(rawValue: $0) })
 }
 
 @inline(never)
@@ -126,6 +120,10 @@ private func lengths(_ text: ArraySlice<UInt8>) -> Options.Lengths? {
 private func bounded(_ number: UInt64?, _ range: ClosedRange<UInt64>) -> UInt64? {
   guard let number, range.contains(number) else { return nil }
   return number
+}
+
+private func slots(_ text: ArraySlice<UInt8>) -> UInt64? {
+  text.spells("auto") ? 0 : bounded(decimal(text), 1...UInt64(Options.Policy.mostParallel))
 }
 
 /// Bytes in a text like `65536`, `64K`, `64M` or `1G`; nil for anything else and beyond 2^40.
@@ -154,8 +152,7 @@ private func setPathOrNone(_ place: inout Bytes, _ text: ArraySlice<UInt8>) -> B
   text.spells("none") ? assign(&place, []) : setPath(&place, text)
 }
 
-/// An absolute path without `.`, `..` or empty components, of at most 1,023 bytes: the kind whose every
-/// directory can be named and checked.
+/// An absolute path of at most 1,023 bytes whose every directory can be checked: no `.`, `..` or empty components.
 @inline(never)
 public func isPlainPath(_ text: ArraySlice<UInt8>) -> Bool {
   guard text.first == UInt8(ascii: "/"), (2...1_023).contains(text.count) else { return false }

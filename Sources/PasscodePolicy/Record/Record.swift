@@ -1,5 +1,4 @@
-/// What is kept of one user: the credential, sealed, and the ledger, together, so that one write changes
-/// everything at once or nothing.
+/// What is kept of one user: sealed credential and ledger together, so that one write changes everything or nothing.
 public struct Record: Equatable, Sendable {
   public enum State: Equatable, Sendable {
     /// The account has no passcode: it never had one, or its passcode was removed.

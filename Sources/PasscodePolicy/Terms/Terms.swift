@@ -50,8 +50,7 @@ public struct Terms: Equatable, Sendable {
 }
 
 extension Terms {
-  /// A finger may open only what a passcode would that its owner chose: one login that was given out is spent by the
-  /// passcode alone.
+  /// Whether a finger may open it: only the passcode spends the one login that was given out.
   public var allowFinger: Bool { change == .notNeeded }
 
   /// The same, but that the owner must choose another passcode after one more login.

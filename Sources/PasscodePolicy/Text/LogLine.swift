@@ -45,8 +45,7 @@ public struct LogLine {
 /// At most so much of a value from outside reaches the log.
 private let longestValue = 128
 
-/// Blanks, quotes, backslashes, `=` and everything that isn't printable ASCII become `\xHH`; what is longer
-/// than 128 bytes is cut and ends in `...`.
+/// Blanks, quotes, backslashes, `=` and all but printable ASCII become `\xHH`; after 128 bytes it is cut, and ends in `...`.
 public func escaped(_ value: Bytes) -> Bytes {
   escape(value, isSentence: false)
 }

@@ -89,8 +89,7 @@ private func terminated(_ text: Bytes) -> Bytes {
 /// The English of a sentence, which is what a translation is found by.
 public typealias Pattern = String
 
-/// Looks up a pattern with its plural and the number that decides; both end in NUL, and the plural is only that where there
-/// is none. nil: there is no translation.
+/// Looks up a pattern with its plural (or none) and the number that decides; both end in NUL. nil: no translation.
 public typealias Translation = (_ pattern: Bytes, _ plural: Bytes, _ number: UInt64) -> Bytes?
 
 /// A pattern with its parameters: `%d` stands for the number, `%1` to `%9` for what is at that place; for one that isn't

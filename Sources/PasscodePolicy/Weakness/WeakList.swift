@@ -1,9 +1,7 @@
-/// An administrator's own list of codes that nobody on this machine may choose: the street number, the
-/// postcode, the switchboard's number.
+/// An administrator's list of codes that nobody on this machine may choose, such as the street number or the postcode.
 ///
-/// One code a line, 4 or 6 digits; blanks around it don't count, and `#` starts a comment. Anything else is an
-/// error with its line, and no passcode can be chosen until it is fixed: a list read in part would refuse
-/// less than it says.
+/// One code a line, 4 or 6 digits; blanks around it don't count, and `#` starts a comment. Anything else is an error, and
+/// no passcode can be chosen until it is fixed: a list read in part would refuse less than it says.
 public struct WeakList: Equatable, Sendable {
   public static let largestFile = OptionParser.largestFile
 

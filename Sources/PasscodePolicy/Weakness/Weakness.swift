@@ -9,7 +9,7 @@
 /// - Weakness+Keypad.swift: what follows from where the keys are.
 /// - PopularCodes.swift: a table, made from leaked codes by Tests/weak/make-popular-codes.
 /// - PersonalData.swift, WeakList.swift: what is known about the account, and about the site.
-/// - Weakness+Variation.swift: what follows from the old passcode.
+/// - Below: what follows from the old passcode.
 public enum Weakness: Equatable, Sendable {
   /// 1111
   case sameDigit
@@ -117,8 +117,7 @@ extension Weakness {
 extension Weakness {
   /// True for the codes of the generated tables: those that leaks show to be popular and no pattern covers.
   ///
-  /// The tables are constants that the compiler lays out: read-only, nothing to initialise, and gone from a
-  /// program that never asks.
+  /// The tables are read-only constants, and gone from a program that never asks.
   ///
   /// - Parameter code: 4 or 6 ASCII digits.
   static func isPopular(_ code: Span<UInt8>) -> Bool {
@@ -142,5 +141,61 @@ extension Weakness {
       if PopularCodes.six[middle] < wanted { low = middle + 1 } else { high = middle }
     }
     return low < end && PopularCodes.six[low] == wanted
+  }
+}
+
+extension Weakness.Variation {
+  /// What a new passcode is to the old one, if a person who knows the old one would try it first; else nil.
+  ///
+  /// Nothing about the old one is kept, so this can be asked only when it has just been typed.
+  ///
+  /// - Parameters: 4 or 6 ASCII digits each, of which nothing is copied.
+  public static func of(_ new: Span<UInt8>, from old: Span<UInt8>) -> Weakness.Variation? {
+    guard Answer(new) == .passcode, Answer(old) == .passcode else { return nil }
+    guard new.count == old.count else {
+      return new.count > old.count ? contained(old, in: new) : contained(new, in: old)
+    }
+    if distance(new, old) == 0 { return .same }
+    if isReversed(new, old, at: 0) { return .reversed }
+    if isRotated(new, old) { return .rotated }
+    return distance(new, old) == 1 ? .oneDigitByOne : nil
+  }
+
+  /// The steps of one, 9 and 0 being neighbours, between two codes of one length; more than 1 is not told apart.
+  private static func distance(_ new: Span<UInt8>, _ old: Span<UInt8>) -> Int {
+    var distance = 0
+    for index in new.indices where new[index] != old[index] {
+      let steps = (Weakness.digit(new, index) - Weakness.digit(old, index) + 10) % 10
+      distance += steps == 1 || steps == 9 ? 1 : 2
+    }
+    return distance
+  }
+
+  private static func isRotated(_ new: Span<UInt8>, _ old: Span<UInt8>) -> Bool {
+    for shift in 1..<old.count where isRotated(new, old, by: shift) { return true }
+    return false
+  }
+
+  private static func isRotated(_ new: Span<UInt8>, _ old: Span<UInt8>, by shift: Int) -> Bool {
+    for index in new.indices where new[index] != old[(index + shift) % old.count] { return false }
+    return true
+  }
+
+  /// 2704 in 270419, 192704 and 127049; backwards, too.
+  private static func contained(_ short: Span<UInt8>, in long: Span<UInt8>) -> Weakness.Variation? {
+    for start in 0...long.count - short.count {
+      if isEqual(short, long, at: start) || isReversed(short, long, at: start) { return .contained }
+    }
+    return nil
+  }
+
+  private static func isEqual(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
+    for index in short.indices where short[index] != long[start + index] { return false }
+    return true
+  }
+
+  private static func isReversed(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
+    for index in short.indices where short[index] != long[start + short.count - 1 - index] { return false }
+    return true
   }
 }

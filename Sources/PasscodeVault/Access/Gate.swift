@@ -104,8 +104,7 @@ public struct LoginItems: Sendable {
     return broker.isInItsService ? terminal.isEmpty && display.isEmpty : !inputIsTerminal(terminal)
   }
 
-  /// The place of the person, as far as the program tells. What names no terminal, and nobody who asks, is a login
-  /// screen.
+  /// The place of the person. A program that names no terminal, and nobody who asks, is a login screen.
   var place: FingerRequest.Terminal {
     let name = terminal.isEmpty ? display : terminal
     return name.isEmpty && requester.isEmpty ? .loginScreen : FingerRequest.Terminal(named: name)

@@ -11,8 +11,7 @@ extension Vault {
   /// Sets the new passcode as the account's, whatever was there before; ends `locked` and `exhausted`, not `disabled`.
   /// For root, or a person's own store.
   ///
-  /// With the old passcode as authority the record goes on saying who set and who unlocked it: a change makes nobody's
-  /// passcode an administrator's.
+  /// A change by the old passcode keeps who set and who unlocked it: no passcode becomes an administrator's by that.
   ///
   /// - Parameter terms: of the new passcode; those of the old one end with it.
   /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.

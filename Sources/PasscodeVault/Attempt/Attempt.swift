@@ -17,8 +17,7 @@ public import PasscodeSystem
 //  9  While locked or disabled nothing is hashed, and nothing is written except for 10 and 13.
 //     AttemptTests, test_locked_stays_locked_whatever_fails
 
-/// A login of a process that reaches the store: what is open from the look to the attempt. Nothing is locked in
-/// between, and no secret is kept.
+/// A login of a process that reaches the store. Between look and attempt nothing is locked, and no secret is kept.
 public struct DirectLogin: Login, ~Copyable {
   /// Milliseconds to sleep after releasing a contested record, so that others get it.
   private static let pauseForOthers = 20
@@ -46,8 +45,7 @@ public struct DirectLogin: Login, ~Copyable {
       store: try Store.open(vault.configuration), waitsForLogin: permit.waitsForLogin)
   }
 
-  /// Takes the lock without waiting. Where an attempt is under way it says nothing: the prompt comes, and
-  /// the attempt decides.
+  /// Takes the lock without waiting. Where an attempt is under way the prompt comes, and the attempt decides.
   public mutating func look(_ unsealed: inout Unsealed) -> Verdict? {
     defer { unsealed.wipe() }
     do throws(Fault) {

@@ -117,8 +117,7 @@ package enum HashingSlots {
 public final class Background {
   /// Called before a hashing slot is asked for the first time.
   let begin: (Vault, Store) -> Void
-  /// The right to hash; nil: it has to wait, and must release the record's lock first, because a login may need it. Called
-  /// while the account's record is locked.
+  /// The right to hash, asked for while the account's record is locked; nil: it must release that, and wait.
   let take: (Store, Int) throws(Fault) -> HashingSlots.Held?
   /// Waits a little.
   let pause: (Store, Int) -> Void

@@ -5,8 +5,7 @@ public import PasscodeSystem
 public enum Purpose: Equatable, Sendable {
   /// To open something, or as proof for anything but a change. Spends the one login.
   case login
-  /// Proves the old passcode of a change. That opens nothing and spends nothing, and also works when the passcode must be
-  /// changed.
+  /// Proves the old passcode of a change: opens nothing, spends nothing, and works when the passcode must be changed.
   case change
 }
 
@@ -61,8 +60,7 @@ extension Login where Self: ~Copyable {
   ///
   /// - Parameters:
   ///   - asksDespite: whether to ask although the look refused. The attempt decides again, under the record's lock.
-  ///   - ask: takes a passcode, or the reader's transcript if a finger may be taken, which the look says; an error of its
-  ///     own ends the login without either.
+  ///   - ask: takes a passcode, or the reader's transcript if the look allows it; its error ends the login.
   public mutating func run<Stop: Error>(
     _ passcode: inout Passcode, _ unsealed: inout Unsealed,
     despite asksDespite: (Verdict) -> Bool = { _ in false },

@@ -53,7 +53,6 @@ package enum RunFolder {
     } catch {
       guard error == .noEntry, access == .root else { throw error }
     }
-    try makeDirectory(path, mode: 0o700)
-    return try Descriptor.open(path, .directory)
+    return try makeDirectory(path, mode: 0o700)
   }
 }

@@ -97,8 +97,7 @@ public struct FingerPrompt: ~Copyable {
     while let bytes = service.receive(limit: 64, until: latest), !bytes.isEmpty {}
   }
 
-  /// Stops the reader. What had arrived by then is the transcript; at Enter also what comes of the finger that is on the
-  /// reader.
+  /// Stops the reader. The transcript is what had arrived by then; at Enter also what comes of a finger that is on it.
   public mutating func stop(atEnter: Bool) {
     guard isOffered else { return }
     while hear(until: 0) {}

@@ -18,8 +18,7 @@ public enum HelperProgram: Sendable {
   }
 }
 
-/// How a process that isn't root asks: it starts a helper, which runs as `_passcode`, for each question, or for a look
-/// and its attempt.
+/// How a process that isn't root asks: by a helper, which runs as `_passcode`, for a question, or for a look and its attempt.
 ///
 /// MUST (helper's caller), here and in `HelperProcess`:
 ///  1  It starts only the installed program, with the right owner and mode: the helper is setuid and setgid to its account;
@@ -63,8 +62,7 @@ public enum Helper {
     _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, _ program: HelperProgram,
     patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
-    // Altogether it is longer than any one of the helper's waits (MUST 12 of the attempt protocol); several in a row
-    // are a refusal.
+    // Longer than each of the helper's waits (MUST 12 of the attempt protocol); several in a row are a refusal.
     let patience = HelperProcess.Patience(withoutMovement: patience, altogether: 130_000)
     let answer: Bytes
     do throws(Errno) {

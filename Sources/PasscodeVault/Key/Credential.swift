@@ -99,8 +99,7 @@ package struct Credential {
     [version] + unsealed.credential.seal(unsealed.subkey, associated: associated(record, version), sodium)
   }
 
-  /// Opens what is sealed in the record; false if it was sealed under another key or for another user, or was
-  /// changed since.
+  /// Opens what is sealed in the record; false if it was changed, or sealed under another key or for another user.
   @inline(never)
   package static func open(_ record: Record, _ unsealed: inout Unsealed) -> Bool {
     guard case .enrolled(let sealed) = record.state else { return false }
