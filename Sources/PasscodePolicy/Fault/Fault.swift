@@ -73,23 +73,32 @@ public final class Fault: Error, Sendable {
     case noKey = 22
     case keyLength = 23
     case noStore = 24
-    case damagedRecord = 25  // (name: the account)
-    case sealedOtherwise = 26  // (name: the account)
-    case laterVersion = 27  // (number: the format's version)
+    /// (name: the account)
+    case damagedRecord = 25
+    /// (name: the account)
+    case sealedOtherwise = 26
+    /// (number: the format's version)
+    case laterVersion = 27
     // 28 was a record that expires or must be changed, in versions that knew neither. Don't use it again.
-    case unwritableRecord = 29  // (error)
+    /// (error)
+    case unwritableRecord = 29
     case busyRecord = 30
     case notPlainRecord = 31
 
     // Accounts.
-    case accountLookup = 32  // (error)
-    case lostAccount = 33  // (number: uid)
-    case numberLookup = 34  // (number: uid; error)
-    case noAccount = 35  // (number: uid)
+    /// (error)
+    case accountLookup = 32
+    /// (number: uid)
+    case lostAccount = 33
+    /// (number: uid; error)
+    case numberLookup = 34
+    /// (number: uid)
+    case noAccount = 35
 
     // The machine.
     case noHashingSlot = 36
-    case noMemoryToVerify = 37  // (number: KiB; error)
+    /// (number: KiB; error)
+    case noMemoryToVerify = 37
     case hashingFailed = 38
     case noMemory = 39
     case noBootID = 40
@@ -102,17 +111,24 @@ public final class Fault: Error, Sendable {
     case noServiceAccount = 45
     case helperPrivilege = 46
     case helperForRoot = 47
-    case tooManyRequests = 48  // (number: as many as one caller may have at a time; no path)
+    /// (number: as many as one caller may have at a time; no path)
+    case tooManyRequests = 48
 
     // What only setting a passcode, or the key, can come to.
-    case nameTooLong = 49  // (name)
+    /// (name)
+    case nameTooLong = 49
     case vanishedRecord = 50
     case changedMeanwhile = 51
-    case noMemoryToHash = 52  // (number: KiB)
-    case keyExists = 53  // (path)
-    case keyNeeded = 54  // (path; number: passcodes)
-    case keyOpensNone = 55  // (path; number: passcodes)
-    case keyNotReadable = 56  // (path)
+    /// (number: KiB)
+    case noMemoryToHash = 52
+    /// (path)
+    case keyExists = 53
+    /// (path; number: passcodes)
+    case keyNeeded = 54
+    /// (path; number: passcodes)
+    case keyOpensNone = 55
+    /// (path)
+    case keyNotReadable = 56
 
     // Notes: for the log only. (name and number: the account and its uid)
     /// One copy of the record can't be read.
@@ -127,7 +143,8 @@ public final class Fault: Error, Sendable {
     case stuckSlots = 61
 
     // Records (path) that somebody else may have written.
-    case foreignRecord = 62  // (name: who must own it)
+    /// (name: who must own it)
+    case foreignRecord = 62
     case openRecord = 63
 
     /// What only a change can come to: the old passcode was right, and has expired since.

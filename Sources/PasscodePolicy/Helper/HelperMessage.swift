@@ -134,12 +134,18 @@ extension HelperRequest.Lengths {
 public struct HelperReply: Equatable, Sendable {
   public enum Kind: UInt8, CaseIterable, Sendable {
     // Verdicts.
-    case granted = 1  // Numbers: failures before it, when the last one was. Text: its service.
-    case wrong = 2  // Numbers: failures, attempts left.
-    case wrongAndLocked = 3  // Numbers: failures, milliseconds.
-    case wrongAndExhausted = 4  // Numbers: failures.
-    case locked = 5  // Numbers: failures, milliseconds.
-    case exhausted = 6  // Numbers: failures.
+    /// Numbers: failures before it, when the last one was. Text: its service.
+    case granted = 1
+    /// Numbers: failures, attempts left.
+    case wrong = 2
+    /// Numbers: failures, milliseconds.
+    case wrongAndLocked = 3
+    /// Numbers: failures.
+    case wrongAndExhausted = 4
+    /// Numbers: failures, milliseconds.
+    case locked = 5
+    /// Numbers: failures.
+    case exhausted = 6
     case disabled = 7
     case notEnrolled = 8
     case notPermitted = 9
@@ -154,11 +160,13 @@ public struct HelperReply: Equatable, Sendable {
     case openWaiting = 16
     /// Numbers and text: `HelperStatus`.
     case status = 17
-    case done = 18  // Numbers: 1 where there was something to do.
+    /// Numbers: 1 where there was something to do.
+    case done = 18
     case wrongPassword = 19
     /// `self_enroll=no`
     case closed = 20
-    case refused = 21  // Numbers: why the new passcode is refused (HelperMessage+Fault.swift).
+    /// Numbers: why the new passcode is refused (HelperMessage+Fault.swift).
+    case refused = 21
     /// As `openWaiting`, but the helper ends: the attempt needs another one.
     case openEnding = 22
     /// The password that was proven is itself 4 or 6 digits: no passcode is set beside it.
