@@ -90,7 +90,7 @@ public struct StatusList: ~Copyable {
     guard let record else { return Status(account, .corrupt) }
     guard record.state != .removed else { return nil }
     if name == account.name { return try vault.status(account, record, &lengths) }
-    vault.noteOtherName(account)
+    vault.note(.otherName, account)
     return nil
   }
 }

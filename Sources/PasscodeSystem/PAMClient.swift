@@ -106,7 +106,7 @@ public enum PAMClient {
 }
 
 extension TypedLine {
-  /// A malloc'ed copy that ends in NUL, which libpam's modules wipe and free; nil where it has a NUL within.
+  /// A malloc'ed copy that ends in NUL, which libpam's modules wipe and free; nil where a NUL within would cut it.
   fileprivate func forC() -> UnsafeMutablePointer<CChar>? {
     guard read({ line in line.indices.allSatisfy { line[$0] != 0 } }),
       let memory = unsafe calloc(count + 1, 1)

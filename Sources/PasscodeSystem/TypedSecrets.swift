@@ -4,7 +4,8 @@ internal import CSystem
 // What people type. Nothing is ever cut: what doesn't fit is refused whole, and what is copied without a question goes
 // to a part of the same type.                                                     SecretsTests, test_too_long.py
 
-/// A passcode, or a one-time code: at most 8 bytes. PasscodeVault's `take` and `takeCode` say which ones these can be.
+/// A passcode, or a one-time code: at most 8 bytes. Only PasscodeVault's `take` and `takeCode` say that they are 4 or 6
+/// digits, or 8 letters.
 @safe public struct Passcode: ~Copyable {
   public static let longest = 8
   static let mostDigits = 6

@@ -83,13 +83,8 @@ extension Vault {
       throw Fault(.lostAccount, number: UInt64(record.uid))
     }
     if today.name == record.name { return true }
-    noteOtherName(account)
-    return false
-  }
-
-  @inline(__always)
-  package func noteOtherName(_ account: Account) {
     note(.otherName, account)
+    return false
   }
 
   /// The path of a user's record, for faults.
@@ -114,7 +109,7 @@ extension Vault {
   }
 
   @inline(never)
-  func note(_ reason: Fault.Reason, _ account: Account, path: Bytes = [], error: Int32 = 0) {
+  package func note(_ reason: Fault.Reason, _ account: Account, path: Bytes = [], error: Int32 = 0) {
     log(Fault(reason, path: path, name: account.name, number: UInt64(account.uid), error: error))
   }
 }

@@ -206,7 +206,8 @@ struct Authentication {
     if let notice = verdict.notice { pam.tell(notice) }
   }
 
-  /// Where the stack fails, libpam waits. Without a prompt, too: kscreenlocker takes 50 ms for a broken service.
+  /// After a refusal without a prompt, too: kscreenlocker takes an answer within 50 ms for a broken service. libpam
+  /// waits only where the whole stack fails.
   private func delayFailure(_ door: Options.Door) {
     if door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
   }

@@ -123,7 +123,7 @@ public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
   milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1)
 }
 
-/// Seconds in a text like `90`, `90s`, `2m`, `1h`, `1d` or `1w`, the one grammar for times; nil for any other, or more.
+/// Seconds in a text like `90`, `90s`, `2m`, `1h`, `1d` or `1w`, the one grammar for times; else, or above `limit`, nil.
 ///
 /// - Parameter limit: seconds; 365 days, or more.
 public func duration(_ text: ArraySlice<UInt8>, upTo limit: UInt64 = 31_536_000) -> UInt64? {

@@ -20,7 +20,7 @@ public struct Options: Equatable, Sendable {
     public var maxParallel: UInt64 = 0
     public static let mostParallel = 64
     public var selfEnroll = SelfEnroll.password
-    /// Passcodes serve beside the password, so that no password proves the right to set, remove or unlock one.
+    /// Passcodes serve beside the password, which proves no right to set, remove or unlock one (`selfEnroll` is then `no`).
     public var secondFactor = false
     /// The socket that leads to a fleet's verifier; empty: there is none.
     public var verifier = Bytes()

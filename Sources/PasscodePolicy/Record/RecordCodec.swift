@@ -127,7 +127,7 @@ public struct RecordCodec: Sendable {
     public let damaged: Bool
   }
 
-  /// Chooses the valid copy with the higher generation; nil where no write of ours can have left the copies like that.
+  /// Chooses the valid copy with the higher generation; nil where neither is valid, or no write of ours left them so.
   @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }

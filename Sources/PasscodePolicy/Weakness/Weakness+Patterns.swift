@@ -86,8 +86,9 @@ extension Weakness {
     return step == 1 || first % 10 == 0 && abs(step) == 10
   }
 
-  /// True if the first four digits are a day and a month, in either order: of four digits, or with a year of two
-  /// digits after them. 3102 counts, too: days are not checked against the month.
+  /// True if the first four digits are a day and a month, in either order: of four digits, or with a year
+  /// of two digits after them. Day numbers are not checked against the month: nobody is helped by
+  /// calling 3102 something else.
   static func readsAsDate(_ code: Span<UInt8>) -> Bool {
     let first = number(code, 0, 2)
     let second = number(code, 2, 2)

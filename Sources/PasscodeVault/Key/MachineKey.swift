@@ -6,7 +6,8 @@ package import PasscodeSystem
 //     has its name. A key of 32 zeros is none.
 //     test_an_enrolment_that_had_the_file_open_is_not_sealed_under_zeros, test_a_key_of_zeros_is_none
 
-/// The machine key: 32 random bytes outside the store, without which a stolen store holds nothing to search.
+/// The machine key: 32 random bytes outside the store, under which every credential is sealed. A stolen
+/// store holds nothing to search without it.
 ///
 /// It is in `key_file`, or, where it is sealed, in the runtime directory for keys once it was loaded. While it is being
 /// replaced (`KeyRotation`), the next one is beside it, and both open.
