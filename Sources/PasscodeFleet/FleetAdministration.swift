@@ -157,7 +157,10 @@ extension FleetVault {
         transaction.conditions.append(.unchanged(FleetKeys.busy(account), revision: 0))
       }
       if lock != .stays {
-        transaction.actions += [.delete(FleetKeys.wait(account)), .delete(FleetKeys.last(account))]
+        transaction.actions += [
+          .delete(FleetKeys.wait(account)), .delete(FleetKeys.last(account)),
+          .delete(FleetKeys.wrong(account)),
+        ]
       }
       if lock == .ends { transaction.actions.append(.delete(FleetKeys.code(account))) }
       let outcome = try commit(transaction)

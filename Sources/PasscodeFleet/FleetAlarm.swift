@@ -8,18 +8,20 @@ public import PasscodePolicy
 
 extension FleetVault {
   /// How many accounts had a wrong passcode within the hour, and no correct one since.
-  public func accountsWithWrong() throws(Fault) -> UInt64 {
-    guard let outcome = try commit(EtcdTransaction([.count(prefix: FleetKeys.allWrong)])), outcome.succeeded
-    else { throw Fault.noEtcd }
-    return outcome.count(0)
+  public func accountsWithWrong() throws(Fault) -> UInt64 { try readAlarm().count }
+
+  private func readAlarm() throws(Fault) -> (count: UInt64, isGiven: Bool) {
+    let question = EtcdTransaction([.count(prefix: FleetKeys.allWrong), .read(FleetKeys.alarm)])
+    guard let outcome = try commit(question), outcome.succeeded else { throw Fault.noEtcd }
+    return (outcome.count(0), outcome.entry(1) != nil)
   }
 
   /// For the timer of each server: which one gives the alarm, and once an hour, is settled in etcd.
   ///
   /// - Returns: how many accounts there are; nil: too few, or the alarm was given already.
   public func alarm() throws(Fault) -> UInt64? {
-    let count = try accountsWithWrong()
-    guard count >= options.alarmAccounts else { return nil }
+    let (count, isGiven) = try readAlarm()
+    guard isAlarming(count), !isGiven else { return nil }
     let note = EtcdTransaction(
       if: [.unchanged(FleetKeys.alarm, revision: 0)],
       [.put(FleetKeys.alarm, value: [], lease: try lease(seconds: StationCount.seconds))])
@@ -28,12 +30,4 @@ extension FleetVault {
 
   /// Whether so many accounts are worth an alarm.
   public func isAlarming(_ count: UInt64) -> Bool { count >= options.alarmAccounts }
-}
-
-extension FleetLogin where Etcd: EtcdStore {
-  /// Counts the account, until its next correct passcode or the hour ends. If that is lost, it isn't counted.
-  func noteWrong(_ charge: FleetCharge) {
-    let key = FleetKeys.wrong(account)
-    _ = try? fleet.commit(EtcdTransaction([.put(key, value: [], lease: charge.station.windowLease)]))
-  }
 }

@@ -149,7 +149,9 @@ extension FleetLogin where Etcd: EtcdStore {
     guard case .charged(let charge) = try charge(record, state, [isThere]) else { return nil }
     do throws(Fault) {
       let outcome = try replace(code, new, credential, FleetCode(charge: charge, entry: entry), &unsealed)
-      if outcome != .done { release(charge, nil) }
+      var isWrong = false
+      if case .refused(.wrong) = outcome { isWrong = true }
+      if outcome != .done { release(charge, nil, isWrong: isWrong) }
       return withExtendedLifetime(slot) { outcome }
     } catch {
       release(charge, nil)
@@ -175,7 +177,6 @@ extension FleetLogin where Etcd: EtcdStore {
     guard let isMatch = credential.matches(code, &unsealed) else { throw Fault(.hashingFailed) }
     guard isMatch else {
       let failures = proof.charge.record.record.ledger.failures
-      noteWrong(proof.charge)
       return .refused(.wrong(standing(proof.charge), failures: failures))
     }
     let sealed = try fleet.seal(new.passcode, account, &unsealed)
@@ -215,6 +216,7 @@ extension FleetLogin where Etcd: EtcdStore {
       [
         .put(FleetKeys.record(account), value: value, lease: 0), .delete(proof.entry.key),
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)), .delete(FleetKeys.last(account)),
+        .delete(FleetKeys.wrong(account)),
         .delete(FleetKeys.flight(workstation, proof.charge.id)),
       ])
     takeBackCount(&transaction, proof.charge, StationMark(state, limit: fleet.options.stationLimit))

@@ -156,14 +156,18 @@ extension FleetLogin where Etcd: EtcdStore {
       strangers: isStranger ? state.strangers?.next ?? first : nil, windowLease: entry.lease)
   }
 
-  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode.
-  func release(_ charge: FleetCharge, _ digest: Bytes?) {
+  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode, and that
+  /// the account had one, by a lease of its own: a workstation's hour may be nearly over.
+  func release(_ charge: FleetCharge, _ digest: Bytes?, isWrong: Bool = false) {
     var transaction = EtcdTransaction(
       if: [.holds(FleetKeys.busy(account), value: charge.id)],
       [.delete(FleetKeys.busy(account)), .delete(FleetKeys.flight(workstation, charge.id))],
       otherwise: [.delete(FleetKeys.flight(workstation, charge.id))])
     if let digest, let lease = try? fleet.lease(seconds: Self.lastSeconds) {
       transaction.actions.append(.put(FleetKeys.last(account), value: digest, lease: lease))
+    }
+    if isWrong, let lease = try? fleet.lease(seconds: StationCount.seconds) {
+      transaction.actions.append(.put(FleetKeys.wrong(account), value: [], lease: lease))
     }
     _ = try? fleet.commit(transaction)
   }

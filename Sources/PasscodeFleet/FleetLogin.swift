@@ -5,9 +5,9 @@ public import PasscodeVault
 
 // One attempt in a fleet; the MUST list is in FleetVault.swift. The order:
 //
-//     read → refusals → key and credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
-//     condition that what was read is still so → is the delay's lease long enough → Argon2 → settle on condition that
-//     the record is still as charged
+//     key → read → refusals → credential → repeated wrong passcode → hashing slot → memory → leases → charge, on
+//     condition that what was read is still so → is the delay's lease long enough → Argon2 → give the slot back → settle
+//     on condition that the record is still as charged
 //
 // A delay is never shorter than the schedule says: between an attempt that starts one and the next one that is charged,
 // all of it passes. Its lease is granted before the charge, and a process can be stopped between the two, or its
@@ -221,8 +221,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
 
   private func wrong(_ charge: FleetCharge, _ digest: Bytes?) -> Verdict {
     let standing = standing(charge)
-    release(charge, digest)
-    noteWrong(charge)
+    release(charge, digest, isWrong: true)
     return .wrong(standing, failures: charge.record.record.ledger.failures)
   }
 

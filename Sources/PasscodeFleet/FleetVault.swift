@@ -32,7 +32,7 @@ public import PasscodeVault
 //     are still being checked. The hour begins with the first wrong one, when the count's lease is granted, and ends with
 //     that lease; so around its end, 39 are possible within minutes. An administrator can see the count and end it
 //     (`--workstation`), and set another limit (workstation_limit). Who was let in is written in the transaction that takes
-//     a charge back, and told to nobody.
+//     a charge back, by a digest under the fleet key; once strangers' part is used up, who is still asked shows it.
 //     FleetStationTests, FleetStrangerTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
 //  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
 //     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode server restored`

@@ -4,9 +4,12 @@ public import PasscodePolicy
 ///
 ///     3f0c9a12bb017e55 20785       who, by a digest under the fleet key; the day, counted from 1970
 ///
-/// Of a workstation's wrong passcodes only a part may be typed for anybody else (`FleetOptions.strangersLimit`), so that a
-/// visitor at its login screen doesn't stop those who work there. Nobody is told who is in the list, and nothing else
-/// depends on it: one that can't be read is empty.                                                 StationOwnersTests
+/// Of a workstation's wrong passcodes only a part may be typed for anybody else (`FleetOptions.strangersLimit`): then a
+/// visitor who doesn't know who works there doesn't stop those who do. Nothing else depends on the list: one that can't be
+/// read is empty.
+///
+/// - A server whose clock is wrong MUST NOT empty it: nobody is left out for their day, only for want of room. A day
+///   after tomorrow counts for nothing.                                                              StationOwnersTests
 public struct StationOwners: Equatable, Sendable {
   private struct Entry: Equatable {
     let mark: Bytes
@@ -16,7 +19,7 @@ public struct StationOwners: Equatable, Sendable {
   /// Bytes of a digest.
   public static let markLength = 8
   public static let most = 64
-  /// How many days somebody stays in the list.
+  /// How many days somebody's last login counts.
   public static let days: UInt64 = 30
 
   private var entries: [Entry] = []
@@ -46,15 +49,14 @@ public struct StationOwners: Equatable, Sendable {
     return false
   }
 
-  /// The list with somebody who is let in today; nil if it says that already. Who was in it for longer than `days` is left
-  /// out, and where there are `most`, the first one.
+  /// The list with somebody who is let in today; nil if it says that already. Where there are `most`, the first one goes.
   public func adding(_ mark: Bytes, today: UInt64) -> StationOwners? {
     var owners = StationOwners()
     for entry in entries {
-      if entry.mark == mark {
-        if entry.day >= today { return nil }
-      } else if StationOwners.lasts(entry, today) {
+      if entry.mark != mark {
         owners.entries.append(entry)
+      } else if entry.day == today || entry.day == today + 1 {
+        return nil
       }
     }
     if owners.entries.count == StationOwners.most { owners.entries.removeFirst() }
@@ -63,6 +65,6 @@ public struct StationOwners: Equatable, Sendable {
   }
 
   private static func lasts(_ entry: Entry, _ today: UInt64) -> Bool {
-    today <= entry.day || today - entry.day <= days
+    today < entry.day ? entry.day - today == 1 : today - entry.day <= days
   }
 }

@@ -121,11 +121,23 @@ struct StationOwnersTests {
     let one = try owners([(1, 20_000)])
     #expect(one.adding(mark(1), today: 20_000) == nil)
     #expect(one.contains(mark(1), today: 20_030) && !one.contains(mark(1), today: 20_031))
-    #expect(one.contains(mark(1), today: 19_000), "a server's clock is behind")
+    #expect(
+      one.contains(mark(1), today: 19_999) && one.adding(mark(1), today: 19_999) == nil, "before midnight")
     #expect(!one.contains(mark(2), today: 20_000))
     let later = try #require(one.adding(mark(1), today: 20_001))
     #expect(later.contains(mark(1), today: 20_031))
-    #expect(try #require(one.adding(mark(2), today: 20_031)) == owners([(2, 20_031)]), "gone")
+  }
+
+  @Test func `a clock that is wrong leaves nobody out, and lets nobody stay`() throws {
+    let day = try owners([(1, 20_000), (2, 20_000)])
+    let ahead = try #require(day.adding(mark(3), today: 20_040))
+    for number in 1...2 { #expect(ahead.contains(mark(number), today: 20_000)) }
+    #expect(!ahead.contains(mark(3), today: 20_000))
+    let again = try #require(ahead.adding(mark(3), today: 20_000))
+    #expect(again.contains(mark(3), today: 20_000) && !again.contains(mark(3), today: 20_040))
+    let behind = try #require(again.adding(mark(1), today: 0))
+    #expect(behind.contains(mark(2), today: 20_000) && !behind.contains(mark(1), today: 20_000))
+    #expect(try #require(behind.adding(mark(1), today: 20_000)).contains(mark(1), today: 20_000))
   }
 
   @Test func `there are 64 at most, and the one who came first goes`() throws {

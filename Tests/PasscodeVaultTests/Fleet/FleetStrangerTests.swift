@@ -194,6 +194,39 @@ struct FleetAlarmTests {
     #expect(try bed.fleet().accountsWithWrong() == 0)
   }
 
+  @Test func `at the end of a workstation's hour they are counted for an hour, too`() throws {
+    let bed = try FleetBed()
+    let people = try bed.people(4)
+    _ = try bed.attempt(TestBed.wrong[0], people[0])
+    bed.bed.now += 3_590_000
+    for person in people[1...] { _ = try bed.attempt(TestBed.wrong[0], person) }
+    bed.bed.now += 30_000
+    #expect(bed.station() == 0)
+    #expect(try bed.fleet().accountsWithWrong() == 3)
+  }
+
+  @Test func `who was unlocked, or has another passcode, is no longer counted`() throws {
+    let bed = try FleetBed()
+    let people = try bed.people(3)
+    for person in people { _ = try bed.attempt(TestBed.wrong[0], person) }
+    _ = try bed.fleet().unlock(people[0])
+    try bed.enroll("8264", people[1])
+    try bed.invite(people[2])
+    #expect(try bed.fleet().accountsWithWrong() == 1)
+    #expect(try bed.enroll(byCode: FleetBed.code, people[2]) == .done)
+    #expect(try bed.fleet().accountsWithWrong() == 0)
+  }
+
+  @Test func `a correct passcode that comes while a wrong one is being released ends its count`() throws {
+    let bed = try FleetBed()
+    bed.meanwhile(.release) {
+      bed.bed.now += 30_000
+      _ = try bed.attempt(TestBed.right)
+    }
+    _ = try bed.attempt(TestBed.wrong[0])
+    #expect(try bed.failures() == 0 && bed.fleet().accountsWithWrong() == 0)
+  }
+
   @Test func `the alarm is given once an hour, by one server, and stops nobody`() throws {
     let bed = try FleetBed()
     bed.options.alarmAccounts = 5
