@@ -7,7 +7,7 @@ public import PasscodePolicy
 ///     etcd_user=passcode               one of etcd's own accounts; its password is in /etc/passcode/verifier.password
 ///     lockout=3:1m,5:5m,7:15m,9:1h,10:8h
 ///     workstation_limit=20             wrong passcodes an hour on each workstation: 10 to 50 (`StationCount`)
-///     alarm_accounts=50                accounts with wrong passcodes in an hour from which on it is told: 1 to 1,000,000
+///     alarm_accounts=50                so many accounts with wrong passcodes in an hour give an alarm: 1 to 1,000,000
 ///
 /// Cost, lengths, weakness and hashing slots are those of `/etc/security/passcode.conf` on the server.
 ///

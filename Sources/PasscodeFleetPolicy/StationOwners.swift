@@ -8,8 +8,8 @@ public import PasscodePolicy
 /// visitor who doesn't know who works there doesn't stop those who do. Nothing else depends on the list: one that can't be
 /// read is empty.
 ///
-/// - A server whose clock is wrong MUST NOT empty it: nobody is left out for their day, only for want of room. A day
-///   after tomorrow counts for nothing.                                                              StationOwnersTests
+/// - A server whose clock is wrong MUST NOT empty it: entries are dropped for want of room only, never because of their day.
+///   One that is dated after tomorrow doesn't count.                                                 StationOwnersTests
 public struct StationOwners: Equatable, Sendable {
   private struct Entry: Equatable {
     let mark: Bytes
