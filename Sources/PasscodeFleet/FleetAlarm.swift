@@ -1,10 +1,10 @@
 internal import PasscodeFleetPolicy
 public import PasscodePolicy
 
-// An alarm when wrong passcodes are typed for many accounts: a few codes that many people use, tried on each of them, stay
-// below every account's and, from enough workstations, every workstation's limit. Nothing is slowed down by it: whoever
-// could stop a whole fleet by typing wrong passcodes would do that. Accounts are counted, and not which code was typed:
-// etcd holds no digest of a code that isn't bound to its account.                                    FleetAlarmTests
+// An alarm when wrong passcodes are typed for many accounts: a few common passcodes, tried on every account, stay below
+// each account's limit and, from enough workstations, below each workstation's. It slows nothing down: otherwise, anyone
+// could stop a whole fleet by typing wrong passcodes. It counts accounts, not which passcode was typed: etcd holds no
+// digest of a passcode that isn't bound to its account.                                              FleetAlarmTests
 
 extension FleetVault {
   /// How many accounts had a wrong passcode within the hour, and no correct one since.
@@ -16,7 +16,7 @@ extension FleetVault {
     return (outcome.count(0), outcome.entry(1) != nil)
   }
 
-  /// For the timer of each server: which one gives the alarm, and once an hour, is settled in etcd.
+  /// For the timer of each server: etcd decides which server gives the alarm, at most once an hour.
   ///
   /// - Returns: how many accounts there are; nil: too few, or the alarm was given already.
   public func alarm() throws(Fault) -> UInt64? {
@@ -28,6 +28,6 @@ extension FleetVault {
     return try commit(note)?.succeeded == true ? count : nil
   }
 
-  /// Whether so many accounts are worth an alarm.
+  /// Whether this many accounts call for an alarm.
   public func isAlarming(_ count: UInt64) -> Bool { count >= options.alarmAccounts }
 }

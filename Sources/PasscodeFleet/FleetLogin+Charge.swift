@@ -21,7 +21,7 @@ struct FleetCharge {
   /// The record before the charge.
   let before: Record
   let station: StationCharge
-  /// Who had been let in at the workstation before it.
+  /// The workstation's owners before the charge.
   let owners: KnownOwners
   /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
@@ -42,7 +42,7 @@ struct StationCharge {
   let count: StationCount
   let lease: UInt64
   let own: StationCount
-  /// nil: this is no stranger's attempt.
+  /// nil: not a stranger's attempt.
   let strangers: StationCount?
   /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
@@ -156,8 +156,8 @@ extension FleetLogin where Etcd: EtcdStore {
       strangers: isStranger ? state.strangers?.next ?? first : nil, windowLease: entry.lease)
   }
 
-  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Remembers a wrong passcode, and that
-  /// the account had one, by a lease of its own: a workstation's hour may be nearly over.
+  /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Records a wrong passcode, and that
+  /// the account had one. That has a lease of its own, because the workstation's hour may be nearly over.
   func release(_ charge: FleetCharge, _ digest: Bytes?, isWrong: Bool = false) {
     var transaction = EtcdTransaction(
       if: [.holds(FleetKeys.busy(account), value: charge.id)],

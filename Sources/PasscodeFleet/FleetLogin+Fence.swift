@@ -53,7 +53,7 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 }
 
-/// What is known of an attempt's charges and its owner, and the time to go on once the answer to one of them was lost.
+/// What is known of an attempt's account and charges, and how long to go on once the answer to a charge was lost.
 final class Charges {
   /// Milliseconds.
   private static let longest: UInt64 = 30_000
@@ -62,7 +62,7 @@ final class Charges {
   private var started: UInt64?
   /// Whether a charge may have been carried out, or may still be.
   var mayBeThere = false
-  /// Tells the owner at this workstation from others (`StationOwners`).
+  /// Identifies this account in the workstation's `StationOwners`.
   var mark = Bytes()
   /// The lease of a workstation's count that the settling deleted.
   var emptyLease: UInt64?

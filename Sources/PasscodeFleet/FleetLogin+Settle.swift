@@ -91,7 +91,7 @@ extension FleetLogin where Etcd: EtcdStore {
     return transaction
   }
 
-  /// Once a day.
+  /// Adds this person to the workstation's owners, at most once a day.
   private func noteOwner(_ transaction: inout EtcdTransaction, _ known: KnownOwners) {
     guard let owners = known.owners.adding(charges.mark, today: today) else { return }
     let key = FleetKeys.owners(workstation)

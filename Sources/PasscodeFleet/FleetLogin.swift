@@ -157,19 +157,19 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     return state.busy == nil ? .ready(record) : .busy
   }
 
-  /// Whether the account's owner wasn't let in at this workstation lately.
+  /// Whether this account isn't among the workstation's owners (`StationOwners`).
   func isStranger(_ state: FleetState) -> Bool {
     !state.owners.owners.contains(charges.mark, today: today)
   }
 
-  /// Begins everything that may come to `isStranger`.
+  /// Must be called before anything that may call `isStranger`.
   func makeMark(_ unsealed: inout Unsealed) throws(Fault) {
     try fleet.key.load(&unsealed.key)
     let context = Bytes(text: "passcode fleet owner\n") + workstation + Bytes(text: "\n") + account
     charges.mark = Bytes(unsealed.key.digest(of: context).prefix(StationOwners.markLength))
   }
 
-  /// Counted from 1970.
+  /// Days since 1970-01-01, UTC.
   var today: UInt64 { vault.clock.wall() / 86_400 }
 
   /// nil: another attempt is in the way.
@@ -193,7 +193,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       try vault.reserveMemory(for: credential.cost)
       guard let charge = try chargeInSlot(record, state) else { return nil }
       let isMatch = credential.matches(passcode, &unsealed)
-      // Settling needs none: the next hash begins while etcd is asked.
+      // Settling needs no slot: the next hash can begin while etcd answers.
       _ = consume slot
       guard let isMatch else { throw Fault(.hashingFailed) }
       return isMatch ? granted(charge) : wrong(charge, digest)

@@ -7,11 +7,11 @@ public import PasscodePolicy
 public struct StationReport: Equatable, Sendable {
   public let failures: UInt64
   public let limit: UInt64
-  /// Those for people who weren't let in there lately.
+  /// Of these, for strangers (`StationOwners`).
   public let strangers: UInt64
   /// Seconds for which no passcode is taken there; nil: it isn't stopped.
   public let secondsStopped: UInt64?
-  /// Seconds for which only the passcodes of people are taken who were let in there lately; nil: it isn't so.
+  /// Seconds for which only owners' passcodes are accepted there; nil: no such limit.
   public let secondsForOwners: UInt64?
 }
 
@@ -31,8 +31,8 @@ extension FleetVault {
       secondsForOwners: isForOwners ? try timeLeft(entry) / 1_000 : nil)
   }
 
-  /// Forgets them, and with them those of each account and of strangers there, which count in the same window only. Those that are being
-  /// checked are no longer counted there, either; for their accounts they are.
+  /// Deletes the count. The counts for each account and for strangers belong to its window, so they end, too. Attempts that
+  /// are being checked no longer count there, but still count for their accounts.
   ///
   /// - Returns: whether there were any.
   public func unlock(station workstation: Bytes) throws(Fault) -> Bool {

@@ -27,12 +27,13 @@ public import PasscodeVault
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
 //     unless the passcode has been disabled, removed or replaced in the meantime. A correct one is never reported wrong.
 //     FleetConflictTests, FleetLoginTests
-//  7  A workstation has 20 wrong passcodes an hour over all accounts, of which 8 for any one account, and 12 for people who
-//     weren't let in there by their passcodes within 30 days, counted in the charge's transaction and including those that
-//     are still being checked. The hour begins with the first wrong one, when the count's lease is granted, and ends with
-//     that lease; so around its end, 39 are possible within minutes. An administrator can see the count and end it
-//     (`--workstation`), and set another limit (workstation_limit). Who was let in is written in the transaction that takes
-//     a charge back, by a digest under the fleet key; once strangers' part is used up, who is still asked shows it.
+//  7  A workstation may have 20 wrong passcodes an hour over all accounts: at most 8 for one account, and 12 for strangers
+//     (people whose passcode wasn't accepted there in the last 30 days). They are counted in the charge's transaction,
+//     including those that are still being checked. The hour begins with the first wrong one, when the count's lease is
+//     granted, and ends with that lease; so around its end, up to twice the limit less one (39) are possible within minutes.
+//     An administrator can see the count and end it (`--workstation`), and set another limit (workstation_limit). Who was
+//     accepted is written in the transaction that takes a charge back, by a digest under the fleet key. Once the strangers'
+//     limit is reached, anyone at the workstation can tell who is on the list: only they are still asked.
 //     FleetStationTests, FleetStrangerTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked
 //  8  An etcd that is behind what this server has seen, or a different one, is refused: a restored snapshot would refund
 //     guesses. One whose revision was behind once is refused even when it has caught up. After `passcode server restored`
@@ -243,7 +244,7 @@ public struct FleetState {
   }
 }
 
-/// Who was let in at a workstation lately, and the revision in which etcd has that.
+/// A workstation's owners, and the etcd revision of that list.
 struct KnownOwners {
   let owners: StationOwners
   let revision: UInt64

@@ -11,11 +11,11 @@ public import PasscodePolicy
 ///     /passcode/1/v/<host name>            what a server says about itself: `ServerNote`. Has a lease
 ///     /passcode/1/s/<workstation>          its wrong passcodes: `StationCount`. Has a lease
 ///     /passcode/1/s/<workstation>/a/<account>   those of one account there: `StationCount`. Has a lease
-///     /passcode/1/s/<workstation>/n        those of people who aren't in `o`: `StationCount`. Has a lease
-///     /passcode/1/s/<workstation>/o        who was let in there lately: `StationOwners`
+///     /passcode/1/s/<workstation>/n        those for strangers, who aren't in `o`: `StationCount`. Has a lease
+///     /passcode/1/s/<workstation>/o        its owners: `StationOwners`
 ///     /passcode/1/s/<workstation>/f/<id>   an attempt from there is under way. Has a lease
 ///     /passcode/1/w/<account>              a wrong passcode within the hour, and no correct one since. Has a lease
-///     /passcode/1/alarm                    `FleetVault.alarm` was given within the hour. Has a lease
+///     /passcode/1/alarm                    an alarm was given within the hour (`FleetVault.alarm`). Has a lease
 ///     /passcode/1/l/<lease>                what was left of a lease: `LeaseNote`. Has that lease
 ///
 /// Account, workstation and attempt id MUST be written in hexadecimal: an account named `alice/wait` is nobody's key.

@@ -7,7 +7,7 @@ public import PasscodePolicy
 ///     etcd_user=passcode               one of etcd's own accounts; its password is in /etc/passcode/verifier.password
 ///     lockout=3:1m,5:5m,7:15m,9:1h,10:8h
 ///     workstation_limit=20             wrong passcodes an hour on each workstation: 10 to 50 (`StationCount`)
-///     alarm_accounts=50                so many accounts with wrong passcodes in an hour give an alarm: 1 to 1,000,000
+///     alarm_accounts=50                how many accounts with wrong passcodes in an hour give an alarm: 1 to 1,000,000
 ///
 /// Cost, lengths, weakness and hashing slots are those of `/etc/security/passcode.conf` on the server.
 ///
@@ -22,9 +22,9 @@ public struct FleetOptions: Equatable, Sendable {
   public var lockout = Schedule.fleet
   /// Wrong passcodes an hour from one workstation, over all accounts.
   public var stationLimit: UInt64 = FleetOptions.usualStationLimit
-  /// Of these, for people who weren't let in there lately.
+  /// Of these, for strangers (`StationOwners`).
   public var strangersLimit: UInt64 { stationLimit * 3 / 5 }
-  /// Accounts with wrong passcodes, and no correct one since, within an hour.
+  /// How many accounts with a wrong passcode within an hour, and no correct one since, give an alarm.
   public var alarmAccounts: UInt64 = 50
 
   private static let usualStationLimit: UInt64 = 20
@@ -68,7 +68,7 @@ public struct FleetOptions: Equatable, Sendable {
         bytes += littleEndian(0, 8)
       }
     }
-    // Servers of earlier versions know no other.
+    // Earlier versions know only the default, and leave it out.
     if stationLimit != FleetOptions.usualStationLimit { bytes += littleEndian(stationLimit, 8) }
     return bytes
   }

@@ -49,15 +49,15 @@ public struct FleetRecord: Equatable, Sendable {
 ///     window=5f0c…                 32 hexadecimal digits, drawn when it began to count
 ///
 /// The count lasts for an hour (its lease) from the first one on. The last one that is allowed (`FleetOptions.stationLimit`)
-/// starts another hour, in which no passcode is taken from there; if that one turns out right, the rest counts in the
-/// first hour again.
+/// starts another hour, in which no passcode is accepted there. If it turns out right, the others count in the first hour
+/// again.
 ///
-/// Two parts are also counted by themselves, in the same window, and end with it:
+/// Two subsets have counts of their own, which end with the same window:
 ///
-/// - Those for one account. Once there are `mostOfAccount`, no passcode of that account is taken there: otherwise one
+/// - Those for one account. Once there are `mostOfAccount`, no passcode of that account is accepted there: otherwise one
 ///   person could block the workstation for everybody by typing two wrong ones before each correct one.
-/// - Those for strangers, who aren't in `StationOwners`. Once there are `FleetOptions.strangersLimit`, only owners' passcodes
-///   are taken there.                                                                   FleetTests, FleetStationTests
+/// - Those for strangers (`StationOwners`). Once there are `FleetOptions.strangersLimit`, only owners' passcodes are
+///   accepted there.                                                                   FleetTests, FleetStationTests
 public struct StationCount: Equatable, Sendable {
   /// Wrong passcodes, and those that are being checked: 1 to `most`.
   public let failures: UInt64
@@ -65,6 +65,7 @@ public struct StationCount: Equatable, Sendable {
 
   /// The highest limit that an administrator may set.
   public static let most: UInt64 = 50
+  /// The most for one account, whatever the limit.
   public static let mostOfAccount: UInt64 = 8
   /// How long the window lasts, and how long a full count blocks the workstation.
   public static let seconds: UInt64 = 3_600

@@ -1,15 +1,15 @@
 public import PasscodePolicy
 
-/// Who was let in at a workstation lately, by their own passcodes; the last one at the end:
+/// The people whose passcodes were accepted at a workstation, the most recent last:
 ///
 ///     3f0c9a12bb017e55 20785       who, by a digest under the fleet key; the day, counted from 1970
 ///
-/// Of a workstation's wrong passcodes only a part may be typed for anybody else (`FleetOptions.strangersLimit`): then a
-/// visitor who doesn't know who works there doesn't stop those who do. Nothing else depends on the list: one that can't be
-/// read is empty.
+/// An *owner* is somebody whose passcode was accepted there in the last 30 days; anybody else is a *stranger*. Only part of a
+/// workstation's wrong passcodes may be for strangers (`FleetOptions.strangersLimit`), so a visitor who knows none of the
+/// people who work there can't lock them out. Nothing else depends on the list: one that can't be read is empty.
 ///
-/// - A server whose clock is wrong MUST NOT empty it: entries are dropped for want of room only, never because of their day.
-///   One that is dated after tomorrow doesn't count.                                                 StationOwnersTests
+/// - A server whose clock is wrong MUST NOT empty it: an entry is dropped only to make room, never because of its date. An
+///   entry dated later than tomorrow doesn't count.                                                  StationOwnersTests
 public struct StationOwners: Equatable, Sendable {
   private struct Entry: Equatable {
     let mark: Bytes
@@ -19,7 +19,7 @@ public struct StationOwners: Equatable, Sendable {
   /// Bytes of a digest.
   public static let markLength = 8
   public static let most = 64
-  /// How many days somebody's last login counts.
+  /// How many days an accepted passcode counts.
   public static let days: UInt64 = 30
 
   private var entries: [Entry] = []
@@ -44,12 +44,14 @@ public struct StationOwners: Equatable, Sendable {
     return bytes
   }
 
+  /// Whether this is an owner.
   public func contains(_ mark: Bytes, today: UInt64) -> Bool {
     for entry in entries where entry.mark == mark { return StationOwners.lasts(entry, today) }
     return false
   }
 
-  /// The list with somebody who is let in today; nil if it says that already. Where there are `most`, the first one goes.
+  /// The list with this person added as of today; nil if already there, of today or tomorrow. A full list drops its oldest
+  /// entry.
   public func adding(_ mark: Bytes, today: UInt64) -> StationOwners? {
     var owners = StationOwners()
     for entry in entries {

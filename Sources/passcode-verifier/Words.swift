@@ -94,7 +94,7 @@ enum Words {
   }
 
   private static func onlyOwners(_ line: Phrase, _ seconds: UInt64) -> Phrase {
-    "\(line); for another \(time(seconds)), only passcodes of people who used theirs there in the last 30 days are taken"
+    "\(line); for another \(time(seconds)), only people who used their passcode there in the last 30 days can use it"
   }
 
   static func unlocked(_ workstation: Bytes, _ changed: Bool) -> Phrase {
@@ -103,7 +103,7 @@ enum Words {
   }
 
   static func alarm(_ count: UInt64) -> Phrase {
-    "wrong passcodes were typed for \(count) accounts within an hour, and no correct ones since: somebody may be trying a few passcodes on many accounts; to see from which workstations, run on each server: \("journalctl SYSLOG_FACILITY=10 -g \"passcode wrong\"" as Text)"
+    "wrong passcodes were typed for \(count) accounts within an hour, and no correct ones since: somebody may be trying a few passcodes on many accounts; to see from which workstations, run on each server: \("journalctl -S -1h SYSLOG_FACILITY=10 -g \"passcode wrong\"" as Text)"
   }
 
   private static func time(_ seconds: UInt64) -> Phrase {

@@ -192,8 +192,8 @@ def test_a_workstation_that_is_stopped_is_shown_and_unlocked(fleet):
     assert server.verify(RIGHT, people[10]).kind == GRANTED
     shown = fleet.servers[1].run("status", "--workstation", "CN=ws1").stdout
     assert re.fullmatch(
-        r"CN=ws1: wrong passcodes in the last hour: 12 of 20; for another \d+ minutes, only passcodes of people who used "
-        r"theirs there in the last 30 days are taken\n", shown,
+        r"CN=ws1: wrong passcodes in the last hour: 12 of 20; for another \d+ minutes, only people who used their passcode "
+        r"there in the last 30 days can use it\n", shown,
     )  # fmt: skip
     for name in people[:4]:
         for code in ("1593", "2604"):

@@ -96,6 +96,6 @@ public enum NotPermitted: Equatable, Sendable {
   case firstLogin
   /// It is to be a second factor, and somebody could have set or unlocked it with the password alone.
   case notAdministrators
-  /// Too many wrong passcodes were typed on this workstation of a fleet, for whichever accounts.
+  /// Too many wrong passcodes were typed on this workstation of a fleet, for this account or others.
   case workstation
 }

@@ -178,7 +178,7 @@ public struct HelperReply: Equatable, Sendable {
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27
-    /// A later verdict: too many wrong passcodes on this workstation of a fleet.
+    /// Added later: too many wrong passcodes on this workstation of a fleet.
     case stationLocked = 28
 
     /// So many of the numbers count.
