@@ -21,8 +21,6 @@ struct FleetCharge {
   /// The record before the charge.
   let before: Record
   let station: StationCharge
-  /// The workstation's owners before the charge.
-  let owners: KnownOwners
   /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
 }
@@ -44,6 +42,8 @@ struct StationCharge {
   let own: StationCount
   /// nil: not a stranger's attempt.
   let strangers: StationCount?
+  /// The workstation's owners before the charge.
+  let owners: KnownOwners
   /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
 }
@@ -87,8 +87,7 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     var charge = FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, station: station,
-      owners: state.owners)
+      id: id, record: charged, revision: revision, before: record.record, station: station)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
       if answer == nil || delay != nil { try checkTime(busy, least: answer == nil ? Self.hashSeconds : 1) }
@@ -146,14 +145,16 @@ extension FleetLogin where Etcd: EtcdStore {
       let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
       let lease = try fleet.lease(seconds: hour)
       return StationCharge(
-        count: first, lease: lease, own: first, strangers: isStranger ? first : nil, windowLease: lease)
+        count: first, lease: lease, own: first, strangers: isStranger ? first : nil,
+        owners: state.owners, windowLease: lease)
     }
     let count = station.next
     let first = StationCount(failures: 1, window: count.window)
     let lease = count.failures >= fleet.options.stationLimit ? try fleet.lease(seconds: hour) : entry.lease
     return StationCharge(
       count: count, lease: lease, own: state.ownCount?.next ?? first,
-      strangers: isStranger ? state.strangers?.next ?? first : nil, windowLease: entry.lease)
+      strangers: isStranger ? state.strangers?.next ?? first : nil, owners: state.owners,
+      windowLease: entry.lease)
   }
 
   /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Records a wrong passcode, and that

@@ -33,7 +33,7 @@ extension FleetLogin where Etcd: EtcdStore {
     var lost = 0
     // Mostly all is as the charge left it: then nothing has to be read.
     let first = try? fleet.commit(
-      settling(charge, StationMark(charge), charge.owners))
+      settling(charge, StationMark(charge), charge.station.owners))
     if let first, first.succeeded {
       noteEmptyLease(StationMark(charge))
       return (true, nil)

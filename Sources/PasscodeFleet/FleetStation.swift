@@ -7,7 +7,7 @@ public import PasscodePolicy
 public struct StationReport: Equatable, Sendable {
   public let failures: UInt64
   public let limit: UInt64
-  /// Of these, for strangers (`StationOwners`).
+  /// Wrong passcodes for strangers (`StationOwners`), which `failures` contains.
   public let strangers: UInt64
   /// Seconds for which no passcode is taken there; nil: it isn't stopped.
   public let secondsStopped: UInt64?

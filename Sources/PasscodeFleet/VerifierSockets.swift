@@ -31,7 +31,7 @@ struct VerifierSockets {
   /// Which one is asked first, and which one if that gives no answer (nil: there is no other).
   var first: Bytes { (beginsWithOther ? other : nil) ?? usual }
   var second: Bytes? { beginsWithOther ? usual : other }
-  /// The other socket; nil where there is only one.
+  /// The verifier's socket that is asked second; nil where there is only one.
   func other(than socket: Bytes) -> Bytes? { socket == first ? second : first }
 
   /// Remembers that a socket gave no answer, or a slow one: for a minute, the other one is asked first.

@@ -22,7 +22,7 @@ public struct FleetOptions: Equatable, Sendable {
   public var lockout = Schedule.fleet
   /// Wrong passcodes an hour from one workstation, over all accounts.
   public var stationLimit: UInt64 = FleetOptions.usualStationLimit
-  /// Of these, for strangers (`StationOwners`).
+  /// Wrong passcodes an hour for strangers (`StationOwners`): a part of `stationLimit`.
   public var strangersLimit: UInt64 { stationLimit * 3 / 5 }
   /// How many accounts with a wrong passcode within an hour, and no correct one since, give an alarm.
   public var alarmAccounts: UInt64 = 50

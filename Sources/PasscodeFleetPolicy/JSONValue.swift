@@ -11,9 +11,9 @@ public import PasscodePolicy
 public enum JSONValue: Equatable, Sendable {
   case null
   case flag(Bool)
-  /// A number, as the text spells it.
+  /// A JSON number, as the text spells it.
   case number(Bytes)
-  /// A string, with its escapes resolved.
+  /// A JSON string, with its escapes resolved.
   case string(Bytes)
   case list([JSONValue])
   case object([Member])

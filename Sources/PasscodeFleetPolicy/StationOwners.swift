@@ -11,62 +11,68 @@ public import PasscodePolicy
 /// - A server whose clock is wrong MUST NOT empty it: an entry is dropped only to make room, never because of its date. An
 ///   entry dated later than tomorrow doesn't count.                                                  StationOwnersTests
 public struct StationOwners: Equatable, Sendable {
-  private struct Entry: Equatable {
-    let mark: Bytes
-    let day: UInt64
-  }
-
   /// Bytes of a digest.
   public static let markLength = 8
   public static let most = 64
   /// How many days an accepted passcode counts.
   public static let days: UInt64 = 30
 
-  private var entries: [Entry] = []
+  /// The lines, each ended by a newline.
+  public private(set) var encoded = Bytes()
 
   public init() {}
 
   /// nil unless the input is well-formed and complete.
   public init?(_ value: Bytes) {
-    if value.isEmpty { return }
-    for line in value.dropLast().parts(between: UInt8(ascii: "\n")) {
-      guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let mark = bytes(hexadecimal: line[..<blank]),
-        mark.count == StationOwners.markLength, let day = decimal(line[(blank + 1)...])
-      else { return nil }
-      entries.append(Entry(mark: mark, day: day))
+    var count = 0
+    for line in StationOwners.lines(value) {
+      guard let (mark, day) = StationOwners.read(line) else { return nil }
+      encoded += StationOwners.line(mark, day)
+      count += 1
     }
-    guard entries.count <= StationOwners.most, encoded == value else { return nil }
+    guard count <= StationOwners.most, encoded == value else { return nil }
   }
 
-  public var encoded: Bytes {
-    var bytes = Bytes()
-    for entry in entries { bytes += Text("\(hexadecimal(entry.mark)) \(entry.day)\n").bytes }
-    return bytes
-  }
-
-  /// Whether this is an owner.
+  /// Whether the person with this digest is an owner.
   public func contains(_ mark: Bytes, today: UInt64) -> Bool {
-    for entry in entries where entry.mark == mark { return StationOwners.lasts(entry, today) }
+    for line in StationOwners.lines(encoded) {
+      guard let (found, day) = StationOwners.read(line), found == mark else { continue }
+      return today < day ? day - today == 1 : today - day <= StationOwners.days
+    }
     return false
   }
 
   /// The list with this person added as of today; nil if already there, of today or tomorrow. A full list drops its oldest
   /// entry.
   public func adding(_ mark: Bytes, today: UInt64) -> StationOwners? {
-    var owners = StationOwners()
-    for entry in entries {
-      if entry.mark != mark {
-        owners.entries.append(entry)
-      } else if entry.day == today || entry.day == today + 1 {
+    var (kept, count) = (Bytes(), 0)
+    for line in StationOwners.lines(encoded) {
+      guard let (found, day) = StationOwners.read(line) else { continue }
+      if found != mark {
+        kept += line + [UInt8(ascii: "\n")]
+        count += 1
+      } else if day == today || day == today + 1 {
         return nil
       }
     }
-    if owners.entries.count == StationOwners.most { owners.entries.removeFirst() }
-    owners.entries.append(Entry(mark: mark, day: today))
+    if count == StationOwners.most { kept = Bytes(kept.drop { $0 != UInt8(ascii: "\n") }.dropFirst()) }
+    var owners = StationOwners()
+    owners.encoded = kept + StationOwners.line(mark, today)
     return owners
   }
 
-  private static func lasts(_ entry: Entry, _ today: UInt64) -> Bool {
-    today < entry.day ? entry.day - today == 1 : today - entry.day <= days
+  private static func lines(_ value: Bytes) -> [ArraySlice<UInt8>] {
+    value.isEmpty ? [] : value.dropLast().parts(between: UInt8(ascii: "\n"))
+  }
+
+  private static func line(_ mark: Bytes, _ day: UInt64) -> Bytes {
+    Text("\(hexadecimal(mark)) \(day)\n").bytes
+  }
+
+  private static func read(_ line: ArraySlice<UInt8>) -> (mark: Bytes, day: UInt64)? {
+    guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let mark = bytes(hexadecimal: line[..<blank]),
+      mark.count == StationOwners.markLength, let day = decimal(line[(blank + 1)...])
+    else { return nil }
+    return (mark, day)
   }
 }
