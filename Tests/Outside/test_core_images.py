@@ -28,7 +28,7 @@ from bed import MODULE, SERVICE, TOOL, become, person, uid
 from fleet import VERIFIER
 from helper import GRANTED, VERIFY, WRONG_ONE, look, own_failures, request
 from images import found, image, image_at_end, passcode_forms, places, planted, secret_forms, told
-from process import children, state, wait_for
+from process import children, end_child, state, wait_for
 from recovery import recovery_copy
 from scenario import PASSWORD
 from tool import CANCELLED, DONE, WRONG_CODE
@@ -200,7 +200,7 @@ def test_su_and_sudo(own, command):
         for pid in (child.pid, *children(child.pid)):
             assert_clean(pid, secrets)
     finally:
-        child.close(force=True)
+        end_child(child)
         path.write_bytes(kept[0])
         sudoers.write_bytes(kept[1])
 

@@ -16,7 +16,7 @@ from bed import MODULE, person, uid
 from dialogue import has_a_shell
 from finger import LIMIT, charged, matched, missed, missed_last, running, set_count
 from logind import Logind, scope
-from process import wait_for
+from process import end_child, wait_for
 from scenario import PASSWORD, RIGHT, WRONG
 
 FOLDER = pathlib.Path("/etc/pam.d")
@@ -261,7 +261,7 @@ def test_a_prompt_that_is_cancelled_frees_the_reader_and_lets_nobody_in(own, nam
     matched(own.reader)
     child.send(CANCEL[key])
     child.expect([pexpect.EOF, "[Pp]assword[^:]*: "])
-    child.close(force=True)
+    end_child(child)
     assert not [line for line in own.log() if "granted" in line.message]
     wait_for(own.reader.is_free)
     assert charged() == 0
@@ -277,7 +277,7 @@ def test_a_program_that_is_killed_frees_the_reader(own, name):
     os.kill(child.pid, signal.SIGKILL)
     wait_for(own.reader.is_free)
     taken = time.monotonic() - begin
-    child.close(force=True)
+    end_child(child)
     print(f"\n{name}: free after {taken:.3f} s")
     assert taken < 0.1 and charged() == 0
 
@@ -342,4 +342,4 @@ def test_polkit_s_agent_on_a_terminal(own, pkexec):
     own.logind.__exit__()
     child = pkexec()
     child.expect("Passcode: ")
-    child.close(force=True)
+    end_child(child)

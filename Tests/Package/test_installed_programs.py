@@ -9,6 +9,7 @@ import pytest
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
 from dialogue import EITHER as ASKED
 from dialogue import has_a_shell
+from process import end_child
 
 
 # MARK: sudo and su
@@ -58,7 +59,7 @@ def log_in(machine, *dialogue):
     assert child.waitnoecho(timeout=10)  # without reading: it has begun
     prompted(child, *dialogue)
     assert has_a_shell(child) != "0"
-    child.close(force=True)
+    end_child(child)
 
 
 def test_the_first_login_after_a_boot(machine):

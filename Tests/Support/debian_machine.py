@@ -16,6 +16,7 @@ import time
 import pexpect
 
 from journal import Journal
+from process import end_child
 from scenario import PASSWORD
 from shared import locked
 
@@ -150,7 +151,7 @@ class Machine:
     def stop(self):
         """All processes die at once, and what was in /run is gone: as when the power is cut."""
         for terminal in self.terminals:
-            terminal.close(force=True)
+            end_child(terminal)
         self.keeper.kill()
         self.keeper.wait()
         while is_running(self.pid):

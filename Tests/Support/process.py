@@ -6,6 +6,8 @@ import pathlib
 import signal
 import time
 
+import pexpect
+
 
 def heed_signals():
     """They are ignored under nohup, or behind a shell's "&"; programs inherit that."""
@@ -25,6 +27,13 @@ def wait_for(condition, seconds=20):
         waited = time.monotonic() - begin
         assert waited < seconds, f"not within {seconds} s"
         time.sleep(min(max(0.005, waited / 20), 0.05))
+
+
+def end_child(child):
+    """Ends a program at its terminal, by SIGKILL at last: pexpect gives it a tenth of a second to be gone by then."""
+    with contextlib.suppress(pexpect.ExceptionPexpect):
+        child.close(force=True)
+    wait_for(lambda: not child.isalive())
 
 
 def in_locks(path):
