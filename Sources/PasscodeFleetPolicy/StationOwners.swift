@@ -37,7 +37,7 @@ public struct StationOwners: Equatable, Sendable {
   public func contains(_ mark: Bytes, today: UInt64) -> Bool {
     for line in StationOwners.lines(encoded) {
       guard let (found, day) = StationOwners.read(line), found == mark else { continue }
-      return today < day ? day - today == 1 : today - day <= StationOwners.days
+      if today < day ? day - today == 1 : today - day <= StationOwners.days { return true }
     }
     return false
   }

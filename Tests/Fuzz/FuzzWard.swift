@@ -20,6 +20,12 @@ public func fuzzWard(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   if let count = StationCount(input) {
     precondition(count.encoded == input && (1...StationCount.most).contains(count.failures))
   }
+  if let owners = StationOwners(input) {
+    let mark = Bytes(repeating: 7, count: StationOwners.markLength)
+    let more = owners.adding(mark, today: 20_000) ?? owners
+    precondition(owners.encoded == input && StationOwners(more.encoded) == more)
+    precondition(more.contains(mark, today: 20_000), "let in, and not in the list")
+  }
   if let note = ServerNote(input) { precondition(note.encoded == input, "read, and not what is written") }
   if let seen = FleetSeen(input) {
     precondition(seen.encoded == input && seen.next(seen.origin) == seen)
