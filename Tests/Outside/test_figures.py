@@ -1,6 +1,5 @@
 """The figures that were promised, with their bars."""
 
-import statistics
 import subprocess
 import sys
 
@@ -27,16 +26,9 @@ def show_seconds(capsys, name, ours, bar):
     return ours
 
 
-def settled(measure, bar):
-    """One measurement that is within the bar; else the median of that and two more. What else goes on in the machine
-    disturbs one measurement; a slower program is slower in all of them."""
-    first = measure()
-    return first if first <= bar else statistics.median([first, measure(), measure()])
-
-
 def ratio(capsys, name, bar, measure):
     """What `measure` returns first, divided by what it returns second."""
-    return settled(lambda: show(capsys, name, *measure(), bar), bar)
+    return bench.settled(lambda: show(capsys, name, *measure(), bar), bar)
 
 
 def test_a_login_costs_what_its_hash_costs(bed, capsys):
@@ -50,7 +42,7 @@ def test_a_login_costs_half_a_millisecond_beside_its_hash(bed, capsys):
     """libpam's own part and the test's conversation, which is Python, are within that."""
     name = "login without its hash, on tmpfs"
     bar = 0.0005
-    assert settled(lambda: show_seconds(capsys, name, bench.outside_the_hash(bed), bar), bar) <= bar
+    assert bench.settled(lambda: show_seconds(capsys, name, bench.outside_the_hash(bed), bar), bar) <= bar
 
 
 def test_loading_the_module_costs_no_more_than_pam_unix(capsys):
@@ -104,7 +96,7 @@ def test_a_hundred_thousand_records_are_listed_sooner_than_cat_reads_them(bed, c
         for known, words in ((0, "no account"), (2, "every other account"), (1, "all accounts")):
             with bench.accounts(others[::known] if known else []):
                 for arguments in ([], ["--json"]):
-                    assert settled(lambda: measure(arguments, words), 0.5) <= 0.5
+                    assert bench.settled(lambda: measure(arguments, words), 0.5) <= 0.5
                     assert bench.peak_memory(bed, "list", *arguments) <= 32 << 20
 
 
@@ -119,4 +111,4 @@ def test_a_new_key_reaches_two_thousand_records_a_second(bed, capsys):
     with bench.crowd(bed, bench.CROWD):
         name = f"key rotate of {bench.CROWD:,} records on tmpfs"
         bar = bench.CROWD / 2_000
-        assert settled(lambda: show_seconds(capsys, name, bench.seconds(bench.tool(bed, "key", "rotate")), bar), bar) <= bar
+        assert bench.settled(lambda: show_seconds(capsys, name, bench.seconds(bench.tool(bed, "key", "rotate")), bar), bar) <= bar

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import bench
 import host
 from bed import SERVICE
 from process import open_files, wait_for
@@ -225,14 +226,15 @@ def test_a_mixed_crowd_is_as_if_one_by_one(alice, round_):
     assert crowd.count("AUTH_ERR") == len(codes) - crowd.count("SUCCESS")
 
 
+@pytest.mark.alone
 def test_right_ones_among_32_threads_pass_within_30_s(make_bed, capsys):
     """Threads of one program that log in without an end, with the right passcode, take the record again as soon as they let
     it go. PASSCODE_RUNS=50: so many times."""
     bed = make_bed(memlimit="64M", opslimit=3)
     bed.enroll("alice", RIGHT)
-    waits = []
-    for _ in range(int(os.environ.get("PASSCODE_RUNS", "1"))):
-        command = [host.compiled("loops"), "32", SERVICE, str(bed.services), "alice", RIGHT]
+    command = [host.compiled("loops"), "32", SERVICE, str(bed.services), "alice", RIGHT]
+
+    def longest_wait():
         with attack("right ones among 32 threads") as row, subprocess.Popen(command) as threads:
             time.sleep(2)
             started = time.monotonic()
@@ -240,8 +242,11 @@ def test_right_ones_among_32_threads_pass_within_30_s(make_bed, capsys):
             threads.kill()
             row.run(6)
             row.breach("refused", "", 6 - crowd.count("SUCCESS"))
-            waits.append(max(login.seconds for login in crowd.logins))
-            assert waits[-1] <= time.monotonic() - started
+            longest = max(login.seconds for login in crowd.logins)
+            assert longest <= time.monotonic() - started
+            return longest
+
+    waits = [bench.settled(longest_wait, 30) for _ in range(int(os.environ.get("PASSCODE_RUNS", "1")))]
     with capsys.disabled():
         print(f"\n  right ones among 32 threads: {min(waits):.1f} to {max(waits):.1f} s (at most 30)", end="")
         print(f", the median {statistics.median(waits):.1f} s, in {len(waits)} runs")
