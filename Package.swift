@@ -80,6 +80,12 @@ let hardening: [LinkerSetting] = [
       "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed", "-Xlinker", "--icf=all", "-Xlinker", "-z",
       "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-eh-frame-hdr",
     ], embedded),
+  // gcc's startup files call these where somebody defines them: libitm for transactions, gprof's own startup file. Nobody
+  // does here, and three names that nobody looks for needn't be in the symbol table.
+  .unsafeFlags(
+    ["_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__gmon_start__"].flatMap {
+      ["-Xlinker", "--defsym=\($0)=0"]
+    }, embedded),
 ]
 
 let package = Package(
