@@ -6,12 +6,13 @@ internal import PasscodeVault
 /// in memory. An account's other keys follow its record's: "/" comes before all that a name in hexadecimal contains.
 ///                                                                                             FleetListTests
 public struct FleetList<Etcd: EtcdStore>: ~Copyable {
-  /// Keys of a page. etcd counts all that follow for each page, so pages are large; one that is too large for an answer is
-  /// asked for again as a smaller one.
+  /// Keys of a page. etcd counts all that follow for each page, so pages are large; where one is too large for an answer, it
+  /// is asked for again as a smaller one, and so are those that follow.
   static var mostKeys: UInt64 { 1_000 }
   private static var leastKeys: UInt64 { 50 }
 
   private let fleet: FleetVault<Etcd>
+  private var limit = mostKeys
   private var page: [EtcdEntry] = []
   private var position = 0
   /// The key at which the next page begins; nil after the last page.
@@ -56,8 +57,7 @@ public struct FleetList<Etcd: EtcdStore>: ~Copyable {
     return entries.first
   }
 
-  private func read(from start: Bytes) throws(Fault) -> ([EtcdEntry], count: UInt64) {
-    var limit = Self.mostKeys
+  private mutating func read(from start: Bytes) throws(Fault) -> ([EtcdEntry], count: UInt64) {
     while limit >= Self.leastKeys {
       let question = EtcdTransaction([.list(from: start, prefix: FleetKeys.accounts, limit: limit)])
       if let outcome = try fleet.commit(question), outcome.succeeded,

@@ -22,27 +22,23 @@ public func base64(_ bytes: Bytes) -> Bytes {
 /// Decodes base64; nil for any text that `base64` doesn't write.
 @inline(never)
 public func bytes(base64 text: ArraySlice<UInt8>) -> Bytes? {
-  guard text.count % 4 == 0 else { return nil }
-  var bytes = Bytes()
-  bytes.reserveCapacity(text.count / 4 * 3)
+  let digits = text.span
+  let count = text.suffix(2).firstIndex(of: padding).map { $0 - text.startIndex } ?? digits.count
+  guard digits.count % 4 == 0 else { return nil }
+  var bytes = Bytes(repeating: 0, count: count * 3 / 4)
+  var written = bytes.mutableSpan
   var group: UInt32 = 0
-  var digits = 0
-  for byte in text.prefix(while: { $0 != padding }) {
-    guard let digit = base64Value(byte) else { return nil }
+  for index in 0..<count {
+    guard let digit = base64Value(digits[index]) else { return nil }
     group = group << 6 | UInt32(digit)
-    digits += 1
-    if digits % 4 == 0 {
-      for shift in [UInt32(16), 8, 0] { bytes.append(byte: UInt8(truncatingIfNeeded: group >> shift)) }
-      group = 0
-    }
+    // Each digit but the first one of four completes a byte.
+    let bits = UInt32(6 - index % 4 * 2)
+    if bits < 6 { written[index * 3 / 4] = UInt8(truncatingIfNeeded: group >> bits) }
   }
-  switch digits % 4 {
-  case 2: bytes.append(byte: UInt8(truncatingIfNeeded: group >> 4))
-  case 3: for shift in [UInt32(10), 2] { bytes.append(byte: UInt8(truncatingIfNeeded: group >> shift)) }
-  default: break
-  }
-  // One spelling: that leaves no room for bits that nobody reads, or for padding in the middle.
-  return base64(bytes)[...] == text ? bytes : nil
+  // One spelling: there is no room for bits that nobody reads, or for padding in the middle.
+  let unread = group & (1 << UInt32(count % 4 * 6 % 8) - 1)
+  let isPadded = digits.count - count < 2 || text.last == padding
+  return unread == 0 && isPadded ? bytes : nil
 }
 
 private let padding = UInt8(ascii: "=")

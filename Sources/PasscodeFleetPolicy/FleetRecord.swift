@@ -8,7 +8,7 @@ public import PasscodePolicy
 ///
 /// - Its revision in etcd is its generation: the record's own is always 1. Its uid is `FleetRecord.uid`: an account is
 ///   known by its name, and may have another uid on each workstation.
-/// - It MUST be byte for byte what its writer makes of it.
+/// - It MUST be byte for byte what its writer makes of it: each of its lines has one spelling.     FleetTests, FuzzWard
 /// - Time: a delay is a lease (`FleetKeys.wait`); the ledger's moment is thus always `never`, and there are no terms.
 ///                                                                                                FleetTests
 public struct FleetRecord: Equatable, Sendable {
@@ -35,7 +35,6 @@ public struct FleetRecord: Equatable, Sendable {
       record.ledger.lastFailure == .never
     else { return nil }
     self.init(record, epoch: epoch)
-    guard encoded(codec) == value else { return nil }
   }
 
   public func encoded(_ codec: RecordCodec) -> Bytes {

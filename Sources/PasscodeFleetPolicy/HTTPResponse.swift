@@ -46,9 +46,10 @@ public struct HTTPResponse: Equatable, Sendable {
     return nil
   }
 
+  /// Copies nothing before the response is whole: a long one is looked at again with each piece that comes.
   private static func readChunks(_ bytes: Bytes, from start: Int, _ status: UInt16) -> Reading {
-    var body = Bytes()
-    var position = start
+    var chunks: [Range<Int>] = []
+    var (length, position) = (0, start)
     while true {
       guard let end = bytes[position...].firstIndex(of: 10) else {
         return bytes.count - position > 18 ? .invalid : .incomplete
@@ -57,17 +58,26 @@ public struct HTTPResponse: Equatable, Sendable {
         return .invalid
       }
       let first = end + 1
-      if size == 0 { return readTrailers(bytes, from: first, HTTPResponse(status: status, body: body)) }
-      guard body.count + size <= longestBody else { return .invalid }
+      if size == 0 {
+        return readTrailers(bytes, from: first) {
+          var body = Bytes()
+          body.reserveCapacity(length)
+          for chunk in chunks { body += bytes[chunk] }
+          return HTTPResponse(status: status, body: body)
+        }
+      }
+      length += size
+      guard length <= longestBody else { return .invalid }
       guard bytes.count >= first + size + 2 else { return .incomplete }
       guard bytes[first + size] == 13, bytes[first + size + 1] == 10 else { return .invalid }
-      body += bytes[first..<first + size]
+      chunks.append(first..<first + size)
       position = first + size + 2
     }
   }
 
   /// Headers after the last chunk, which etcd's gateway sends with an error; nothing is made of them.
-  private static func readTrailers(_ bytes: Bytes, from start: Int, _ response: HTTPResponse) -> Reading {
+  private static func readTrailers(_ bytes: Bytes, from start: Int, _ response: () -> HTTPResponse) -> Reading
+  {
     var position = start
     while true {
       guard let end = bytes[position...].firstIndex(of: 10) else {
@@ -76,7 +86,7 @@ public struct HTTPResponse: Equatable, Sendable {
       guard end > position, bytes[end - 1] == 13 else { return .invalid }
       let line = bytes[position..<end - 1]
       position = end + 1
-      if line.isEmpty { return position == bytes.count ? .whole(response) : .invalid }
+      if line.isEmpty { return position == bytes.count ? .whole(response()) : .invalid }
       guard line.contains(UInt8(ascii: ":")) else { return .invalid }
     }
   }

@@ -152,17 +152,23 @@ private struct JSONReader {
   private mutating func string() -> Bytes? {
     var text = Bytes()
     position += 1
-    while let byte = next, byte >= 0x20 {
-      position += 1
-      if byte == UInt8(ascii: "\"") { return text }
-      if byte != UInt8(ascii: "\\") {
-        text.append(byte: byte)
-      } else {
+    while true {
+      let start = position
+      while let byte = next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+        position += 1
+      }
+      text += bytes[start..<position]
+      switch next {
+      case UInt8(ascii: "\""):
+        position += 1
+        return text
+      case UInt8(ascii: "\\"):
+        position += 1
         guard let escaped = escaped() else { return nil }
         text += escaped
+      default: return nil
       }
     }
-    return nil
   }
 
   private mutating func escaped() -> Bytes? {

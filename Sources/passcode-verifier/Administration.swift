@@ -94,16 +94,21 @@ struct Administration {
 
   private func show(_ account: Bytes) throws(Failure) -> ExitStatus {
     let report = try reporting { () throws(Fault) in try fleet.report(account) }
-    try write(report)
+    try write(line(report))
     return report.status.isEnrolled ? .done : .notEnrolled
   }
 
   /// Everybody who has a passcode or a one-time code, or is disabled.
   private func list() throws(Failure) -> ExitStatus {
     var list = try reporting { () throws(Fault) in try FleetList(fleet) }
+    var text: Text = ""
     while let report = try Administration.next(&list) {
-      if report.isAnything { try write(report) }
+      if report.isAnything { text += line(report) }
+      guard text.bytes.count > 1 << 16 else { continue }
+      try write(text)
+      text.removeAll()
     }
+    try write(text)
     return .done
   }
 
@@ -111,13 +116,14 @@ struct Administration {
     do throws(Fault) { return try list.next() } catch { throw .fault(error) }
   }
 
-  private func write(_ report: FleetReport) throws(Failure) {
-    var text = Words.line(report.account, report.status, report.codeSeconds)
-    if order.has(.json) {
-      let fields = Status(.inFleet(report.account), report.status).jsonFields
-      let seconds: Text = report.codeSeconds.map { "\($0)" } ?? "null"
-      text = "{\(fields),\"code_seconds_left\":\(seconds)}\n"
-    }
+  private func line(_ report: FleetReport) -> Text {
+    guard order.has(.json) else { return Words.line(report.account, report.status, report.codeSeconds) }
+    let fields = Status(.inFleet(report.account), report.status).jsonFields
+    let seconds: Text = report.codeSeconds.map { "\($0)" } ?? "null"
+    return "{\(fields),\"code_seconds_left\":\(seconds)}\n"
+  }
+
+  private func write(_ text: Text) throws(Failure) {
     guard Stream.output.write(text.bytes) else { throw .unwritable }
   }
 
