@@ -30,6 +30,12 @@ extension Status {
     }
   }
 
+  /// Whether the passcode was set, last used or last mistyped within so many seconds (`--since`).
+  public func isRecent(within seconds: UInt64) -> Bool {
+    let now = SystemClock.wallSeconds()
+    return max(enrolledAt ?? 0, lastSuccess ?? 0, lastFailure ?? 0) >= now - min(seconds, now)
+  }
+
   private var secondsLeft: UInt64 {
     guard case .locked(let milliseconds) = state else { return 0 }
     return wholeSeconds(milliseconds)

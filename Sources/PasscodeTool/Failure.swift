@@ -44,6 +44,7 @@ extension Failure {
   public static var unwritable: Failure { Failure(.unusable, "can't write to standard output") }
 
   public static var lengthValue: Failure { Failure(.usage, "--length needs 4 or 6") }
+  public static var sinceValue: Failure { Failure(.usage, "--since needs a time up to 365d, such as 12h") }
 
   /// - Parameter refusal: why the new passcode isn't taken.
   public static func refused(_ refusal: Choice.Refusal) -> Failure {

@@ -103,7 +103,7 @@ struct Administration {
     var list = try reporting { () throws(Fault) in try FleetList(fleet) }
     var text: Text = ""
     while let report = try Administration.next(&list) {
-      if report.isAnything { text += line(report) }
+      if isAsked(report) { text += line(report) }
       guard text.bytes.count > 1 << 16 else { continue }
       try write(text)
       text.removeAll()
@@ -114,6 +114,11 @@ struct Administration {
 
   private static func next(_ list: inout FleetList<EtcdClient>) throws(Failure) -> FleetReport? {
     do throws(Fault) { return try list.next() } catch { throw .fault(error) }
+  }
+
+  private func isAsked(_ report: FleetReport) -> Bool {
+    guard let since = order.since else { return report.isAnything }
+    return report.isAnything && Status(.inFleet(report.account), report.status).isRecent(within: since)
   }
 
   private func line(_ report: FleetReport) -> Text {

@@ -59,6 +59,7 @@ extension Order.Option {
     case .withdraw: "invite: withdraw the code instead"
     case .first: "seen: this server is new, and etcd was not restored"
     case .workstation: "unlock, status: a workstation instead, such as CN=ws1"
+    case .since: "list: those set, used or mistyped within the past 12h, 2w…"
     case .batch: "for each line of this list: USER or USER:PASSCODE"
     case .output: "with --batch: append USER:PASSCODE or USER:CODE there"
     case .show: "with --batch: even on a terminal"

@@ -36,7 +36,8 @@ enum Command: CaseIterable {
     switch self {
     case .initialize, .restored: []
     case .seen: [.first]
-    case .list, .check: [.json]
+    case .check: [.json]
+    case .list: [.since, .json]
     case .status: [.json, .workstation]
     case .enroll: [.stdin, .length, .generate, .skipEnrolled, .batch, .json, .output, .show]
     case .invite: [.expires, .withdraw, .batch, .json, .output, .show]
@@ -63,7 +64,7 @@ enum Command: CaseIterable {
 struct Order {
   enum Option: CaseIterable {
     case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
-      withdraw, first, workstation
+      withdraw, first, workstation, since
 
     static let everywhere: [Option] = [.help, .version, .quiet]
 
@@ -84,6 +85,7 @@ struct Order {
       case .withdraw: Arguments.Option("withdraw")
       case .first: Arguments.Option("first")
       case .workstation: Arguments.Option("workstation", "NAME")
+      case .since: Arguments.Option("since", "TIME")
       }
     }
   }
@@ -99,6 +101,8 @@ struct Order {
   private(set) var output = Bytes()
   /// A workstation's distinguished name, in place of a user; empty: none.
   private(set) var workstation = Bytes()
+  /// Only passcodes that were set, used or mistyped within so many seconds; nil: all.
+  private(set) var since: UInt64?
   /// Seconds that a one-time code is valid.
   private(set) var seconds = KeptCode.usualSeconds
 
@@ -136,6 +140,9 @@ struct Order {
         throw .expiresValue
       }
       self.seconds = seconds
+    case .since:
+      guard let seconds = duration(value[...]) else { throw .sinceValue }
+      since = seconds
     // A contract is in one language, and so is what goes with it.
     case .json: Catalogue.useEnglish()
     case .help, .version, .quiet, .stdin, .generate, .show, .skipEnrolled, .withdraw, .first: break

@@ -219,8 +219,6 @@ extension Failure {
     Failure(.usage, "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt")
   }
 
-  static var sinceValue: Failure { Failure(.usage, "--since needs a time up to 365d, such as 12h") }
-
   static var noMemoryToMeasure: Failure {
     Failure(.unusable, "there is not enough memory to measure anything")
   }

@@ -37,9 +37,7 @@ extension Status {
   /// Whether `--state` and `--since` select this record.
   func isAsked(_ session: Session) -> Bool {
     if let state = session.state, state != stateName.bytes { return false }
-    guard let since = session.since else { return true }
-    let last = max(enrolledAt ?? 0, lastSuccess ?? 0, lastFailure ?? 0)
-    return last >= SystemClock.wallSeconds() - min(since, SystemClock.wallSeconds())
+    return session.since.map { isRecent(within: $0) } ?? true
   }
 }
 

@@ -1,9 +1,11 @@
 """What an administrator does on a server: `passcode server …`."""
 
+import hashlib
 import pathlib
 import re
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -110,11 +112,32 @@ def test_status_and_list_as_json(fleet):
     assert "carol: not enrolled, wrong passcodes in a row: 0, one-time code: 7 days left" in server.run("list").stdout
 
 
+def test_a_list_of_those_of_the_last_hours(fleet):
+    """Set, used or mistyped: alice's record, as it would be of somebody who has done nothing for 20 days."""
+    server, now = fleet.servers[0], int(time.time())
+    record = fleet.etcdctl(0, "get", "--print-value-only", "/passcode/1/u/" + b"alice".hex()).rstrip("\n") + "\n"
+    for name, line in (("olive", ""), ("rose", "success_time"), ("zoe", "failure_time"), ("may", "enrolled_time")):
+        text = re.sub(r"^enrolled_time=\d+$", f"enrolled_time={now - 20 * 86_400}", record, flags=re.MULTILINE)
+        text = re.sub(rf"^{line}=\d+$", f"{line}={now - 3_600}", text, flags=re.MULTILINE) if line else text
+        head, own = re.fullmatch(r"((?:.*\n){2})((?:.*\n)*)checksum=.*\n", text.replace("name=alice", f"name={name}")).groups()
+        digest = hashlib.blake2b(own.encode(), digest_size=32).hexdigest()
+        fleet.etcdctl(0, "put", "/passcode/1/u/" + name.encode().hex(), input=f"{head}{own}checksum={digest}\n")
+    everybody = ["alice", "bob", "may", "olive", "rose", "zoe"]
+    server.run("invite", "carol")
+    for since, names in (("4w", everybody), ("2h", ["alice", "bob", "may", "rose", "zoe"]), ("30m", ["alice", "bob"])):
+        rows = validated("fleet", server.run("list", "--json", "--since", since).stdout)
+        assert sorted(row["user"] for row in rows) == names, since
+    lines = server.run("list", "--since", "30m").stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["alice", "bob"] and len(server.run("list").stdout.splitlines()) == 7
+
+
 @pytest.mark.parametrize(
     "status, words, said",
     [
         (USAGE, ["status"], "usage: passcode server status USER"),
         (USAGE, ["list", "alice"], "usage: passcode server list"),
+        (USAGE, ["list", "--since", "366d"], "--since needs a time up to 365d"),
+        (USAGE, ["status", "--since", "1h", "alice"], "status has no option --since"),
         (USAGE, ["unlock", "--generate", "alice"], "unlock has no option --generate"),
         (USAGE, ["enroll", "alice", "--output", "/x"], "need --batch"),
         (USAGE, ["enroll", "--batch", "-", "--stdin"], "--batch can't be used with USER or --stdin"),
