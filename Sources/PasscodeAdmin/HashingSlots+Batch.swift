@@ -62,6 +62,15 @@ extension HashingSlots {
 }
 
 extension Vault {
+  /// How many hashing slots are taken just now, overflow slots included.
+  public var takenSlots: Int {
+    guard let store = try? Store.open(configuration), let file = try? store.open(HashingSlots.name) else {
+      return 0
+    }
+    let slots = 0..<2 * HashingSlots.firstOverflow
+    return slots.count { !RangeLock.isFree(file, at: $0, count: 1) }
+  }
+
   /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
   public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
 }

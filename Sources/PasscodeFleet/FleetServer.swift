@@ -10,7 +10,7 @@ public import PasscodeVault
 ///     /etc/passcode/verifier.password    the password of its account in etcd, one line; 0440 root:_passcode
 ///     /etc/passcode/fleet.key            FleetKey; 0440 root:_passcode
 ///     /etc/passcode/workstations         the distinguished names that may ask, one whole name a line
-///     /var/lib/passcode-verifier/        0700 _passcode: seen (FleetSeen) and token
+///     /var/lib/passcode-verifier/        0700 _passcode: seen (FleetSeen), token, turns (FleetTurn) and counts (ServerCounts)
 public enum FleetServer {
   public static var optionsPath: Bytes { Bytes(text: "/etc/passcode/verifier.conf") }
   public static var passwordPath: Bytes { Bytes(text: "/etc/passcode/verifier.password") }
@@ -85,6 +85,17 @@ public enum FleetServer {
     let list = try openList(configuration)
     do throws(Errno) {
       return try list.read(65_536, at: 0).contains { $0 != UInt8(ascii: "\n") }
+    } catch {
+      throw Fault(.failed, path: workstationsPath, error: error.code)
+    }
+  }
+
+  /// The names on the list.
+  public static func workstations(_ configuration: Configuration) throws(Fault) -> [Bytes] {
+    let list = try openList(configuration)
+    do throws(Errno) {
+      let text = try list.read(max(0, try list.status().size), at: 0)
+      return text[...].parts(between: UInt8(ascii: "\n")).filter { !$0.isEmpty }.map { Bytes($0) }
     } catch {
       throw Fault(.failed, path: workstationsPath, error: error.code)
     }

@@ -6,6 +6,8 @@ public struct EtcdHealth: Equatable, Sendable {
   public let size: UInt64
   /// Whether the member of etcd knows of a leader.
   public let hasLeader: Bool
+  /// The last entry of Raft's log that it knows to be on a majority's disks, and the last one that it has carried out.
+  public let committed, applied: UInt64
   /// What it complains of, such as an alarm; at most 512 bytes of each.
   public let complaints: [Bytes]
 
@@ -16,6 +18,8 @@ public struct EtcdHealth: Equatable, Sendable {
     else { return nil }
     self.size = size
     hasLeader = answer.member("leader")?.number ?? 0 > 0
+    committed = answer.member("raftIndex")?.number ?? 0
+    applied = answer.member("raftAppliedIndex")?.number ?? 0
     let errors = answer.member("errors")?.items ?? []
     complaints = errors.map { Bytes(($0.text ?? Bytes(text: "?")).prefix(512)) }
   }

@@ -29,7 +29,7 @@ struct Administration {
       try reporting { () throws(Fault) in try declareRestored(vault) }
       note("etcd declared restored")
       say(order, Words.restored)
-    case .seen, .check, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
+    case .seen, .check, .metrics, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
       let start: SeenFile.Start = order.command == .seen ? .allowed : .refused
       let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault, start) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
@@ -41,8 +41,8 @@ struct Administration {
     if let list = order.list { return try FleetBatch.run(self, list) }
     if order.has(.workstation) { return try handleWorkstation() }
     switch order.command {
-    // ServerCheck is the check: it goes on where this one throws.
-    case .initialize, .restored, .check: return .usage
+    // ServerCheck and Metrics go on where this one throws.
+    case .initialize, .restored, .check, .metrics: return .usage
     case .seen:
       try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
       if let count = try? fleet.alarm() { Administration.warn(count) }
@@ -66,7 +66,7 @@ struct Administration {
     case .unlock: changed = try fleet.unlock(account)
     case .disable: changed = try fleet.disable(account, true)
     case .enable: changed = try fleet.disable(account, false)
-    case .initialize, .restored, .seen, .check, .list, .status, .enroll, .invite: changed = nil
+    case .initialize, .restored, .seen, .check, .metrics, .list, .status, .enroll, .invite: changed = nil
     }
     if changed == true, let act = order.command.act { Administration.note(act.event, account) }
     return changed

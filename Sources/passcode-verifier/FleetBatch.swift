@@ -133,7 +133,7 @@ struct FleetBatch: ~Copyable {
     case .remove, .unlock, .disable, .enable:
       let changed = try asking { () throws(Fault) in try administration.change(name) }
       return changed.map { $0 ? .done : .unchanged } ?? .notEnrolled
-    case .initialize, .restored, .seen, .check, .list, .status: return .unchanged
+    case .initialize, .restored, .seen, .check, .metrics, .list, .status: return .unchanged
     }
   }
 

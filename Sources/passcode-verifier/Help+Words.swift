@@ -41,6 +41,7 @@ extension Command {
     case .status: "show whether a passcode is set, and its state"
     case .list: "show everybody who has a passcode or a one-time code"
     case .check: "show what is wrong on this server and what to do"
+    case .metrics: "print counts and states for Prometheus"
     case .seen: "record etcd's revision; say why this server doesn't answer"
     case .restored: "etcd was restored from a snapshot (run it on each server)"
     }

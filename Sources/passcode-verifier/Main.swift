@@ -77,7 +77,11 @@ struct Main {
       throw .unknownCommand(word)
     }
     let order = try Order(command, parsed.operands.dropFirst(), parsed.options)
-    return try (order.command == .check ? ServerCheck.run(order) : Administration.run(order)).rawValue
+    switch order.command {
+    case .check: return try ServerCheck.run(order).rawValue
+    case .metrics: return try Metrics.run().rawValue
+    default: return try Administration.run(order).rawValue
+    }
   }
 
   private static func serve() -> Int32 {
@@ -96,11 +100,13 @@ struct Main {
       HelperService.reply(FleetReply.encoded(refusal, isUncharged: true))
       HelperService.dropInput()
       HelperService.endReplies()
+      connection.keepCounts()
       return 0
     }
     guard let request = Request.read(sodium) else { return nonsense() }
     serve(request, &connection, sodium)
     HelperService.endReplies()
+    connection.keepCounts()
     connection.tidyUp()
     return 0
   }
@@ -122,6 +128,7 @@ struct Main {
       FleetReply.encoded(
         waits ? HelperReply(.openWaiting, [reply.number(0)]) : reply, isUncharged: connection.isUncharged))
     guard waits else { return }
+    connection.keepCounts()
     HelperService.limitTime(seconds: 30)
     guard HelperService.hasMore(), let attempt = Request.read(sodium, after: account) else { return }
     turn.end()

@@ -5,7 +5,8 @@ internal import PasscodeTool
 
 /// What an administrator may ask for.
 enum Command: CaseIterable {
-  case initialize, restored, seen, check, list, status, enroll, invite, remove, unlock, disable, enable
+  case initialize, restored, seen, check, metrics, list, status, enroll, invite, remove, unlock, disable,
+    enable
 
   var name: Text {
     switch self {
@@ -13,6 +14,7 @@ enum Command: CaseIterable {
     case .restored: "restored"
     case .seen: "seen"
     case .check: "check"
+    case .metrics: "metrics"
     case .list: "list"
     case .status: "status"
     case .enroll: "enroll"
@@ -26,7 +28,7 @@ enum Command: CaseIterable {
 
   var takesUser: Bool {
     switch self {
-    case .initialize, .restored, .seen, .check, .list: false
+    case .initialize, .restored, .seen, .check, .metrics, .list: false
     case .status, .enroll, .invite, .remove, .unlock, .disable, .enable: true
     }
   }
@@ -34,7 +36,7 @@ enum Command: CaseIterable {
   /// Besides those of all commands.
   var options: [Order.Option] {
     switch self {
-    case .initialize, .restored: []
+    case .initialize, .restored, .metrics: []
     case .seen: [.first]
     case .check: [.json]
     case .list: [.since, .json]
@@ -49,7 +51,7 @@ enum Command: CaseIterable {
   /// The act of a command that changes somebody's passcode; nil for the others.
   var act: Act? {
     switch self {
-    case .initialize, .restored, .seen, .check, .list, .status: nil
+    case .initialize, .restored, .seen, .check, .metrics, .list, .status: nil
     case .enroll: .enrolled
     case .invite: .invited
     case .remove: .removed

@@ -79,9 +79,7 @@ struct ServerCheck {
         .error,
         "etcd complains: \(printable(complaint)); see chapter 9 in README.Debian of passcode-verifier")
     }
-    let settings =
-      (try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked).read(65_536, at: 0)) ?? []
-    let quota = EtcdHealth.quota(settings: settings)
+    let quota = EtcdHealth.quota
     let used = quota > 0 ? health.size / (quota / 100 + 1) : 100
     if used >= 75 {
       report.tell(
@@ -161,5 +159,13 @@ struct ServerCheck {
       text += Text("\(names[index].isEmpty ? Bytes(text: "?") : printable(names[index]))")
     }
     return names.isEmpty ? "none" : text
+  }
+}
+
+extension EtcdHealth {
+  /// Bytes that this server's database may have.
+  static var quota: UInt64 {
+    let file = try? Descriptor.open(Bytes(text: "/etc/default/etcd"), .readLinked)
+    return quota(settings: (try? file?.read(65_536, at: 0)) ?? [])
   }
 }

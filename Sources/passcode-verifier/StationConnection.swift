@@ -20,6 +20,8 @@ struct StationConnection: ~Copyable {
   private var known: FleetState?
   /// Whether the last request had a code, and that isn't charged and won't be.
   private(set) var isUncharged = false
+  /// What this process has counted, and not added to the server's numbers yet.
+  private var counts = ServerCounts()
 
   /// - Parameters:
   ///   - workstation: the distinguished name that the relay passed on.
@@ -36,7 +38,10 @@ struct StationConnection: ~Copyable {
   mutating func refusal() -> HelperReply? {
     do throws(Fault) {
       try becomeService()
-      guard let configuration = try configuration() else { return turnedAway() }
+      guard let configuration = try configuration() else {
+        let reply = turnedAway()
+        return reply.fault.map { told($0) } ?? reply
+      }
       admitted = configuration
       place = try taken(FleetTurn.toServe(name), of: FleetTurn.mostServing)
       guard FleetTurn.mayAsk(name) else {
@@ -50,7 +55,16 @@ struct StationConnection: ~Copyable {
 
   /// - Precondition: there was no `refusal`.
   mutating func answer(_ request: consuming Request) -> HelperReply {
-    isUncharged = request.head.operation.isCharged
+    let operation = request.head.operation
+    isUncharged = operation.isCharged
+    let started = SystemClock.bootMilliseconds() ?? 0
+    let reply = decide(request)
+    let now = SystemClock.bootMilliseconds() ?? started
+    counts.add(operation, reply.kind, milliseconds: SystemClock.elapsed(from: started, to: now))
+    return reply
+  }
+
+  private mutating func decide(_ request: consuming Request) -> HelperReply {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
@@ -61,19 +75,27 @@ struct StationConnection: ~Copyable {
     }
   }
 
+  /// Adds what was counted to the server's numbers. Called once the workstation has its reply.
+  mutating func keepCounts() {
+    guard counts != ServerCounts() else { return }
+    CountFile.add(counts)
+    counts = ServerCounts()
+  }
+
   /// Ends what a correct passcode has left in etcd: a lease without keys. Called once the workstation has its reply.
   func tidyUp() {
     if let emptyLease { etcd?.endLease(emptyLease) }
   }
 
-  private func unavailable(_ fault: Fault) -> HelperReply {
+  private mutating func unavailable(_ fault: Fault) -> HelperReply {
     log(LogLine("passcode unavailable"), cause: fault.text.bytes)
     return told(fault)
   }
 
   /// What a workstation has words for: the path and the system's words. The log here has said the rest.
-  private func told(_ fault: Fault) -> HelperReply {
-    switch fault.reason {
+  private mutating func told(_ fault: Fault) -> HelperReply {
+    counts.add(fault.reason)
+    return switch fault.reason {
     case .noEtcd, .fleetRestored, .fleetEpoch:
       HelperReply(fault: Fault(.failed, path: fault.path, error: Int32(fault.error)))
     // A damaged fleet key: on a workstation that reason means that the account has a passcode (`isOfKey`).

@@ -17,11 +17,12 @@ CONTENT = {
     "passcode-verifier": (
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
-         for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service")}
+         for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service",
+                      "-metrics.service", "-metrics.timer")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
         | {"usr/share/passcode-verifier/passcode-verifier.nft"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
-        | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf")},
+        | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf", "passcode-alerts.yml", "passcode-dashboard.json")},
     ),
 }  # fmt: skip
 
@@ -32,7 +33,7 @@ def package(fleet_debs):
 
 
 # KiB that they may take on a disk.
-SIZES = {"passcode-fleet": 96, "passcode-verifier": 346}
+SIZES = {"passcode-fleet": 96, "passcode-verifier": 380}
 
 
 @pytest.mark.parametrize("name", CONTENT)
@@ -116,7 +117,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 7
+    assert len(units) == 9
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 

@@ -59,16 +59,21 @@ def unpack():
     unfinished = UNPACKED.parent / "unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    apt = ["apt-get", "-q", "-o", "APT::Sandbox::User=root"]
-    with (UNPACKED.parent / "apt.log").open("w") as log:
-        download = [*apt, "download", *PACKAGES]
-        if subprocess.run(download, cwd=unfinished, stdout=log, stderr=log).returncode != 0:
-            subprocess.run([*apt, "update"], check=True, stdout=log, stderr=log)
-            subprocess.run(download, cwd=unfinished, check=True, stdout=log, stderr=log)
-    for package in unfinished.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "--extract", package, unfinished / "root"], check=True)
+    unpack_packages(unfinished, PACKAGES)
     (unfinished / "root").rename(UNPACKED)
     shutil.rmtree(unfinished)
+
+
+def unpack_packages(folder, packages):
+    """Downloads packages of this release into a folder, and unpacks them below its "root"."""
+    apt = ["apt-get", "-q", "-o", "APT::Sandbox::User=root"]
+    with (folder / "apt.log").open("w") as log:
+        download = [*apt, "download", *packages]
+        if subprocess.run(download, cwd=folder, stdout=log, stderr=log).returncode != 0:
+            subprocess.run([*apt, "update"], check=True, stdout=log, stderr=log)
+            subprocess.run(download, cwd=folder, check=True, stdout=log, stderr=log)
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", package, folder / "root"], check=True)
 
 
 @contextlib.contextmanager
