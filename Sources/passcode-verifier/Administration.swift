@@ -45,6 +45,7 @@ struct Administration {
     case .initialize, .restored, .check, .metrics: return .usage
     case .seen:
       try reporting { () throws(Fault) in _ = try fleet.noteEpoch(isTold: order.has(.first)) }
+      if order.has(.first) { Administration.note("etcd declared not restored") }
       if let count = try? fleet.alarm() { Administration.warn(count) }
     case .list: return try list()
     case .status: return try show(order.user)

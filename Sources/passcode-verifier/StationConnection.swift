@@ -65,13 +65,14 @@ struct StationConnection: ~Copyable {
   }
 
   private mutating func decide(_ request: consuming Request) -> HelperReply {
+    let (account, service) = (request.account, request.service)
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
       if let fault = reply.fault { return told(fault) }
       return reply
     } catch {
-      return unavailable(error)
+      return unavailable(error, account, service)
     }
   }
 
@@ -87,8 +88,14 @@ struct StationConnection: ~Copyable {
     if let emptyLease { etcd?.endLease(emptyLease) }
   }
 
-  private mutating func unavailable(_ fault: Fault) -> HelperReply {
-    log(LogLine("passcode unavailable"), cause: fault.text.bytes)
+  /// - Parameters: account and service are empty if the request was not read.
+  private mutating func unavailable(_ fault: Fault, _ account: Bytes = [], _ service: Bytes = [])
+    -> HelperReply
+  {
+    var line = LogLine("passcode unavailable")
+    line.add("user", account)
+    line.add("service", service)
+    log(line, cause: fault.text.bytes)
     return told(fault)
   }
 
@@ -161,6 +168,7 @@ struct StationConnection: ~Copyable {
 
   /// What the log says of it; nil where it is no news.
   private func event(_ operation: HelperOperation, _ reply: HelperReply) -> String? {
+    if reply.kind == .refused { return "new passcode refused" }
     switch operation {
     case .verify: return reply.verdict?.event
     // It opens nothing, so nobody who searches the log for logins should find it.
