@@ -15,8 +15,6 @@ public struct OptionRow: Sendable {
   /// Whether the option's name alone means yes.
   let isFlag: Bool
   public let name: String
-  /// The default as one would write it: `Options` holds the one in force, and OptionTests compares them.
-  public let standard: String
   /// Which values there are, in a few words.
   public let values: Pattern
   let set: Setter
@@ -73,22 +71,23 @@ public struct OptionRow: Sendable {
     return nil
   }
 
+  /// - Parameter standard: the default as one would write it, for who reads the table: `Options` holds the one in force.
+  ///   The sample file has the same text (test_documents.py), and is parsed to compare them (OptionTests).
   private static func policy(
     _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .policy, isFlag: false, name: name, standard: standard, values: values, set: set)
+    OptionRow(kind: .policy, isFlag: false, name: name, values: values, set: set)
   }
 
   private static func door(
     _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .door, isFlag: false, name: name, standard: standard, values: values, set: set)
+    OptionRow(kind: .door, isFlag: false, name: name, values: values, set: set)
   }
 
   private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
     OptionRow(
-      kind: kind, isFlag: true, name: name, standard: "no", values: "yes or no; the name alone means yes",
-      set: set)
+      kind: kind, isFlag: true, name: name, values: "yes or no; the name alone means yes", set: set)
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PasscodePolicy
@@ -108,9 +109,13 @@ struct OptionTests {
     #expect(OptionRow.all().count == Set(OptionRow.all().map(\.name)).count)
   }
 
-  @Test func `the table's defaults are the defaults`() throws {
-    let sample = OptionRow.all().map { "\($0.name)=\($0.standard)\n" }.joined()
-    #expect(try parsed(sample) == Options())
+  @Test func `the sample file's defaults are the defaults`() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "../../../Sources/system/passcode.conf")
+    let options = try String(contentsOf: path, encoding: .utf8)
+      .matches(of: /(?m)^#(\w+=.*)$/).map { String($0.1) }
+    #expect(Set(options.map { $0.prefix { $0 != "=" } }).count == OptionRow.all().count)
+    #expect(try parsed(options.joined(separator: "\n")) == Options())
   }
 
   @Test(arguments: [
