@@ -65,9 +65,7 @@ internal import PasscodeSystem
 
   /// Asks once, without showing what is typed; the program's copy of the answer is wiped and freed.
   func ask(_ prompt: Bytes, _ line: inout TypedLine) -> Prompted {
-    guard let answer = unsafe cpam_converse(handle, PAM_PROMPT_ECHO_OFF, withNUL(prompt)) else {
-      return .cancelled
-    }
+    guard let answer = unsafe converse(PAM_PROMPT_ECHO_OFF, prompt) else { return .cancelled }
     defer { unsafe cpam_free_answer(answer) }
     guard let text = unsafe answer.pointee.resp else { return .cancelled }
     // SAFETY: the application allocated a NUL-terminated string, and gave it away (pam_conv(3)).
@@ -95,10 +93,13 @@ internal import PasscodeSystem
 
   /// Tells the person something; silent where the program asked for silence.
   func tell(_ text: Text) {
-    guard !isSilent, let answer = unsafe cpam_converse(handle, PAM_TEXT_INFO, withNUL(text.bytes)) else {
-      return
-    }
+    guard !isSilent, let answer = unsafe converse(PAM_TEXT_INFO, text.bytes) else { return }
     unsafe cpam_free_answer(answer)
+  }
+
+  @inline(never)
+  private func converse(_ style: CInt, _ text: Bytes) -> UnsafeMutablePointer<pam_response>? {
+    unsafe cpam_converse(handle, style, withNUL(text))
   }
 
   /// How long PAM waits before it tells the program that the login failed (`pam_fail_delay`).
