@@ -67,13 +67,15 @@ final class Question {
 
   /// - Parameter finger: the reader can be used now.
   func prompt(finger: Bool) -> Bytes {
-    guard isUsual else { return door.prompt + blank }
+    guard isUsual else { return withBlank(door.prompt) }
     guard let reason else { return told(Words.prompt(door, finger: finger, attemptsLeft: attemptsLeft)) }
     return told(reason) + told(Words.password)
   }
 
-  private var blank: Bytes { [UInt8(ascii: " ")] }
+  private func told(_ sentence: Sentence) -> Bytes {
+    withBlank(sentence.text(in: Catalogue.translation).bytes)
+  }
 
   @inline(never)
-  private func told(_ sentence: Sentence) -> Bytes { sentence.text(in: Catalogue.translation).bytes + blank }
+  private func withBlank(_ text: Bytes) -> Bytes { text + Bytes(text: " ") }
 }

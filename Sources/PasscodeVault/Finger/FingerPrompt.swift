@@ -119,8 +119,10 @@ public struct FingerPrompt: ~Copyable {
   private static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
-    let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin)
-    return bytes.flatMap { FingerEvent($0) } == .present
+    guard let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin),
+      case .present? = FingerEvent(bytes)
+    else { return false }
+    return true
   }
 
   /// CLOCK_BOOTTIME now; 0 without that clock: then everything is late.

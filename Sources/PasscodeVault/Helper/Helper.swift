@@ -161,7 +161,8 @@ public struct IndirectLogin: Login, ~Copyable {
     do throws(Fault) {
       let verdict = try verdict(.look, begin(.look, passcode: 0))
       // The helper looks as for a login; a change is allowed all the same.
-      return purpose == .change && verdict == .mustChange ? nil : verdict
+      if case .mustChange? = verdict, purpose == .change { return nil }
+      return verdict
     } catch {
       return .unavailable(error)
     }
