@@ -121,12 +121,7 @@ struct Authentication {
     // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
     var finger: FingerPrompt?
     let verdict = try login.run(
-      &secrets.passcode, &secrets.unsealed,
-      despite: { refusal in
-        guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
-        log(Ending(refusal), question.user)
-        return true
-      }
+      &secrets.passcode, &secrets.unsealed, despite: { asks(question, despite: $0) }
     ) { passcode, looked throws(Interruption) in
       question.note(looked, pam, isForPerson: origin.isForPerson)
       let response = try ask(question, &secrets.line, &passcode, &finger)
@@ -136,18 +131,25 @@ struct Authentication {
     return Ending(verdict, wasTyped: wasTyped, finger: finger?.transcript.outcome)
   }
 
+  /// Whether the prompt says why the passcode can't be used, and takes the password.
+  @inline(never)
+  private func asks(_ question: Question, despite refusal: Verdict) -> Bool {
+    guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
+    log(Ending(refusal), question.user)
+    return true
+  }
+
   /// Asks the person once, and puts the answer where it belongs.
   private func ask(
     _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
   ) throws(Interruption) -> Response {
     defer { line.wipe() }
-    let door = question.door
-    let nothing = Interruption(result: .notAPasscode(door))
-    if takeFirstPass(door, &line, &passcode) { return .passcode }
-    if door.useFirstPass { throw nothing }
+    let nothing = Interruption(result: .notAPasscode(question.door))
+    if takeFirstPass(question, &line, &passcode) { return .passcode }
+    if question.door.useFirstPass { throw nothing }
     if let request = question.finger {
       finger = FingerPrompt.begin(request)
-      if !door.quiet, let outcome = finger?.refusal { tell(.fingerRefused(outcome)) }
+      if !question.door.quiet, let outcome = finger?.refusal { tell(.fingerRefused(outcome)) }
     }
     let prompted = pam.ask(question.prompt(finger: finger?.isOffered ?? false), &line)
     finger?.stop(atEnter: prompted == .typed && line.count == 0)
@@ -169,7 +171,7 @@ struct Authentication {
       }
     case .other:
       // One prompt for both: the next module finds the password there, and doesn't ask again.
-      if door.either { pam.setToken(&line) }
+      if question.door.either { pam.setToken(&line) }
     }
     log("no passcode typed", question, finger?.transcript)
     throw nothing
@@ -184,9 +186,10 @@ struct Authentication {
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
   private func takeFirstPass(
-    _ door: Options.Door, _ line: inout TypedLine, _ passcode: inout Passcode
+    _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode
   ) -> Bool {
-    guard door.tryFirstPass || door.useFirstPass, pam.takeToken(&line), passcode.take(line) == .passcode
+    guard question.door.tryFirstPass || question.door.useFirstPass, pam.takeToken(&line),
+      passcode.take(line) == .passcode
     else { return false }
     pam.clearToken()
     return true

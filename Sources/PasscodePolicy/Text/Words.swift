@@ -13,7 +13,9 @@ public enum Words {
   ///   - finger: the reader can be used now.
   ///   - attemptsLeft: to be told at the prompt; 0: nothing is.
   public static func prompt(_ door: Options.Door, finger: Bool, attemptsLeft: UInt32 = 0) -> Sentence {
-    guard attemptsLeft == 0 else { return counting(door, finger: finger, UInt64(attemptsLeft)) }
+    guard attemptsLeft == 0 else {
+      return counting(either: door.either, finger: finger, UInt64(attemptsLeft))
+    }
     return switch (door.either, finger) {
     case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
@@ -23,8 +25,8 @@ public enum Words {
   }
 
   @inline(never)
-  private static func counting(_ door: Options.Door, finger: Bool, _ left: UInt64) -> Sentence {
-    switch (door.either, finger) {
+  private static func counting(either: Bool, finger: Bool, _ left: UInt64) -> Sentence {
+    switch (either, finger) {
     case (false, false):
       Sentence("Passcode (%d attempt left):", plural: "Passcode (%d attempts left):", left)
     case (true, false):
