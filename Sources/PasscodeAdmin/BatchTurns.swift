@@ -46,7 +46,7 @@ public final class BatchTurns {
   private func begin(_ vault: Vault, _ store: Store) {
     let clock = vault.clock
     let workers = workers
-    if vault.policy.hashingSlots == 1 {
+    if vault.hashingSlots == 1 {
       clock.sleep(BatchTurns.longestPause)
       wait = newWait(clock.sleeping { _ in clock.sleep(BatchTurns.longestPause) })
     } else {

@@ -72,7 +72,7 @@ extension Vault {
   }
 
   /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.
-  public var parallelHashes: Int { min(max(1, policy.hashingSlots - 1), Machine.processors) }
+  public var parallelHashes: Int { min(max(1, hashingSlots - 1), Machine.processors) }
 }
 
 extension Options.Policy {

@@ -64,7 +64,7 @@ struct Metrics {
   // MARK: What is now
 
   private mutating func tellSlots(_ vault: Vault) {
-    let most = vault.configuration.options.policy.hashingSlots
+    let most = vault.hashingSlots
     text.gauge("passcode_server_hashing_slots", "Hashes at once, without overflow slots.", UInt64(most))
     text.gauge(
       "passcode_server_hashing_slots_taken", "Hashes just now, overflow slots included.",

@@ -48,7 +48,7 @@ extension Vault {
     // On a full disk a new file can't be made; an existing one can be written again.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
     background?.begin(self, store)
-    while try !write(enrolment, new, &unsealed, store) { background?.pause(store, policy.hashingSlots) }
+    while try !write(enrolment, new, &unsealed, store) { background?.pause(store, hashingSlots) }
   }
 
   /// - Returns: false if this is for a batch that has to wait for its turn to hash.

@@ -1,4 +1,4 @@
-public import PasscodePolicy
+package import PasscodePolicy
 package import PasscodeSystem
 
 /// The right to run one Argon2 now, for logins, enrolments and changes alike: 500 logins at once don't take
@@ -30,6 +30,19 @@ package enum HashingSlots {
   package static var name: Bytes { Bytes(text: "places") }
 
   package static var nothing: Bytes { Bytes(repeating: 0, count: 2 * Options.Policy.mostParallel) }
+
+  /// As configured; or one for each processor, at least 2, and no more than a quarter of the memory holds.
+  ///
+  /// - Parameters:
+  ///   - configured: `max_parallel`; 0: `auto`.
+  ///   - hash: bytes that one takes.
+  ///   - memory: bytes of the machine.
+  /// - Returns: 1 to `mostParallel`.
+  static func count(_ configured: UInt64, hash: UInt64, processors: Int, memory: UInt64) -> Int {
+    if configured > 0 { return min(Int(clamping: configured), Options.Policy.mostParallel) }
+    let fitting = Int(clamping: memory / 4 / max(hash, 1))
+    return max(1, min(max(2, processors), fitting, Options.Policy.mostParallel))
+  }
 
   /// A hashing slot that this process holds; it is given back when the value goes.
   package struct Held: ~Copyable {
@@ -137,11 +150,17 @@ public final class Background {
 }
 
 extension Vault {
+  /// How many may hash at once; as many again when those who wait have waited for 2 s.
+  public var hashingSlots: Int {
+    HashingSlots.count(
+      policy.maxParallel, hash: policy.cost.memory, processors: Machine.processors, memory: Machine.memory)
+  }
+
   /// Waits for the right to hash, which ends with the value that this returns.
   ///
   /// - Precondition: the account's record is locked.
   package func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, policy.hashingSlots, clock) {
+    try HashingSlots.take(store, hashingSlots, clock) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }
@@ -151,7 +170,7 @@ extension Vault {
   /// - Precondition: the account's record is locked.
   func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
     guard let background else { return try takeHashingSlot(store, account) }
-    return try background.take(store, policy.hashingSlots)
+    return try background.take(store, hashingSlots)
   }
 
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
@@ -161,19 +180,5 @@ extension Vault {
     } catch {
       throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }
-  }
-}
-
-extension Options.Policy {
-  /// How many may hash at once; as many again when those who wait have waited for 2 s.
-  public var hashingSlots: Int { hashingSlots(processors: Machine.processors, memory: Machine.memory) }
-
-  /// As configured; or one for each processor, at least 2, and no more than a quarter of the memory holds.
-  ///
-  /// - Returns: 1 to `mostParallel`.
-  func hashingSlots(processors: Int, memory: UInt64) -> Int {
-    if maxParallel > 0 { return min(Int(clamping: maxParallel), Options.Policy.mostParallel) }
-    let fitting = Int(clamping: memory / 4 / max(cost.memory, 1))
-    return max(1, min(max(2, processors), fitting, Options.Policy.mostParallel))
   }
 }

@@ -43,7 +43,7 @@ private let slowest: UInt64 = 2_000
 func checkCost(_ run: CheckRun) {
   guard run.faults.isEmpty else { return run.skip(.badConfiguration) }
   let policy = run.configuration.options.policy
-  let all = UInt64(policy.hashingSlots) &* policy.cost.memory
+  let all = UInt64(run.vault.hashingSlots) &* policy.cost.memory
   if Machine.memory > 0, all > Machine.memory / 2 {
     // Measuring could itself use up the memory.
     return run.tell(.muchMemory(bytes: all, of: Machine.memory))
@@ -54,7 +54,7 @@ func checkCost(_ run: CheckRun) {
   else { return run.tell(.noMemoryToHash(bytes: policy.cost.memory)) }
   let milliseconds = (processorMicroseconds() - start) / 1_000
   if milliseconds > slowest { run.tell(.slow(milliseconds: milliseconds)) }
-  run.detail = CheckDetail.cost(milliseconds: milliseconds, slots: policy.hashingSlots)
+  run.detail = CheckDetail.cost(milliseconds: milliseconds, slots: run.vault.hashingSlots)
 }
 
 /// What root can see of it without becoming `_passcode`.

@@ -23,11 +23,10 @@ struct HashingSlotsTests {
   func `how many slots a machine has`(
     processors: UInt64, memory: UInt64, memlimit: UInt64, configured: UInt64, slots: Int
   ) {
-    var policy = Options().policy
-    policy.cost = Options.Cost(operations: 3, memory: memlimit << 20)
-    policy.maxParallel = configured
-    #expect(
-      policy.hashingSlots(processors: Int(processors), memory: memory * HashingSlotsTests.gigabyte) == slots)
+    let count = HashingSlots.count(
+      configured, hash: memlimit << 20, processors: Int(processors),
+      memory: memory * HashingSlotsTests.gigabyte)
+    #expect(count == slots)
   }
 
   @Test(arguments: [1, 2, 64])
@@ -82,7 +81,7 @@ struct HashingSlotsTests {
       terms.seconds = 60
       try bed.enroll(TestBed.right, on: terms)
       let held = Slots(bed)
-      let count = bed.vault.policy.hashingSlots
+      let count = bed.vault.hashingSlots
       for _ in 0..<count { _ = try held.take(of: count) }
       bed.meanwhile = {
         bed.wall += waited
