@@ -15,7 +15,7 @@ public struct OptionParser {
   private static let longestName = 20
 
   /// The options as configured so far, and defaults for the others.
-  public private(set) var options: Options
+  public package(set) var options: Options
 
   public init(_ options: Options = Options()) {
     self.options = options

@@ -40,11 +40,10 @@ public final class Configuration: Sendable {
     let file = try read(source, mustExist: line.configuration != nil, access)
     try parser.take(file: file[...], path: source)
     try parser.take(arguments: line.options)
-    var options = parser.options
-    try makeConsistent(&options, line.isSecondFactor)
+    try makeConsistent(&parser.options.policy, line.isSecondFactor)
     let folder = Bytes(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
     return Configuration(
-      options: options, access: access, isUsual: line.configuration == nil,
+      options: parser.options, access: access, isUsual: line.configuration == nil,
       isSecondFactor: line.isSecondFactor, folder: folder)
   }
 
@@ -52,9 +51,9 @@ public final class Configuration: Sendable {
   ///
   /// - Throws: a fault where the module line asks for a second factor and the file doesn't: anyone who knows the
   ///   password could set the passcode, and have both.
-  private static func makeConsistent(_ options: inout Options, _ isSecondFactor: Bool) throws(Fault) {
-    if options.policy.secondFactor {
-      options.policy.selfEnroll = .no
+  private static func makeConsistent(_ policy: inout Options.Policy, _ isSecondFactor: Bool) throws(Fault) {
+    if policy.secondFactor {
+      policy.selfEnroll = .no
     } else if isSecondFactor {
       throw Fault(.secondFactorOff, path: usualPath)
     }
