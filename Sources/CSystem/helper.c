@@ -34,8 +34,9 @@ int cs_connect_to_root(const char *path, int *connection) {
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t size = sizeof peer;
   int error = EPERM;
-  if (strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
-  strcpy(address.sun_path, path);
+  size_t length = strnlen(path, sizeof address.sun_path);
+  if (length == sizeof address.sun_path) return ENAMETOOLONG;
+  memcpy(address.sun_path, path, length);
   int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (file < 0) return errno;
   if (connect(file, (struct sockaddr *)&address, sizeof address) != 0 ||

@@ -164,9 +164,9 @@ int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found,
     if (error == 0 && result != NULL) {
       *uid = entry.pw_uid;
       *gid = entry.pw_gid;
-      size_t length = strlen(entry.pw_name) + 1;
-      error = length <= size ? 0 : ENAMETOOLONG;
-      if (error == 0) memcpy(found, entry.pw_name, length);
+      size_t length = strnlen(entry.pw_name, size);
+      error = length < size ? 0 : ENAMETOOLONG;
+      if (error == 0) memcpy(found, entry.pw_name, length + 1);
     }
     free(buffer);
   }
