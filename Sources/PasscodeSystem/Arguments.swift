@@ -56,14 +56,14 @@ public enum Arguments {
     return words
   }
 
-  /// Becomes passcode-verifier, with those words as its arguments. Of the environment it gets only who called sudo, and
-  /// the language. The corresponding C function is `execve`.
+  /// Becomes this program, with the words after the first `count` as its arguments. Of the environment it gets only who
+  /// called sudo, and the language. The corresponding C function is `execve`.
   ///
-  /// - Precondition: `words(after:)` gave some, and nothing was parsed.
+  /// - Precondition: there are as many words, at least one, and nothing was parsed.
   /// - Returns: why it could not be started.
-  public static func becomeVerifier() -> Errno {
-    // SAFETY: a constant, NUL-terminated string; there is an argument before the second one.
-    Errno(unsafe cs_pass_on(cs_verifier_path(), 2))
+  public static func become(_ program: [UInt8], after count: Int) -> Errno {
+    // SAFETY: a NUL-terminated string; there is an argument before the first one that it gets.
+    Errno(unsafe withCString(program) { unsafe cs_pass_on($0, Int32(count + 1)) })
   }
 
   /// Parses what the program was started with; to be called once.

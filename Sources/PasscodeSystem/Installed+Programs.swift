@@ -16,6 +16,12 @@ extension Installed {
     unsafe bytes(cs_verifier_path())
   }
 
+  /// A script of a fleet's packages, in the folder of the program on a workstation.
+  public static func inFleetFolder(_ name: StaticString) -> [UInt8] {
+    let program = program(isHelper: false)
+    return [UInt8](program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1))) + literal(name)
+  }
+
   /// The folder where libpam looks for modules.
   public static var modules: [UInt8] {
     // SAFETY: a constant, NUL-terminated string.

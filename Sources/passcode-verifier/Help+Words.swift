@@ -8,6 +8,10 @@ extension Words {
   static var usage: Text {
     var text: Text = "\(head)"
     for command in Command.allCases { text += "  \(command.column)\(command.summary)\n" }
+    text += "\n\(scriptsTitle)\n"
+    for script in ServerScript.allCases {
+      text += "  \(padded(script.name, 20))\(summary(of: script))\n"
+    }
     text += "\n\(optionsTitle)\n"
     for option in Order.Option.allCases { text += "  \(option.column)\(option.summary)\n" }
     return text
@@ -24,6 +28,15 @@ extension Words {
   }
 
   private static var optionsTitle: Phrase { "Options:" }
+
+  private static var scriptsTitle: Phrase { "Each of these has options of its own, and its own --help:" }
+
+  private static func summary(of script: ServerScript) -> Phrase {
+    switch script {
+    case .create: "make a fleet of three or five fresh servers, over ssh"
+    case .inviteWorkstation: "let a workstation join the fleet, with a token"
+    }
+  }
 }
 
 extension Command {

@@ -191,12 +191,12 @@ def test_a_cancelled_or_weak_choice_changes_nothing(fleet):
 def test_help_names_every_command_and_option_and_so_does_the_completion():
     """Everybody may read it."""
     text = subprocess.run([VERIFIER, "--help"], capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^  ([a-z]+)(?: USER)? {2,}\S", text, re.MULTILINE)
+    commands = re.findall(r"^  ([a-z][a-z-]*)(?: USER)? {2,}\S", text, re.MULTILINE)
     options = set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
     completion = (pathlib.Path(__file__).parents[2] / "Sources/system/completions/passcode").read_text()
     part = completion.split("    server)\n")[1].split(";;")[0]
     assert set(re.findall(r"--[\w-]+", part)) == options
-    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 13
+    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 15
     assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")
 
 

@@ -58,8 +58,8 @@ def nft(fleet, *words, **how):
 
 
 def load(fleet):
-    # This machine has no account etcd: its members run as root here.
-    rule = RULE.read_text().replace(", etcd }", " }")
+    # This machine has neither etcd's account (its members run as root here) nor the issuer's.
+    rule = RULE.read_text().replace(", etcd, _passcode-issuer }", " }")
     nft(fleet, "--define", "port=2379", "--file", "-", input=rule)
 
 

@@ -1,26 +1,31 @@
 """The packages passcode-fleet and passcode-verifier: what is in them, and beside libpam-passcode install, upgrade,
 remove, purge. With a real systemd, etcd and stunnel: test_fleet_howto.py."""
 
+import re
+
 import pytest
 
 from package import needed_packages, needing, output, passcode_works
 
 FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
 UNITS = "usr/lib/systemd/system"
+SETUP = "create", "steps", "invite-workstation", "issuer", "issue", "workstations"
+JOIN, JOIN_PAGE = "usr/sbin/passcode-fleet-join", "usr/share/man/man8/passcode-fleet-join.8.gz"
 # {package: (its program, what else is in it)}
 CONTENT = {
     "passcode-fleet": (
         FLEET,
-        {"usr/libexec/passcode-fleet-check", f"{UNITS}/passcode-fleet.service", "etc/apparmor.d/usr.libexec.passcode-fleet",
+        {"usr/libexec/passcode-fleet-check", JOIN, JOIN_PAGE, f"{UNITS}/passcode-fleet.service", "etc/apparmor.d/usr.libexec.passcode-fleet",
          "usr/share/doc/passcode-fleet/examples/passcode-fleet.conf"},
     ),
     "passcode-verifier": (
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
          for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service",
-                      "-metrics.service", "-metrics.timer")}
+                      "-metrics.service", "-metrics.timer", "-join.service", "-issue.socket", "-issue@.service")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
-        | {"usr/share/passcode-verifier/passcode-verifier.nft"}
+        | {f"usr/libexec/passcode-verifier-{name}" for name in SETUP}
+        | {"usr/share/passcode-verifier/passcode-verifier.nft", "usr/share/passcode-verifier/join.conf"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
         | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf", "passcode-alerts.yml", "passcode-dashboard.json")},
     ),
@@ -33,7 +38,7 @@ def package(fleet_debs):
 
 
 # KiB that they may take on a disk.
-SIZES = {"passcode-fleet": 96, "passcode-verifier": 380}
+SIZES = {"passcode-fleet": 112, "passcode-verifier": 432}
 
 
 @pytest.mark.parametrize("name", CONTENT)
@@ -47,8 +52,10 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
     page, link = (f"usr/share/man/man8/{name}{part}.8.gz" for part in ("", "-check"))
     assert set(files) == {program, page, link, *documents, *others}
     assert files.pop(link) == ("lrwxrwxrwx", "root/root")
-    for path in (program, f"usr/libexec/{name}-check"):
+    scripts = {"passcode-fleet": [JOIN], "passcode-verifier": [f"usr/libexec/{name}-{part}" for part in SETUP]}
+    for path in (program, f"usr/libexec/{name}-check", *scripts[name]):
         assert files.pop(path) == ("-rwxr-xr-x", "root/root")
+    files.pop(JOIN_PAGE, None)
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", package[name], "Installed-Size"))
     print(f"installed: {size} KiB")
@@ -57,7 +64,7 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
 
 @pytest.mark.parametrize("name", CONTENT)
 def test_only_stunnel_is_needed_besides(deb, package, name):
-    rule = {"nftables"} if name == "passcode-verifier" else set()
+    rule = {"adduser", "nftables"} if name == "passcode-verifier" else set()
     assert needed_packages(package[name], "Depends") == {"libpam-passcode", "stunnel4", "libc6", "libsodium23"} | rule
     version = output("dpkg-deb", "-f", deb, "Version").strip()
     assert f"libpam-passcode (= {version})" in output("dpkg-deb", "-f", package[name], "Depends")
@@ -65,6 +72,7 @@ def test_only_stunnel_is_needed_besides(deb, package, name):
 
 # MARK: On a machine
 
+ACCOUNTS = r"etc/(passwd|group|g?shadow|sub[ug]id)-?|etc/\.pwd\.lock"
 FOLDERS = "etc", "usr", "var/lib/passcode", "var/lib/passcode-verifier", "var/lib/systemd"
 STATE, KEY = "var/lib/passcode-verifier", "etc/passcode/fleet.key"
 WANTS = "etc/systemd/system"
@@ -105,11 +113,12 @@ def make_fleet(machine):
 
 
 def test_installing_them_changes_nothing_but_their_own_files(server):
-    """No stack, no account. Of a server two units are enabled that open no port; what does is the administrator's. All
+    """No stack, and one account, which has nothing yet. Of a server two units are enabled that open no port; what does is the administrator's. All
     units are valid in that release."""
     machine, before, said = server
     after = machine.snapshot(*FOLDERS)
     new = changed(before, after)
+    new -= {path for path in new if re.fullmatch(ACCOUNTS, path)}
     own = {path for path in new if "passcode-fleet" in path or "passcode-verifier" in path}
     # Besides, folders that nothing else needed before.
     assert all(any(path.startswith(f"{other}/") for path in own) for other in new - own), new - own
@@ -117,7 +126,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 9
+    assert len(units) == 11
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 
@@ -144,7 +153,9 @@ def test_a_fleet_s_files_outlast_a_removal_and_its_key_a_purge(server, fleet_deb
     assert "/etc/passcode/fleet.key is kept" in said and "shred -u /etc/passcode/fleet.key" in said
     assert machine.snapshot(KEY) == {KEY: kept[KEY]}
     machine.run("shred", "-u", f"/{KEY}")
-    assert changed(before, machine.snapshot(*FOLDERS)) - {"etc/security/passcode.conf"} == set()
+    # The account of the issuer stays, as the others do.
+    left = {path for path in changed(before, machine.snapshot(*FOLDERS)) if not re.fullmatch(ACCOUNTS, path)}
+    assert left - {"etc/security/passcode.conf"} == set()
     passcode_works(machine)
 
 

@@ -94,6 +94,8 @@ def test_nothing_is_left_out(installed):
     destination, _ = installed
     files = files_below(destination)
     programs = {HELPER, FINGER, FLEET, VERIFIER, f"{FLEET}-check", f"{FOLDER}/passcode-verifier-check"}
+    programs |= {f"{FOLDER}/passcode-verifier-{name}" for name in ("create", "steps", "invite-workstation", "issuer", "issue")}
+    programs |= {f"{FOLDER}/passcode-verifier-workstations", "/usr/sbin/passcode-fleet-join"}
     assert {f"{MODULES}/pam_passcode.so", "/usr/bin/passcode"} | programs <= files.keys()
     assert {oct(files[name].stat().st_mode)[-3:] for name in programs} == {"755"}
     units = {path.name for path in (TREE / "Sources/system/systemd").iterdir()}
@@ -164,7 +166,7 @@ def test_every_setting_is_in_every_file(installed):
     assert f" {VERIFIER} \"$@\"" in files[f"{FOLDER}/passcode-verifier-check"].read_text()
     assert f"exec = {VERIFIER}\n" in files["/usr/share/doc/passcode-verifier/examples/passcode-verifier.conf"].read_text()
     rule = files["/usr/share/passcode-verifier/passcode-verifier.nft"].read_text()
-    assert rule.count(f"{{ root, {ACCOUNT}, etcd }}") == 2
+    assert rule.count(f"{{ root, {ACCOUNT}, etcd, {ACCOUNT}-issuer }}") == 2
 
 
 def test_the_demo_plays_there(system):

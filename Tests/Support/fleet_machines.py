@@ -14,6 +14,8 @@ SERVERS = "server1", "server2", "server3"
 OURS = "Passcode or password: "
 SAID = {"New passcode (4 or 6 digits):": RIGHT, "Repeat new passcode:": RIGHT}
 ARCHIVE = "srv/packages"
+# By which one machine sets up others.
+SSH = "openssh-client openssh-server"
 # What apt on them can install besides our own packages.
 AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4"
 DOWNLOAD = f"""--customize-hook=export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get clean && \
@@ -34,7 +36,7 @@ SWITCH = "ip link add lan type bridge && ip link set lan up && echo up && exec s
 
 
 def fleet_root(release):
-    return root(release, PROGRAMS, DOWNLOAD)
+    return root(release, f"{PROGRAMS} {SSH}", DOWNLOAD)
 
 
 class Network:

@@ -2,7 +2,7 @@
 commands as they stand there, and what they print compared with what the page shows.
 
 A step is "N.M  On PLACE: what", its prose, and indented commands; after them "| " what they print, "..." for anything.
-A capital ID stands for what is printed where it stood first."""
+A capital ID or TOKEN stands for what is printed where it stood first."""
 
 import gzip
 import re
@@ -12,7 +12,12 @@ import time
 from debian_machine import sh
 
 STEP = re.compile(r"^(\d\.\d)  On (.+?): .*\n\n", re.MULTILINE)
-PROMPT = re.compile(r"\[Y/n\] $|^(?:New passcode \(4 or 6 digits\)|Repeat new passcode): $", re.MULTILINE)
+PROMPT = re.compile(
+    # apt's progress bar ends with that sequence.
+    r"\[Y/n\] $|(?:^|\x1b\[J)(?:New passcode \(4 or 6 digits\)|Repeat new passcode|Passphrase of the authorities|Repeat it|Token): $"
+    r"|^Create the fleet [\w-]+\? \[y/N\] $",
+    re.MULTILINE,
+)
 REPEAT = "Repeat this"
 CHAPTER = "\n\n=\n\n"
 
@@ -55,9 +60,9 @@ def steps(deb):
 
 
 def pattern(line):
-    """Of a line that is printed, "..." for anything, ID for a word with that name."""
+    """Of a line that is printed, "..." for anything, ID or TOKEN for a word with that name."""
     text = r"\s+".join(map(re.escape, line.split()))
-    return re.sub(r"\bID\b", r"(?P<ID>\\S+)", text.replace(re.escape("..."), ".*?"), count=1)
+    return re.sub(r"\b(ID|TOKEN)\b", r"(?P<\1>\\S+)", text.replace(re.escape("..."), ".*?"), count=1)
 
 
 def matches(printed, text):
@@ -126,7 +131,7 @@ class Person:
         text = ""
         while self.shell.expect([r"<(\d+)>\n", PROMPT], timeout=180) == 1:
             text += self.shell.before + self.shell.after
-            prompt = self.shell.after.strip()
+            prompt = self.shell.after.removeprefix("\x1b[J").strip()
             time.sleep(0.3)  # until the echo is off
             self.shell.send(self.answers[prompt] + "\n")
         self.printed = text + self.shell.before

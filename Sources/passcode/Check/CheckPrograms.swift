@@ -59,12 +59,11 @@ func checkFinger(_ run: CheckRun) {
 /// findings itself, in this form.
 func checkFleet(_ run: CheckRun) {
   let program = Installed.program(isHelper: false)
-  let folder = Bytes(program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
   if !run.configuration.options.policy.verifier.isEmpty {
     let path = program + Bytes(text: "-check")
     if let status = try? FileStatus.of(path) { add(path, status, run) } else { run.tell(.noFleetProgram) }
   }
-  let path = folder + Bytes(text: "passcode-verifier-check")
+  let path = Installed.inFleetFolder("passcode-verifier-check")
   if let status = try? FileStatus.of(path) { add(path, status, run) }
 }
 

@@ -21,7 +21,7 @@ complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a tem
 
 set -l people enroll change remove unlock disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
-complete -c passcode -n '__fish_seen_subcommand_from server' -a 'init list check metrics seen restored enroll invite remove unlock disable enable status'
+complete -c passcode -n '__fish_seen_subcommand_from server' -a 'create invite-workstation init list check metrics seen restored enroll invite remove unlock disable enable status'
 complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status seal mount load unseal recover rotate'
 
 complete -c passcode -l conf -r -F -d 'another configuration file'

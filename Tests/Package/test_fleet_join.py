@@ -1,0 +1,178 @@
+"""A workstation that joins a fleet with a token, and everybody who has none: in containers of each release with systemd,
+Debian's etcd and stunnel."""
+
+import re
+import time
+
+import pytest
+
+from debian_machine import RIGHT
+from few import Few
+from fleet_machines import OURS, SERVERS
+
+pytestmark = pytest.mark.on_request
+
+UNITS = "passcode-verifier.socket", "passcode-verifier-seen.timer", "passcode-verifier-stunnel.service", "etcd.service"
+
+
+@pytest.fixture(scope="module")
+def few(release, deb, fleet_debs):
+    made = Few(release, [deb, *fleet_debs])
+    yield made
+    made.end()
+
+
+def test_from_fresh_servers_to_a_login(few, capsys):
+    """By the page's short way, word for word."""
+    begin = time.monotonic()
+    few.follow("0.1", "0.2", "0.3", "0.4", "0.5")
+    few.hosts["ws1"].wait("passcode status alice >/dev/null")
+    few.hosts["ws1"].log_in("alice", (OURS, RIGHT))
+    seconds = time.monotonic() - begin
+    with capsys.disabled():
+        print(f"\nfrom fresh servers to a login: {seconds:.0f} s")
+    assert seconds < 180
+    for name in SERVERS:
+        assert few.run(f"systemctl is-active {' '.join(UNITS)}", name).split() == ["active"] * len(UNITS)
+        assert few.run("systemctl --failed --no-legend", name) == ""
+
+
+def ask(few, request, token, identity="ws2", server="server1"):
+    """What the issuer answers to these lines, by stunnel with a token's key; as passcode-fleet-join does."""
+    few.path("root/request", "ws1").write_text("".join(f"{line}\n" for line in request))
+    plain = token.replace("-", "")
+    few.path("root/ask", "ws1").write_text(f"""
+key=$(printf 'passcode channel\\n{plain}\\n' | sha256sum | head -c 64)
+echo "{identity}:$key" >/root/secrets && chmod 600 /root/secrets
+printf '%s\\n' foreground=yes pid= syslog=no client=yes connect={server}:7471 PSKsecrets=/root/secrets PSKidentity={identity} \\
+  ciphers=ECDHE-PSK-CHACHA20-POLY1305 sslVersionMax=TLSv1.2 >/root/tunnel
+(cat /root/request; sleep 2) | timeout 20 stunnel4 /root/tunnel 2>/root/log
+""")
+    return few.run("bash /root/ask", "ws1", None)
+
+
+def request(few, kind="ec -pkeyopt ec_paramgen_curve:prime256v1", subject="/CN=ws2"):
+    made = few.run(f"openssl req -newkey {kind} -nodes -subj {subject} -keyout /root/k 2>/dev/null", "ws1")
+    return made.strip().splitlines()
+
+
+def lines(token, few, name="ws2", **how):
+    return ["passcode-join 1", name, token.replace("-", ""), *request(few, **how)]
+
+
+def is_certificate(text):
+    return "BEGIN CERTIFICATE-" in text
+
+
+def test_a_wrong_token_opens_nothing(few):
+    token = few.token("ws2")
+    wrong = token.translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))
+    # Neither the connection, nor, with another workstation's connection, its certificate.
+    assert not is_certificate(ask(few, lines(wrong, few), wrong))
+    assert not is_certificate(ask(few, lines(wrong, few), token))
+    assert not is_certificate(ask(few, lines(token, few, name="ws1"), token))
+    for name in ("ws2/x", "WS2", "-x", "ws2\tx", "$(reboot)", ""):
+        assert not is_certificate(ask(few, lines(token, few, name=name), token)), name
+
+
+def test_a_request_that_is_none_spends_no_invitation(few):
+    token = few.token("ws2")
+    good = lines(token, few)
+    forged = good[:5] + [good[5][::-1]] + good[6:]
+    huge = good[:4] + ["A" * 100] * 60 + good[-1:]
+    for bad in (forged, huge, good[:-1], lines(token, few, kind="rsa:2048")):
+        assert not is_certificate(ask(few, bad, token))
+    answer = ask(few, lines(token, few, subject="/CN=server1.example.org/O=x"), token)
+    few.path("root/answer", "ws1").write_text(answer)
+    told = few.run("openssl x509 -in /root/answer -noout -subject -ext extendedKeyUsage,basicConstraints,subjectAltName", "ws1")
+    assert re.search(r"^subject=CN ?= ?ws2$", told, re.MULTILINE) and "DNS:ws2" in told
+    assert "CA:FALSE" in told and "TLS Web Client Authentication" in told and "Server" not in told
+    # And once is all.
+    assert not is_certificate(ask(few, good, token))
+
+
+def test_the_port_is_open_only_while_an_invitation_is(few):
+    closed = "! ss -Hltn | grep -q :7471"
+    few.hosts["server1"].wait(closed)
+    few.token("ws3")
+    few.run("ss -Hltn | grep -q :7471")
+    few.run("systemctl stop passcode-verifier-join")
+    few.run(closed)
+    assert few.run("ls /run/passcode-join 2>/dev/null; true") == ""
+
+
+def test_a_name_that_is_listed_or_none(few):
+    assert "on the list already" in few.run("passcode server invite-workstation ws1", status=1)
+    for name in ("-x", "WS4", "a/b", "'a b'", "''", "a..", "$'a\\nb'"):
+        few.run(f"passcode server invite-workstation {name}", status=2)
+
+
+def test_a_token_is_spent_once_on_two_servers(few):
+    """The same token at both at the same time, as if it had been given to both."""
+    token = few.token("ws4")
+    text = few.run("cat /run/passcode-join/secrets")
+    few.run("install -d -m 0700 /run/passcode-join && cat >/run/passcode-join/secrets && systemctl start passcode-verifier-join",
+            "server2", input=text)  # fmt: skip
+    few.hosts["server2"].wait("ss -Hltn | grep -q :7471")
+    asked = lines(token, few, name="ws4")
+    few.path("root/request4", "ws1").write_text("".join(f"{line}\n" for line in asked))
+    key = text.split(":")[1].strip()
+    few.path("root/race", "ws1").write_text(f"""
+echo "ws4:{key}" >/root/secrets4 && chmod 600 /root/secrets4
+for number in 1 2 1 2 1 2; do
+  printf '%s\\n' foreground=yes pid= syslog=no client=yes connect=server$number:7471 PSKsecrets=/root/secrets4 PSKidentity=ws4 \\
+    ciphers=ECDHE-PSK-CHACHA20-POLY1305 sslVersionMax=TLSv1.2 >/root/tunnel$((++count))
+  (cat /root/request4; sleep 5) | timeout 20 stunnel4 /root/tunnel$count 2>/dev/null >/root/got$count &
+done
+wait
+grep -c 'server server1' /root/got*
+""")
+    counts = re.findall(r":(\d)$", few.run("bash /root/race", "ws1", None), re.MULTILINE)
+    assert sorted(counts) == ["0"] * 5 + ["1"]
+
+
+def test_an_invitation_that_expired(few):
+    token = few.token("ws5")
+    etcd = "export ETCDCTL_API=3 ETCDCTL_USER=root:$(cat /root/etcd-root.password);"
+    leases = few.run(f"{etcd} etcdctl get /passcode-join/invitations/ws5 -w fields | sed -n 's/^\"Lease\" : //p'")
+    few.run(f"{etcd} etcdctl lease revoke $(printf %x {leases.strip()})")
+    assert not is_certificate(ask(few, lines(token, few, name="ws5"), token, identity="ws5"))
+
+
+def test_nobody_in_between_can_pose_as_the_server(few):
+    """With a certificate of its own, and with another key: passcode-fleet-join tells it nothing."""
+    few.run("systemctl stop passcode-verifier-join")
+    few.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=server1.example.org -keyout /root/.false.key"
+            " -out /root/.false.pem 2>/dev/null; systemd-run -q --unit=false sh -c 'openssl s_server -accept 7471 -cert /root/.false.pem"
+            " -key /root/.false.key >/root/.told 2>&1'")  # fmt: skip
+    few.hosts["server1"].wait("ss -Hltn | grep -q :7471")
+    few.run("mkdir /root/.kept && mv /etc/stunnel/* /root/.kept", "ws1")
+    token = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"
+    assert "didn't accept the token" in few.join(token, status=1)
+    assert "0123" not in few.run("cat /root/.told")
+    few.run("systemctl stop false", status=None)
+    few.run("mv /root/.kept/* /etc/stunnel; rmdir /root/.kept", "ws1")
+
+
+def test_the_issuer_s_certificates_are_worth_nothing_elsewhere(few):
+    """Neither to workstations, as a server's, nor to etcd; and its key and its account's password are its own."""
+    few.path("root/.w.pem").write_text(few.path("etc/stunnel/workstation.pem", "ws1").read_text())
+    few.run("openssl verify -CAfile /etc/stunnel/workstations.pem -purpose sslclient /root/.w.pem")
+    few.run("! openssl verify -CAfile /etc/stunnel/workstations.pem -purpose sslserver /root/.w.pem")
+    few.run("! openssl verify -CAfile /etc/etcd/peers.pem /root/.w.pem && ! openssl verify -CAfile /etc/passcode/issuer/servers.pem /root/.w.pem")
+    few.run("openssl x509 -in /root/.w.pem -noout -checkend $((89 * 86400)) && ! openssl x509 -in /root/.w.pem -noout -checkend $((91 * 86400))")
+    for account, readable in (("_passcode", False), ("stunnel4", False), ("_passcode-issuer", True)):
+        few.run(f"{'' if readable else '! '}setpriv --reuid {account} --regid {account} --clear-groups cat /etc/passcode/issuer/key >/dev/null")
+    etcd = "export ETCDCTL_API=3 ETCDCTL_USER=issuer:$(cat /etc/passcode/issuer/password);"
+    assert "permission denied" in few.run(f"{etcd} etcdctl get --prefix /passcode/ 2>&1; true")
+
+
+def test_every_server_lists_the_workstation_once(few):
+    """Within a minute; and one that is taken off the list stays off."""
+    for name in SERVERS:
+        few.run("systemctl start passcode-verifier-seen", name)
+        assert few.path("etc/passcode/workstations", name).read_text().count("CN=ws1\n") == 1
+    found = few.run("passcode check --quiet; true", "server2")
+    assert "different list" not in found, found
+    few.run("sed -i '/^CN=ws2$/d' /etc/passcode/workstations && systemctl start passcode-verifier-seen")
+    assert "CN=ws2\n" not in few.path("etc/passcode/workstations").read_text()

@@ -1,0 +1,151 @@
+"""A fleet by a few commands: `passcode server create`, `passcode server invite-workstation` and passcode-fleet-join, on fresh
+machines of each release with systemd, Debian's etcd and stunnel; compared with what README.Debian's long way makes."""
+
+import re
+
+import pytest
+
+from few import AUTHORITY, CREATE, NAMES, PASSPHRASE, Few
+from fleet_machines import SERVERS, Ward
+
+pytestmark = pytest.mark.on_request
+
+FOLDERS = "etc/passcode", "etc/stunnel", "etc/etcd", "etc/default", "etc/systemd", "root", "var/lib/passcode-verifier"
+# What a run of ours has besides: ssh, and the issuer of workstations' certificates.
+BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*\.srl$")
+
+
+@pytest.fixture(scope="module")
+def few(release, deb, fleet_debs):
+    made = Few(release, [deb, *fleet_debs])
+    made.run("apt-get install -q -y passcode-verifier")
+    yield made
+    made.end()
+
+
+@pytest.mark.parametrize(
+    "servers, said",
+    [
+        ("a b", "three or five servers"),
+        ("server1 server2 c d", "three or five servers"),
+        ("server1 server2 '$(touch /root/x)'", "no host name"),
+        ("server1 server2 'c d'", "no host name"),
+        ("server1 server2 'c;reboot'", "no host name"),
+        ("server1 server2 -- c", "no option"),
+        ("server1 server2 -oProxyCommand=x", "no option"),
+        ("server1 server2 'c=1.2.3.4;x'", "no IPv4 address"),
+        ("server1 server2 $'c\\n'", "no host name"),
+        ("a=192.0.2.1 b=192.0.2.2 c=127.0.0.1", "is 127.0.0.1 here"),
+        ("a=192.0.2.1 b=192.0.2.2 a.example=192.0.2.3", "two servers are called a"),
+        ("a=192.0.2.1 b=192.0.2.2 c=192.0.2.2", "two servers have the address"),
+    ],
+)
+def test_a_server_that_is_none(few, servers, said):
+    assert said in few.create(servers, None)
+    assert not few.path("root/x").exists() and not few.path(AUTHORITY[1:]).exists()
+
+
+def test_a_dry_run_changes_nothing(few):
+    before = {name: few.hosts[name].machine.snapshot("etc", "var/lib", "root") for name in SERVERS}
+    said = few.create(more=" --dry-run")
+    assert said.count("): fresh") == 3 and "port 7470" in said
+    after = {name: few.hosts[name].machine.snapshot("etc", "var/lib", "root") for name in SERVERS}
+    changed = {path for name in SERVERS for path in {*before[name], *after[name]} if before[name].get(path) != after[name].get(path)}
+    assert all(re.match(r"root|var/lib/(systemd|etcd|passcode-verifier)", path) for path in changed), changed
+
+
+def test_a_no_or_a_short_passphrase_changes_nothing(few):
+    """A person says no; a file of a fleet is there; a clock is wrong."""
+    no = CREATE.format(NAMES).replace(" --yes", "")
+    assert "nothing was changed" in few.run(no, status=1, input="n\n")
+    assert "at least 12 characters" in few.create(status=1, passphrase="short")
+    few.run("mkdir -p /etc/stunnel && touch /etc/stunnel/server.pem", "server2")
+    said = few.create(status=1)
+    assert "/etc/stunnel/server.pem exists" in said and "nothing was changed" in said
+    few.run("rm /etc/stunnel/server.pem", "server2")
+    assert not few.path(AUTHORITY[1:]).exists()
+    for name in SERVERS:
+        assert not few.path("etc/passcode/being-created", name).exists()
+
+
+def test_it_goes_on_after_a_failure_in_the_middle(few):
+    """ssh to a server fails at each step in turn; the same command begins those servers anew."""
+    few.run("mv /usr/bin/ssh /usr/bin/ssh.real")
+    for step in ("install_packages", "begin", "request_certificates", "set_up_etcd", "unpack"):
+        few.path("usr/bin/ssh").write_text(
+            f"#!/bin/bash\nscript=$(cat)\n"
+            f'if [[ $* == *server2* && $script == *"; {step} <"* ]]; then head -c -5 <<<"$script" | /usr/bin/ssh.real "$@"; exit 255; fi\n'
+            f'exec /usr/bin/ssh.real "$@" <<<"$script"\n'
+        )
+        few.run("chmod 0755 /usr/bin/ssh")
+        assert f"{step} has failed" in few.create(status=1), step
+    few.run("mv /usr/bin/ssh.real /usr/bin/ssh")
+
+
+@pytest.mark.parametrize("signal", ["INT", "KILL"])
+def test_it_goes_on_after_a_signal(few, signal):
+    """Whenever it comes; what a killed run was doing on a server ends before the next one begins there."""
+    for tenths in (3, 8, 13, 18, 23, 28):
+        command = f"timeout -s {signal} {tenths / 10} {CREATE.format(NAMES)}"
+        assert "nothing was changed" not in few.run(command, status=None, input=PASSPHRASE + "\n")
+
+
+def test_nobody_else_s_passphrase_or_servers(few):
+    assert "not the passphrase" in few.create(status=1, passphrase="another passphrase")
+    assert "not for this fleet" in few.create("server1 server2 server3", status=1)
+
+
+def test_the_same_command_ends_it(few):
+    said = few.create()
+    assert "The fleet ward-7 is ready" in said and PASSPHRASE not in said
+    few.run("apt-get install -q -y passcode-fleet", "ws1")
+    few.join(few.token())
+
+
+def test_it_is_not_made_twice(few):
+    for name in SERVERS:
+        few.run("systemctl start passcode-verifier-seen", name)
+    before = {name: few.hosts[name].machine.snapshot("etc") for name in SERVERS}
+    assert "let workstations connect" in few.create()
+    assert {name: few.hosts[name].machine.snapshot("etc") for name in SERVERS} == before
+    few.run(f"mv {AUTHORITY} /root/.offline")
+    assert "there is a fleet on these servers already" in few.create(status=1)
+    few.run(f"mv /root/.offline {AUTHORITY}")
+
+
+@pytest.fixture(scope="module")
+def ward(few, release, deb, fleet_debs):
+    made = Ward(release, [deb, *fleet_debs])
+    made.set_up()
+    yield made
+    made.end()
+
+
+def described(machine, *folders):
+    """{path: (mode, owner, group, what it is)} below these, with what differs between any two fleets left out."""
+    found = {}
+    names = {name: dict(re.findall(r"^([^:]*):[^:]*:(\d+):", (machine.path / f"etc/{name}").read_text(), re.MULTILINE))
+             for name in ("passwd", "group")}  # fmt: skip
+    owners, groups = ({int(number): name for name, number in names[kind].items()} for kind in ("passwd", "group"))
+    for path, (mode, owner, group, content) in machine.snapshot(*folders).items():
+        if not BESIDES.match(path):
+            found[path] = mode, owners[owner], groups[group], likeness(machine, path, content)
+    return found
+
+
+def likeness(machine, path, content):
+    if path.endswith(".pem"):
+        fields = "-noout -subject -issuer -ext subjectAltName".split()
+        return machine.run("openssl", "x509", "-in", f"/{path}", *fields)
+    if path.endswith(("key", ".password")) or "passcode-verifier/" in path or "root/" in path:
+        return "a secret"
+    if isinstance(content, bytes) and path.endswith(("workstations", "passcode-fleet.conf")):
+        return sorted(line for line in content.decode().splitlines() if not re.match("# [0-9a-f]{32} ws|CN=ws[2-9]", line))
+    return content
+
+
+@pytest.mark.parametrize("name", [*SERVERS, "ws1"])
+def test_both_ways_end_in_the_same_files(few, ward, name):
+    folders = FOLDERS if name in SERVERS else ("etc/stunnel", "etc/security", "etc/pam.d", "etc/systemd")
+    short, long = (described(fleet.hosts[name].machine, *folders) for fleet in (few, ward))
+    assert short == long
