@@ -15,7 +15,8 @@ JOIN, JOIN_PAGE = "usr/sbin/passcode-fleet-join", "usr/share/man/man8/passcode-f
 CONTENT = {
     "passcode-fleet": (
         FLEET,
-        {"usr/libexec/passcode-fleet-check", JOIN, JOIN_PAGE, f"{UNITS}/passcode-fleet.service", "etc/apparmor.d/usr.libexec.passcode-fleet",
+        {"usr/libexec/passcode-fleet-check", JOIN, JOIN_PAGE, f"{UNITS}/passcode-fleet.service",
+         f"{UNITS}/passcode-fleet-renew.service", f"{UNITS}/passcode-fleet-renew.timer", "etc/apparmor.d/usr.libexec.passcode-fleet",
          "usr/share/doc/passcode-fleet/examples/passcode-fleet.conf"},
     ),
     "passcode-verifier": (
@@ -126,7 +127,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 11
+    assert len(units) == 13
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 

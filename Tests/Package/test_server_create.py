@@ -12,7 +12,7 @@ pytestmark = pytest.mark.on_request
 
 FOLDERS = "etc/passcode", "etc/stunnel", "etc/etcd", "etc/default", "etc/systemd", "root", "var/lib/passcode-verifier"
 # What a run of ours has besides: ssh, and the issuer of workstations' certificates.
-BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*\.srl$")
+BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*/passcode-(verifier-issue|fleet-renew)\.")
 
 
 @pytest.fixture(scope="module")
