@@ -66,6 +66,7 @@ func account(_ name: String) -> [CSetting] {
 let places =
   [
     "PASSCODE_HELPER_PATH", "PASSCODE_FINGER_PATH", "PASSCODE_FLEET_PATH", "PASSCODE_VERIFIER_PATH",
+    "PASSCODE_TOOL_PATH",
     "PASSCODE_MODULE_DIRECTORY", "PASSCODE_LOCALE_DIRECTORY",
   ].flatMap(place) + account("PASSCODE_ACCOUNT")
 

@@ -10,9 +10,9 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-int cs_start_program(const uint8_t *program, int *connection, pid_t *child) {
+int cs_start_program(const uint8_t *program, int takes_proof, int *connection, pid_t *child) {
   const char *path = (const char *)program;
-  char *const arguments[] = {(char *)path, NULL}, *const environment[] = {NULL};
+  char *const arguments[] = {(char *)path, takes_proof ? "take-proof" : NULL, NULL}, *const environment[] = {NULL};
   posix_spawn_file_actions_t actions;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno;

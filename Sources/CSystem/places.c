@@ -13,6 +13,10 @@
 #define PASSCODE_FLEET_PATH "/usr/libexec/passcode-fleet"
 #endif
 
+#ifndef PASSCODE_TOOL_PATH
+#define PASSCODE_TOOL_PATH "/usr/bin/passcode"
+#endif
+
 #ifndef PASSCODE_MODULE_DIRECTORY
 #if defined __x86_64__
 #define PASSCODE_MODULE_DIRECTORY "/usr/lib/x86_64-linux-gnu/security"
@@ -41,6 +45,10 @@ const char *cs_finger_path(void) {
 
 const char *cs_fleet_path(void) {
   return PASSCODE_FLEET_PATH;
+}
+
+const char *cs_tool_path(void) {
+  return PASSCODE_TOOL_PATH;
 }
 
 const char *cs_verifier_path(void) {

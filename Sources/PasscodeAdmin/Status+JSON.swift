@@ -27,6 +27,7 @@ extension Status {
     case .corrupt: "corrupt"
     case .expired: "expired"
     case .mustChange: "must_change"
+    case .paused: "paused"
     }
   }
 

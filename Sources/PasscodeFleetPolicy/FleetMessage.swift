@@ -52,7 +52,7 @@ public enum FleetRequest {
     }
     switch request.operation {
     case .look, .verify, .prove, .status, .change, .enrollByCode: return true
-    case .remove, .enroll, .unlock: return false
+    case .remove, .enroll, .unlock, .pause, .resume: return false
     }
   }
 

@@ -123,7 +123,7 @@ extension ServerCounts.Operation {
     case .prove: self = .proof
     case .change: self = .change
     case .enrollByCode: self = .code
-    case .status, .remove, .enroll, .unlock: return nil
+    case .status, .remove, .enroll, .unlock, .pause, .resume: return nil
     }
   }
 }
@@ -143,7 +143,9 @@ extension ServerCounts.Verdict {
     case .noCode: self = .noCode
     case .refused: self = .refused
     case .unavailable: self = .unavailable
-    case .status, .statusWithTerms, .wrongPassword, .closed, .passwordIsDigits, .expired, .mustChange:
+    case .status, .statusWithTerms, .wrongPassword, .closed, .passwordIsDigits, .expired, .mustChange,
+      .paused,
+      .passwordDue:
       return nil
     }
   }

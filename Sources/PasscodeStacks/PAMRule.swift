@@ -45,6 +45,8 @@ public enum PAMRule: Equatable, Sendable {
   case remoteDenied, remoteUseless
   /// `first_login=deny`, but no session line notes a login; or there is no password to log in with first.
   case noSessionLine, firstLoginRefused
+  /// `password_every`, but no line notes that the password was proven.
+  case noProofLine
 
   // In the service that proves passwords.
   case asksInPasswordService
@@ -81,6 +83,8 @@ public struct PAMSurroundings: Sendable {
   public var rootHasPasscode: Bool?
   /// A session line names the module. (`PAMStacks.check` finds this in the files.)
   var hasSessionLine = false
+  /// A line has the word `proven`. (Found there, too.)
+  var hasProofLine = false
 
   public init() {}
 }
@@ -92,6 +96,7 @@ final class PAMRuleContext {
   let index: Int
   let arguments: [Bytes]
   private let isSecondByPolicy: Bool
+  private let isPasswordRequired: Bool
   /// The options that apply to the line; nil: not known.
   let door: Options.Door?
   let surroundings: PAMSurroundings
@@ -107,6 +112,7 @@ final class PAMRuleContext {
     self.index = index
     self.arguments = arguments
     isSecondByPolicy = policy.secondFactor
+    isPasswordRequired = policy.passwordEvery > 0
     self.door = door
     surroundings = machine
   }
@@ -115,7 +121,7 @@ final class PAMRuleContext {
   func findings() -> [PAMRule?] {
     [
       outcome(), nullok(), order(), finger(), faillock(), needsPassword(), secondFactor(), remote(),
-      firstLogin(),
+      firstLogin(), proof(),
     ]
   }
 
@@ -262,5 +268,9 @@ final class PAMRuleContext {
     if !surroundings.hasSessionLine { return .noSessionLine }
     let isLogin = isAmong("login gdm-password lightdm sddm lxdm greetd xdm", service[...])
     return isLogin && !passwordOpens() ? .firstLoginRefused : nil
+  }
+
+  private func proof() -> PAMRule? {
+    isPasswordRequired && door != nil && !surroundings.hasProofLine ? .noProofLine : nil
   }
 }

@@ -61,7 +61,9 @@ struct PAMStack: Sendable {
 
   static func role(_ module: Bytes, _ arguments: [Bytes]) -> Role {
     let name = fileName(module)
-    if name.spells("pam_passcode.so") { return .passcode(arguments) }
+    if name.spells("pam_passcode.so") {
+      return ModuleLine.notesProof(arguments) ? .other : .passcode(arguments)
+    }
     if name.spells("pam_permit.so") { return .permit }
     if name.spells("pam_deny.so") { return .deny }
     // authfail only counts failures. pam_rootok lets root in without any secret, which isn't the question here.

@@ -7,7 +7,12 @@ extension PAMStacks {
   /// - Returns: each finding once.
   public func check(_ options: Options, _ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
     var (findings, surroundings) = (wrongTypes(), surroundings)
-    surroundings.hasSessionLine = passcodeLines().contains { $0.1.kind == .session }
+    let lines = passcodeLines().map { $0.1 }
+    surroundings.hasSessionLine = lines.contains { $0.kind == .session }
+    surroundings.hasProofLine = lines.contains {
+      guard case .module(_, _, let arguments) = $0.rule else { return false }
+      return $0.kind == .auth && ModuleLine.notesProof(arguments)
+    }
     let services = services()
     for service in services {
       guard let stack = try? stack(of: service) else { continue }

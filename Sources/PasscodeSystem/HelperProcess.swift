@@ -19,12 +19,14 @@ public struct HelperProcess: ~Copyable {
   private let inode: UInt64
   private let process: pid_t
 
-  /// Starts the program, which finds its end of a socketpair as its standard input; it gets no argument and
-  /// no environment. The corresponding C functions are `socketpair` and `posix_spawn`.
-  public init(_ path: [UInt8]) throws(Errno) {
+  /// Starts the program, which finds its end of a socketpair as its standard input; it gets no environment. The
+  /// corresponding C functions are `socketpair` and `posix_spawn`.
+  ///
+  /// - Parameter takesProof: whether it gets the argument `take-proof`, and not none.
+  public init(_ path: [UInt8], takesProof: Bool = false) throws(Errno) {
     var socket: Int32 = -1
     var child: pid_t = 0
-    let error = unsafe cs_start_program(withNUL(path), &socket, &child)
+    let error = unsafe cs_start_program(withNUL(path), takesProof ? 1 : 0, &socket, &child)
     if error != 0 { throw Errno(error) }
     connection = Descriptor(adopting: socket)
     inode = connection.inode

@@ -18,7 +18,7 @@ extension Installed {
 
   /// A script of a fleet's packages, in the folder of the program on a workstation.
   public static func inFleetFolder(_ name: StaticString) -> [UInt8] {
-    let program = program(isHelper: false)
+    let program = path(of: .fleet)
     return [UInt8](program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1))) + literal(name)
   }
 

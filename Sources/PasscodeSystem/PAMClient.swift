@@ -1,7 +1,7 @@
 internal import CPAM
 internal import CSystem
 
-/// The application's side of PAM, for `passcode try`, and for the helper's proof of a password.
+/// The application's side of PAM, for `passcode try`.
 public enum PAMClient {
   public enum Message: Sendable {
     /// A question whose answer isn't shown: fill in the line.

@@ -118,11 +118,24 @@ public enum Machine {
 
 /// Where the build was told that things are: settings of Package.swift, and nothing at run time names others.
 public enum Installed {
-  /// The helper's file, or that of the program that asks a fleet's verifier.
+  /// A program that answers another one.
+  public enum Program: Sendable {
+    /// For a process that isn't root; runs as `_passcode`.
+    case helper
+    /// passcode-fleet, for root and for the helper: asks a fleet's verifier.
+    case fleet
+    /// The tool, for root: takes a proof of the password.
+    case tool
+  }
+
   @inline(never)
-  public static func program(isHelper: Bool) -> [UInt8] {
+  public static func path(of program: Program) -> [UInt8] {
     // SAFETY: constant, NUL-terminated strings.
-    unsafe bytes(isHelper ? cs_helper_path() : cs_fleet_path())
+    switch program {
+    case .helper: unsafe bytes(cs_helper_path())
+    case .fleet: unsafe bytes(cs_fleet_path())
+    case .tool: unsafe bytes(cs_tool_path())
+    }
   }
 
   /// The account that owns the store, and that the helper becomes.

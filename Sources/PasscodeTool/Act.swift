@@ -2,7 +2,7 @@ public import PasscodePolicy
 
 /// What was done with somebody's passcode, for people and for the log.
 public enum Act {
-  case enrolled, changed, removed, unlocked, disabled, enabled, renamed
+  case enrolled, changed, removed, unlocked, disabled, enabled, paused, resumed, renamed
   /// A one-time code was made.
   case invited
 
@@ -14,6 +14,8 @@ public enum Act {
     case .unlocked: "passcode unlocked"
     case .disabled: "passcode disabled"
     case .enabled: "passcode enabled"
+    case .paused: "passcode paused"
+    case .resumed: "passcode resumed"
     case .renamed: "passcode renamed"
     case .invited: "one-time code created"
     }
@@ -35,6 +37,8 @@ public enum Act {
     case .unlocked: "Passcode unlocked for \(name)."
     case .disabled: "Passcode disabled for \(name)."
     case .enabled: "Passcode enabled for \(name)."
+    case .paused: "Passcode paused for \(name)."
+    case .resumed: "Passcode resumed for \(name)."
     case .renamed: "Passcode moved to \(name)."
     case .invited: phrase
     }
@@ -49,6 +53,8 @@ public enum Act {
     case .renamed: "Passcode already moved to \(shown)."
     case .disabled: "Passcode already disabled for \(shown)."
     case .enabled: "Passcode already enabled for \(shown)."
+    case .paused: "Passcode already paused for \(shown)."
+    case .resumed: "Passcode of \(shown) isn't paused."
     }
   }
 }

@@ -4,7 +4,7 @@ internal import PasscodeVault
 
 /// One call of pam_sm_authenticate: at most one prompt, one attempt, one answer.
 struct Authentication {
-  private let pam: PAM
+  let pam: PAM
   private let arguments: [Bytes]
   private let origin: LoginOrigin
 
@@ -18,7 +18,10 @@ struct Authentication {
   }
 
   func result() -> PAMResult {
-    pam.note(.mayLogIn, nil)  // of an earlier call, for another account perhaps
+    if ModuleLine.notesProof(arguments) { return takeProof() }
+    // Of an earlier call, for another account perhaps.
+    pam.note(.mayLogIn, nil)
+    pam.note(.wantsProof, nil)
     var configuration: Configuration?
     var user: Bytes?
     do throws(Interruption) {
@@ -136,6 +139,7 @@ struct Authentication {
   private func asks(_ question: Question, despite refusal: Verdict) -> Bool {
     guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
     log(Ending(refusal), question.user)
+    noteWait(refusal)
     return true
   }
 
@@ -200,9 +204,15 @@ struct Authentication {
     let verdict = ending.verdict
     if isWorthLogging(verdict) || door.debug { log(ending, user) }
     if !door.quiet { tell(verdict) }
+    noteWait(verdict)
     let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
     if result != .success && result != .ignored && verdict.finger == nil { delayFailure(door) }
     return result
+  }
+
+  /// Notes in the PAM handle that the password ends a refusal, for `takeProof`.
+  private func noteWait(_ verdict: Verdict) {
+    if verdict.endsByPassword { pam.note(.wantsProof, 0) }
   }
 
   private func tell(_ verdict: Verdict) {

@@ -114,6 +114,8 @@ internal import PasscodeSystem
     case waitsForLogin
     /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
     case mayLogIn
+    /// The passcode was refused until the password is proven; of whom, PAM_USER says.
+    case wantsProof
     /// The account has logged in by other means, and the mark for that could not be set.
     case isUnmarked
 
@@ -122,6 +124,7 @@ internal import PasscodeSystem
       switch self {
       case .waitsForLogin: Bytes(text: "pam_passcode\0")
       case .mayLogIn: Bytes(text: "pam_passcode login\0")
+      case .wantsProof: Bytes(text: "pam_passcode proof\0")
       case .isUnmarked: Bytes(text: "pam_passcode mark\0")
       }
     }

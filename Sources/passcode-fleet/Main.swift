@@ -107,7 +107,7 @@ struct Main {
       try HelperService.leaveGroups()
       try HelperService.become(service)
     } catch {
-      throw Fault(.failed, path: Installed.program(isHelper: false), error: error.code)
+      throw Fault(.failed, path: Installed.path(of: .fleet), error: error.code)
     }
     return true
   }

@@ -54,11 +54,11 @@ struct CallerConnection: ~Copyable {
       isSecondFactor: request.head.conditions.isSecondFactor)
     if request.head.lengths.password > 0 {
       // In a fleet a password of this machine proves nothing.
-      guard configuration.options.policy.selfEnroll == .password,
+      guard configuration.options.policy.takesPassword(for: operation),
         !configuration.options.policy.asksVerifier(account.uid)
       else { return HelperReply(.closed) }
       let isDigits = request.secrets.password.line.read { Answer($0) } == .passcode
-      guard try PasswordProof(account: account).succeeds(&request.secrets.password) else {
+      guard try PasswordService.accepts(&request.secrets.password, of: account) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }
@@ -140,37 +140,6 @@ struct CallerConnection: ~Copyable {
   }
 }
 
-/// The account's password, proven by PAM with a service of our own: `PasswordService`, which holds pam_unix alone.
-/// What the system's other services accept (a finger, a key, this very passcode) is no proof here.
-///
-/// MUST be run while the real uid is still the caller's: pam_unix's own helper answers only for that.
-/// Tests: test_selfservice.py.
-private struct PasswordProof {
-  let account: Account
-
-  /// - Parameter password: answers the first hidden question, and there must be no second one; wiped afterwards.
-  /// - Throws: as `PasswordService.check`.
-  func succeeds(_ password: inout Password) throws(Fault) -> Bool {
-    defer { password.line.wipe() }
-    try PasswordService.check()
-    let asked = Counter()
-    let outcome = PAMClient.authenticate(
-      service: Bytes(text: PasswordService.name), user: account.name, directory: PasswordService.folder,
-      &password.line
-    ) { message, _, _ in
-      guard message == .hidden else { return true }
-      asked.count += 1
-      return asked.count == 1
-    }
-    // A stack that grants without having asked proves nothing.
-    return outcome.isSuccess && asked.count == 1
-  }
-
-  private final class Counter {
-    var count = 0
-  }
-}
-
 extension HelperOperation {
   /// What the log says of it; nil where it is no news.
   fileprivate func word(_ reply: HelperReply) -> String? {
@@ -184,6 +153,10 @@ extension HelperOperation {
     case .enroll: reply.kind == .done ? "passcode enrolled" : reply.verdict?.event
     case .enrollByCode: reply.codeEvent
     case .unlock: reply.kind == .done ? "passcode unlocked" : reply.verdict?.event
+    case .pause: reply.kind == .done ? "passcode paused" : reply.verdict?.event
+    // A proof without a pause is no end of one.
+    case .resume where reply.kind == .done: reply.number(0) == 1 ? "passcode resumed" : nil
+    case .resume: reply.verdict?.event
     }
   }
 }

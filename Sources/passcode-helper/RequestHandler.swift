@@ -25,14 +25,16 @@ struct RequestHandler {
     case .remove: return try remove(secrets.passcode, &secrets.unsealed)
     case .enroll:
       let reply = try enroll(secrets.change, &secrets.unsealed, by: .password)
-      // Who has proved the password needn't prove it again; where the mark can't be set, they must.
-      if reply.kind == .done { try? LoginMark(account.uid, .service).set() }
+      // Who has proved the password needn't prove it again.
+      if reply.kind == .done { try? vault.noteProof(of: account) }
       return reply
     // Only a fleet has codes.
     case .enrollByCode: return HelperReply(.closed)
-    case .unlock:
-      guard let changed = try vault.unlock(account, by: .password) else { return HelperReply(.notEnrolled) }
-      return HelperReply(.done, [changed ? 1 : 0])
+    case .unlock: return reply(try vault.unlock(account, by: .password))
+    // Without the password nobody could end it.
+    case .pause where vault.policy.secondFactor: return HelperReply(.closed)
+    case .pause: return reply(try vault.pause(account, true))
+    case .resume: return reply(try vault.takeProof(of: account))
     }
   }
 
@@ -73,6 +75,10 @@ struct RequestHandler {
       proof = .passcode(mark)
     }
     return try vault.remove(account, by: proof) ? HelperReply(.done, [1]) : HelperReply(.notEnrolled)
+  }
+
+  private func reply(_ changed: Bool?) -> HelperReply {
+    changed.map { HelperReply(.done, [$0 ? 1 : 0]) } ?? HelperReply(.notEnrolled)
   }
 
   /// A module that names no service was loaded before it could be told what failed earlier.

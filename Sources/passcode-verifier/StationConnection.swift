@@ -176,7 +176,7 @@ struct StationConnection: ~Copyable {
     case .change: return reply.kind == .done ? "passcode changed" : reply.verdict?.event
     case .enrollByCode: return reply.codeEvent
     case .look: return reply.kind == .unavailable ? reply.verdict?.event : nil
-    case .status, .remove, .enroll, .unlock: return nil
+    case .status, .remove, .enroll, .unlock, .pause, .resume: return nil
     }
   }
 
@@ -227,7 +227,7 @@ struct StationConnection: ~Copyable {
       return try enroll(&request, fleet, by: .passcode(mark))
     case .enrollByCode: return try enroll(&request, login)
     // FleetRequest.allows has refused them.
-    case .remove, .enroll, .unlock: return HelperReply(.notPermitted)
+    case .remove, .enroll, .unlock, .pause, .resume: return HelperReply(.notPermitted)
     }
   }
 
@@ -278,7 +278,7 @@ extension HelperOperation {
   fileprivate var isCharged: Bool {
     switch self {
     case .verify, .prove, .change, .enrollByCode: true
-    case .look, .status, .remove, .enroll, .unlock: false
+    case .look, .status, .remove, .enroll, .unlock, .pause, .resume: false
     }
   }
 }

@@ -40,7 +40,7 @@ enum Words {
     case .locked:
       "\(valid); the passcode is locked: to use the code now, run: \(command(.unlock, Text(name)))"
     case .disabled: "\(valid); the passcode is disabled: first run: \(command(.enable, Text(name)))"
-    case .ok, .exhausted, .corrupt, .expired, .mustChange: valid
+    case .ok, .exhausted, .corrupt, .expired, .mustChange, .paused: valid
     }
   }
 
@@ -58,7 +58,7 @@ enum Words {
     case .exhausted: "not enrolled, locked out until unlocked"
     case .disabled where status.isEnrolled: "disabled"
     case .disabled: "disabled, not enrolled"
-    case .corrupt, .expired, .mustChange: "damaged"
+    case .corrupt, .expired, .mustChange, .paused: "damaged"
     }
   }
 

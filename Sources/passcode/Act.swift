@@ -12,6 +12,8 @@ extension Act {
     case .unlocked: "unlock"
     case .disabled: "disable"
     case .enabled: "enable"
+    case .paused: "pause"
+    case .resumed: "resume"
     }
   }
 }

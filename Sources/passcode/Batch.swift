@@ -4,7 +4,7 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// One command for each user of a list: `enroll|remove|unlock|disable|enable --batch FILE|-`. For root.
+/// One command for each user of a list: `enroll|remove|unlock|disable|enable|pause|resume --batch FILE|-`. For root.
 ///
 /// This process reads the list, looks accounts up and writes the results. For each line it makes a copy of itself, a
 /// worker, which hashes and writes the record:
@@ -251,6 +251,8 @@ final class Batch {
     case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
     case .disabled: changed = try vault.disable(account, true, then: done)
     case .enabled: changed = try vault.disable(account, false, then: done)
+    case .paused: changed = try vault.pause(account, true, then: done)
+    case .resumed: changed = try vault.pause(account, false, then: done)
     }
     guard let changed else { return .notEnrolled }
     return changed ? .done : .unchanged

@@ -38,7 +38,9 @@ struct Command {
   var summary: Phrase { words() }
 
   /// All commands, in the order of `--help`.
-  static func table() -> [Command] {
+  static func table() -> [Command] { forEveryone() + forAdministrators() }
+
+  private static func forEveryone() -> [Command] {
     [
       Command(
         name: "enroll", operand: .user,
@@ -55,11 +57,22 @@ struct Command {
         name: "unlock", operand: .user, options: [.stdin, .batch], words: { CommandHelp.unlock },
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
+        name: "pause", operand: .user, options: [.batch], words: { CommandHelp.pause },
+        run: runPause, runOwn: SelfService.pause, batch: .paused),
+      Command(
+        name: "resume", operand: .user, options: [.stdin, .batch], words: { CommandHelp.resume },
+        run: runResume, runOwn: SelfService.resume, batch: .resumed),
+      Command(
         name: "status", operand: .user, words: { CommandHelp.status },
         run: runStatus, runOwn: SelfService.showStatus),
       Command(
         name: "verify", operand: .user, options: [.stdin], words: { CommandHelp.verify }, run: runVerify,
         runOwn: SelfService.verify),
+    ]
+  }
+
+  private static func forAdministrators() -> [Command] {
+    [
       Command(
         name: "list", group: .others, options: [.state, .since], words: { CommandHelp.list }, run: runList),
       Command(

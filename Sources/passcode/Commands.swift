@@ -18,6 +18,10 @@ func runDisable(_ session: Session) throws(Failure) -> ExitStatus {
 func runEnable(_ session: Session) throws(Failure) -> ExitStatus {
   try Direct(session, "enable").disable(false)
 }
+func runPause(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "pause").pause(true) }
+func runResume(_ session: Session) throws(Failure) -> ExitStatus {
+  try Direct(session, "resume").pause(false)
+}
 func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
   if let fleet = try FleetAccount(session) { return try fleet.showStatus() }
   return try Direct(session, "status").status()

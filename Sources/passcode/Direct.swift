@@ -124,6 +124,16 @@ final class Direct {
     return .done
   }
 
+  /// - Throws: with `second_factor`, where only root could end a pause, and the password wouldn't.
+  func pause(_ paused: Bool) throws(Failure) -> ExitStatus {
+    if paused, vault.configuration.options.policy.secondFactor { throw .endlessPause }
+    let act = paused ? Act.paused : .resumed
+    let changed = try reporting { () throws(Fault) in try vault.pause(account, paused, then: noting(act)) }
+    guard let changed else { throw .notEnrolled(account.name) }
+    session.say(act, account, already: !changed)
+    return .done
+  }
+
   func status() throws(Failure) -> ExitStatus {
     let status = try reporting { () throws(Fault) in try vault.status(account) }
     return try report(status, session, store: vault.configuration.options.policy.store)

@@ -7,7 +7,10 @@ extension ExitStatus {
     switch verdict {
     case .granted, .fingerGranted: self = .done
     case .wrong, .fingerRefused: self = .wrong
-    case .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.workstation): self = .locked
+    case .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.workstation),
+      .notPermitted(.paused),
+      .notPermitted(.passwordDue):
+      self = .locked
     case .notEnrolled: self = .notEnrolled
     case .notPermitted: self = .notPermitted
     case .unavailable: self = .unusable

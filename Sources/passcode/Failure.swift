@@ -86,6 +86,11 @@ extension Failure {
     Failure(.notPermitted, "only root can do that (self_enroll=no or second_factor=yes in the configuration)")
   }
 
+  static var endlessPause: Failure {
+    Failure(
+      .notPermitted, "second_factor=yes: no password would end a pause; use \("passcode disable" as Text)")
+  }
+
   /// A fleet's servers keep the passcode; and which command would do it there.
   static func fleets(_ command: Text, _ name: Bytes) -> Failure {
     Failure(

@@ -48,24 +48,9 @@ extension Helper {
     return try finish(helper)
   }
 
-  static func remove(_ uid: UInt32, by password: borrowing Password) throws(Fault) -> HelperReply {
-    try ask(.remove, uid, by: password)
+  static func pause(_ uid: UInt32) throws(Fault) -> HelperReply {
+    try finish(begin(.pause, uid, HelperRequest.Lengths()))
   }
-
-  static func unlock(_ uid: UInt32, by password: borrowing Password) throws(Fault) -> HelperReply {
-    try ask(.unlock, uid, by: password)
-  }
-
-  private static func ask(
-    _ operation: HelperOperation, _ uid: UInt32, by password: borrowing Password
-  ) throws(Fault) -> HelperReply {
-    let helper = try begin(operation, uid, HelperRequest.Lengths(password: password.line.count))
-    helper.send(password)
-    return try finish(helper, patience: patienceForPassword)
-  }
-
-  /// Checking a password may wait for a network and show no progress, for as long as the helper lets it.
-  private static var patienceForPassword: UInt64 { 40_000 }
 
   private static func begin(
     _ operation: HelperOperation, _ uid: UInt32, _ lengths: HelperRequest.Lengths

@@ -12,6 +12,7 @@ struct Main {
 
   private static func run() -> ExitStatus {
     do throws(Failure) {
+      if let status = try ProofRequest.answered() { return status }
       try VerifierProgram.takeOver()
       return try Invocation.parse().run()
     } catch {

@@ -40,7 +40,7 @@ struct MenuChoice {
   let title: Title
 
   enum Title {
-    case enroll, change, unlock, remove, test
+    case enroll, change, unlock, remove, test, pause, resume
     case forgotten
     case addFinger, testFinger, removeFingers
   }
@@ -65,7 +65,8 @@ struct MenuChoice {
     guard status.isEnrolled else { return isClosed ? [] : [ours("enroll", .enroll)] }
     let off = ours("remove", .remove)
     switch status.state {
-    case .ok: return [ours("change", .change), off, ours("verify", .test)]
+    case .ok: return [ours("change", .change), off, ours("verify", .test), ours("pause", .pause)]
+    case .paused: return [ours("resume", .resume)] + (isClosed ? [] : [off])
     case .locked, .exhausted: return isClosed ? [] : [ours("unlock", .unlock), off]
     case .disabled, .corrupt: return isClosed ? [] : [off]
     case .expired: return isClosed ? [] : [ours("enroll", .enroll), off]

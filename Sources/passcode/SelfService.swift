@@ -106,7 +106,7 @@ final class SelfService {
     guard isPasscode || takesPassword else { throw .noAttempt }
     let reply = try reporting { () throws(Fault) in
       if isPasscode { return try Helper.remove(account.uid, by: secrets.passcode) }
-      return try Helper.remove(account.uid, by: secrets.password)
+      return try Helper.ask(.remove, account.uid, by: secrets.password)
     }
     return try finish(reply, .removed)
   }
@@ -116,9 +116,35 @@ final class SelfService {
     guard try openStatus(needsPassword: true).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
     try askPassword(.password, &secrets.password)
-    let reply = try reporting { () throws(Fault) in try Helper.unlock(account.uid, by: secrets.password) }
+    let reply = try reporting { () throws(Fault) in
+      try Helper.ask(.unlock, account.uid, by: secrets.password)
+    }
     try done(reply)
     session.say(.unlocked, account, already: reply.number(0) != 1)
+    return .done
+  }
+
+  /// Proves nothing: anyone may tighten their own.
+  func pause() throws(Failure) -> ExitStatus {
+    try checkPlace("pause")
+    if configuration.options.policy.secondFactor { throw .endlessPause }
+    let reply = try reporting { () throws(Fault) in try Helper.pause(account.uid) }
+    try done(reply)
+    session.say(.paused, account, already: reply.number(0) != 1)
+    return .done
+  }
+
+  func resume() throws(Failure) -> ExitStatus {
+    try checkPlace("resume")
+    guard try status().state == .paused else {
+      session.say(.resumed, account, already: true)
+      return .done
+    }
+    var secrets = try newSecrets()
+    try askPassword(.password, &secrets.password)
+    try done(
+      reporting { () throws(Fault) in try Helper.ask(.resume, account.uid, by: secrets.password) })
+    session.say(.resumed, account)
     return .done
   }
 
@@ -196,7 +222,8 @@ final class SelfService {
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled(account.name)
-    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked: return .forbidden
+    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue:
+      return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,
       .openWaiting, .openEnding, .status, .statusWithTerms, .done:

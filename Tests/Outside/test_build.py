@@ -1,4 +1,4 @@
-"""Settings of the build: where the helper is, passcode-finger, passcode-fleet and libpam's modules, and the account."""
+"""Settings of the build: where the programs are, and libpam's modules, and the account."""
 
 import json
 import os
@@ -19,6 +19,7 @@ PATHS = {
     "PASSCODE_FINGER_PATH": "/usr/libexec/passcode-finger",
     "PASSCODE_FLEET_PATH": "/usr/libexec/passcode-fleet",
     "PASSCODE_VERIFIER_PATH": "/usr/sbin/passcode-verifier",
+    "PASSCODE_TOOL_PATH": "/usr/bin/passcode",
     "PASSCODE_MODULE_DIRECTORY": f"/usr/lib/{os.uname().machine}-linux-gnu/security",
 }
 DEFAULTS = {**PATHS, "PASSCODE_ACCOUNT": "_passcode"}
@@ -27,6 +28,7 @@ OTHERS = {
     "PASSCODE_FINGER_PATH": "/opt/a/finger",
     "PASSCODE_FLEET_PATH": "/opt/a/fleet",
     "PASSCODE_VERIFIER_PATH": "/opt/a/verifier",
+    "PASSCODE_TOOL_PATH": "/opt/a/tool",
     "PASSCODE_MODULE_DIRECTORY": "/usr/lib64/security",
     "PASSCODE_ACCOUNT": "pass-code_1",
 }
@@ -104,6 +106,10 @@ def test_what_was_built_looks_for_the_reader_s_program_there():
 @pytest.mark.parametrize("program", ["passcode-helper", "pam_passcode.so"])
 def test_what_was_built_looks_for_the_fleet_s_program_there(program):
     assert (DEFAULTS["PASSCODE_FLEET_PATH"] + "\0").encode() in (BUILD / program).read_bytes()
+
+
+def test_what_was_built_looks_for_the_tool_there():
+    assert (DEFAULTS["PASSCODE_TOOL_PATH"] + "\0").encode() in (BUILD / "pam_passcode.so").read_bytes()
 
 
 def test_the_unit_of_the_reader_s_program_starts_it_there():

@@ -767,6 +767,11 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
+@broken("services", "error", COMMON, PROFILE_LINE, "password_every is set, but nothing notes the password")
+def password_every_without_its_line(system):
+    system.configure(password_every="3d")
+
+
 @broken("services", "error", ETC / "login", 1, "there is no password to log in with first")
 def first_login_without_a_password(system):
     service("login", "auth required pam_passcode.so first_login=deny\nsession optional pam_passcode.so\n")

@@ -65,7 +65,7 @@ WRITES = {
     ("pwrite64", 2): {"the one attempt": "spent"},
     ("fdatasync", 3): {"the one attempt": "spent"},
 }
-DONE_EVENTS = ("passcode enrolled", "passcode changed", "passcode removed", "passcode unlocked", "passcode disabled")
+DONE_EVENTS = ("passcode enrolled", "passcode changed", "passcode removed", "passcode unlocked", "passcode disabled", "passcode paused", "passcode resumed")
 # Calls of syslog(3), without which a line is lost.
 LOGGING = {"socket", "connect", "sendto"}
 HASHING = ["give out", "enrol the first", "enrol again", "change"]
@@ -119,6 +119,9 @@ def works(bench, act, row, where, said):
     """One of the two passcodes opens it, unless it is refused for a reason."""
     if said["state"] in ("locked", "disabled", "must_change"):
         assert host.results(bench.bed, act.codes[0]) == ["AUTH_ERR"], where
+        return
+    if said["state"] == "paused":
+        assert host.results(bench.bed, act.codes[0]) == ["PERM_DENIED"], where
         return
     if not said["enrolled"]:
         assert host.results(bench.bed, RIGHT) == ["USER_UNKNOWN"], where

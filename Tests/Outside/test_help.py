@@ -31,6 +31,8 @@ COMMANDS = {
     "change [USER]": {"--length", "--stdin", "--force"},
     "remove [USER]": {"--stdin", "--batch"},
     "unlock [USER]": {"--stdin", "--batch"},
+    "pause [USER]": {"--batch"},
+    "resume [USER]": {"--stdin", "--batch"},
     "status [USER]": set(),
     "verify [USER]": {"--stdin"},
     "list": {"--state", "--since"},

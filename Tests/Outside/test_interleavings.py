@@ -20,6 +20,8 @@ DEEP = [
     ("one try left", ("wrong", "wrong too")),
     ("one try left", ("right", "wrong")),
     ("one try left", ("disable", "right")),
+    ("one try left", ("pause", "right")),
+    ("paused", ("resume", "right")),
     ("for one login", ("right", "right")),
     ("two people", ("right", "bob")),
 ]
@@ -99,6 +101,7 @@ BELIEVED = {
     together.REFUND: ("two people", "wrong", "right", None),
     together.GRANTED: ("two people", "wrong", "right", settled),
     together.DISABLED: ("locked", "unlock", "disable", None),
+    together.PAUSED: ("locked", "unlock", "pause", None),
 }
 
 

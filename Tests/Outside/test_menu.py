@@ -11,6 +11,7 @@ from tool import CANCELLED, DONE, LOCKED, WRONG_CODE
 
 ON, OFF, CHANGE, UNLOCK = "set a passcode", "remove the passcode", "change the passcode", "unlock the passcode"
 TEST, FORGOTTEN = "test the passcode", "I forgot it: set a new one with my password"
+PAUSE, RESUME = "pause the passcode until I use my password", "end the pause with my password"
 
 
 class Menu:
@@ -68,7 +69,7 @@ def test_turning_it_on(own):
 
 
 def test_changing_it(enrolled):
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(1, ("Old passcode: ", RIGHT), *TWICE)
     status, said = menu.ends()
     assert status == DONE and "Passcode changed for alice." in said and verifies(enrolled, NEW) == DONE
@@ -76,7 +77,7 @@ def test_changing_it(enrolled):
 
 @pytest.mark.parametrize("proof", [RIGHT, PASSWORD], ids=["passcode", "password"])
 def test_turning_it_off(enrolled, proof):
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", proof))
     status, said = menu.ends()
     assert status == DONE and "Passcode removed for alice." in said
@@ -86,7 +87,7 @@ def test_turning_it_off(enrolled, proof):
 @pytest.mark.parametrize("typed, expected, said", [(RIGHT, DONE, "Correct passcode."), (WRONG[0], WRONG_CODE, "Wrong passcode, ")])
 def test_testing_it(enrolled, typed, expected, said):
     """Counted like any other attempt."""
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(3, ("Passcode: ", typed))
     status, text = menu.ends()
     assert status == expected and said in text and enrolled.failures("alice") == (0 if typed == RIGHT else 1)
@@ -124,22 +125,43 @@ def test_unlocking_it(enrolled):
     assert status == DONE and "Passcode unlocked for alice." in said and verifies(enrolled, RIGHT) == DONE
 
 
+def test_pausing_it_and_ending_the_pause(enrolled):
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
+    menu.chooses(4)
+    status, said = menu.ends()
+    assert status == DONE and "Passcode paused for alice." in said and verifies(enrolled, RIGHT) == LOCKED
+    menu = Menu(RESUME, OFF, FORGOTTEN)
+    menu.chooses(1, ("Password: ", PASSWORD))
+    status, said = menu.ends()
+    assert status == DONE and "Passcode resumed for alice." in said and verifies(enrolled, RIGHT) == DONE
+
+
+@pytest.mark.parametrize("self_enroll, choices", [("no", [RESUME]), ("password", [RESUME, OFF, FORGOTTEN])])
+def test_a_paused_person_can_end_the_pause(enrolled, self_enroll, choices):
+    enrolled.configure(self_enroll=self_enroll)
+    enrolled.tool("pause", "alice", check=DONE)
+    assert "\nPasscode: paused\n  passcode resume: " in enrolled.tool(user="alice", check=DONE).output
+    menu = Menu(*choices)
+    menu.chooses("")
+    assert menu.ends()[0] == DONE
+
+
 def test_a_wrong_proof(enrolled):
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", WRONG[0]))
     assert menu.ends()[0] == WRONG_CODE and enrolled.failures("alice") == 1
 
 
 def test_cancelling(enrolled):
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(2, ("Passcode or password: ", "\x03"))
     assert menu.ends()[0] == CANCELLED and verifies(enrolled, RIGHT) == DONE
 
 
-@pytest.mark.parametrize("key", ["", "0", "5", "-1", "q", "1 ", "01", "1" * 600])
+@pytest.mark.parametrize("key", ["", "0", "6", "-1", "q", "1 ", "01", "1" * 600])
 def test_what_is_no_choice_is_nothing(enrolled, key):
     before = enrolled.record("alice")
-    menu = Menu(CHANGE, OFF, TEST, FORGOTTEN)
+    menu = Menu(CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
     menu.chooses(key)
     status, said = menu.ends()
     assert status == DONE and "passcode:" not in said and enrolled.record("alice") == before
@@ -155,7 +177,7 @@ def test_a_disabled_person_has_no_choice(enrolled):
 def test_what_is_closed_is_not_offered(enrolled):
     """self_enroll=no: root sets and unlocks; the passcode itself proves the rest."""
     enrolled.configure(self_enroll="no")
-    Menu(CHANGE, OFF, TEST).chooses("")
+    Menu(CHANGE, OFF, TEST, PAUSE).chooses("")
     fail(enrolled, 3)
     status, said = Menu().ends()
     assert status == DONE and "locked" in said and "Choose a number" not in said
@@ -169,7 +191,7 @@ def test_without_a_terminal_it_tells(enrolled):
     assert "alice: a passcode is set, 4 digits\n" in answer.output
     assert answer.output.endswith(
         f"Passcode: on (4 digits)\n  passcode change: {CHANGE}\n  passcode remove: {OFF}\n  passcode verify: {TEST}\n"
-        f"  passcode enroll: {FORGOTTEN}\n"
+        f"  passcode pause: {PAUSE}\n  passcode enroll: {FORGOTTEN}\n"
     )
 
 
@@ -178,8 +200,8 @@ def test_a_forgotten_passcode_is_replaced_with_the_password(enrolled, failures, 
     """Also while it is locked, or locked out, which ends then."""
     enrolled.configure(lockout=lockout)
     fail(enrolled, failures)
-    menu = Menu(*([CHANGE, OFF, TEST] if failures == 0 else [UNLOCK, OFF]), FORGOTTEN)
-    menu.chooses(4 if failures == 0 else 3, ("Password: ", PASSWORD), *TWICE)
+    menu = Menu(*([CHANGE, OFF, TEST, PAUSE] if failures == 0 else [UNLOCK, OFF]), FORGOTTEN)
+    menu.chooses(5 if failures == 0 else 3, ("Password: ", PASSWORD), *TWICE)
     status, said = menu.ends()
     assert status == DONE and "Passcode set for alice." in said
     assert enrolled.failures("alice") == 0 and verifies(enrolled, NEW) == DONE

@@ -143,7 +143,8 @@ def test_another_user_or_nothing_at_such_a_prompt(house):
     assert (outcome.prompts[1:], outcome.result) == (["Password: "], "SUCCESS")
 
 
-@pytest.mark.parametrize("state", ["locked", "locked out", "disabled", "expired", "to be changed", "first login", "key missing"])
+@pytest.mark.parametrize("state", ["locked", "locked out", "disabled", "expired", "to be changed", "first login", "paused", "password due",
+                                   "key missing"])  # fmt: skip
 def test_a_password_of_digits_is_typed_after_enter(house, state):
     machines.set_password("alice", SIX_DIGITS)
     STATES[state](house)
@@ -190,7 +191,7 @@ def test_what_the_administrator_chose_stays(house, more):
     own = "Your PIN: " if "quiet" not in more else EITHER
     fail_once(house)
     assert hidden_prompt(house, "", more=more).prompts == [own]
-    for state in ("locked", "disabled", "key missing", "first login"):
+    for state in ("locked", "disabled", "key missing", "first login", "password due", "paused"):
         STATES[state](house)
         outcome = hidden_prompt(house, PASSWORD, more=more, stack=BEHIND["yes"])
         assert (outcome.prompts, outcome.texts, outcome.result) == (["Password: "], [], "SUCCESS")
@@ -226,7 +227,7 @@ def patterns():
 @pytest.mark.parametrize("language", ["en", *languages.languages()])
 def test_prompts_fit_a_line_and_sort_as_a_password_s(language):
     reasons, counted = patterns()
-    assert len(reasons) == 10 and len(counted) == 4
+    assert len(reasons) == 12 and len(counted) == 4
     password = said(language, "Password:")
     assert said(language, "Passcode or password:").casefold().endswith(password.casefold())
     for text in (*reasons, *counted):

@@ -10,7 +10,7 @@ from tool import UNUSABLE
 def test_a_record_of_a_later_version_is_refused_by_all_and_left_as_it_is(alice):
     """As after a downgrade: once the later package is back, everything is as it was."""
     before = alice.record("alice")
-    alice.rewrite("alice", lambda body: replace_line(body, b"passcode_record", b"passcode_record=3\n"))
+    alice.rewrite("alice", lambda body: replace_line(body, b"passcode_record", b"passcode_record=4\n"))
     later = alice.record("alice")
     unavailable_uncharged(alice)
     assert any("later version" in line.message for line in alice.log())
@@ -31,7 +31,7 @@ def test_one_copy_of_a_later_version_is_enough(alice, copy):
 
     def change(body):
         done.append(body)
-        later = replace_line(body, b"passcode_record", b"passcode_record=3\n")
+        later = replace_line(body, b"passcode_record", b"passcode_record=4\n")
         return later if len(done) - 1 == copy else body
 
     alice.rewrite("alice", change)

@@ -15,10 +15,11 @@ pytestmark = pytest.mark.on_request
 MODULES, ACCOUNT = "/usr/lib/security", "pass_code"
 FOLDER = "/usr/lib/pam-passcode"
 HELPER, FINGER, FLEET = (f"{FOLDER}/{name}-1" for name in ("helper", "finger", "fleet"))
-VERIFIER, STUNNEL = "/usr/bin/verifier-1", "/usr/bin/stunnel-1"
+VERIFIER, STUNNEL, TOOL = "/usr/bin/verifier-1", "/usr/bin/stunnel-1", "/usr/local/bin/passcode"
 PATHS = {
     "PASSCODE_MODULE_DIRECTORY": MODULES, "PASSCODE_HELPER_PATH": HELPER, "PASSCODE_FINGER_PATH": FINGER,
     "PASSCODE_FLEET_PATH": FLEET, "PASSCODE_VERIFIER_PATH": VERIFIER, "PASSCODE_STUNNEL": STUNNEL,
+    "PASSCODE_TOOL_PATH": TOOL,
 }  # fmt: skip
 SETTINGS = {**PATHS, "PASSCODE_ACCOUNT": ACCOUNT}
 # {what may be installed, too: what systemd is to enable for it}
@@ -96,7 +97,7 @@ def test_nothing_is_left_out(installed):
     programs = {HELPER, FINGER, FLEET, VERIFIER, f"{FLEET}-check", f"{FOLDER}/passcode-verifier-check"}
     programs |= {f"{FOLDER}/passcode-verifier-{name}" for name in ("create", "steps", "invite-workstation", "issuer", "issue")}
     programs |= {f"{FOLDER}/passcode-verifier-workstations", "/usr/sbin/passcode-fleet-join"}
-    assert {f"{MODULES}/pam_passcode.so", "/usr/bin/passcode"} | programs <= files.keys()
+    assert {f"{MODULES}/pam_passcode.so", TOOL} | programs <= files.keys()
     assert {oct(files[name].stat().st_mode)[-3:] for name in programs} == {"755"}
     units = {path.name for path in (TREE / "Sources/system/systemd").iterdir()}
     assert {f"{UNITS}/{name}" for name in units} <= files.keys() and len(units) >= 10
@@ -147,7 +148,7 @@ def test_every_setting_is_in_every_file(installed):
             continue
         content = path.read_bytes()
         assert not re.search(rb"(?<!\w)_passcode\b|/usr/libexec/passcode|linux-gnu/security", content), name
-        assert not re.search(rb"/usr/sbin/passcode|/usr/bin/stunnel4", content), name
+        assert not re.search(rb"/usr/s?bin/passcode|/usr/bin/stunnel4", content), name
         assert b"/nonexistent" not in content and bytes(destination) not in content, name
     for name, program in (("helper", HELPER), ("finger", FINGER), ("fleet", FLEET), ("verifier", VERIFIER)):
         page = files[f"/usr/share/man/man8/passcode-{name}.8"].read_text()
@@ -157,6 +158,8 @@ def test_every_setting_is_in_every_file(installed):
         assert f"profile passcode-{name} {program} {{" in profile and f"  {program} mr," in profile
     assert ACCOUNT in files["/usr/share/man/man8/passcode-helper.8"].read_text()
     assert f"ExecStart=-{FINGER}\n" in files[f"{UNITS}/passcode-finger@.service"].read_text()
+    assert f"ExecStart={TOOL} key load" in files[f"{UNITS}/passcode-key.service"].read_text()
+    assert f"[ -x {TOOL} ]" in files["/etc/shadow-maint/userdel-post.d/passcode"].read_text()
     profile = files["/etc/apparmor.d/usr.libexec.passcode-helper"].read_text()
     assert f"{MODULES}/pam_*.so mr," in profile and f"  {FLEET} PUx," in profile
     unit = files[f"{UNITS}/passcode-verifier.service"].read_text()

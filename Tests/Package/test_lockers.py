@@ -131,3 +131,16 @@ def test_jobs_ask_nobody(prepared, release):
         assert talk.calls("cron") == talk.calls("atd") == []
     finally:
         machine.remove()
+
+
+def test_a_pause_lasts_until_the_password(locker):
+    """A locker without root opens no session: what proves the password is the line `proven`."""
+    locker.machine.run("pam-auth-update", "--enable", "passcode-proven")
+    locker.machine.run("runuser", "-u", "alice", "--", "passcode", "pause")
+    locker.lock()
+    locker.answer(PASSWORD)
+    wait_for(locker.is_open, 30)
+    assert locker.machine.state()["state"] == "ok"
+    locker.lock()
+    locker.answer(RIGHT)
+    wait_for(locker.is_open, 30)

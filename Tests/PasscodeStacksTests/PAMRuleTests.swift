@@ -169,6 +169,11 @@ struct PAMRuleTests {
 
   @Test func `the configuration counts for the lines`() {
     #expect(findings([("sddm", profile)], options: options("first_login=deny")) == ["sddm:1 noSessionLine"])
+    let required = options("password_every=3d")
+    #expect(findings([("sddm", profile)], options: required) == ["sddm:1 noProofLine"])
+    #expect(findings([("sddm", profile + "auth optional pam_passcode.so proven\n")], options: required) == [])
+    let other = "session optional pam_passcode.so proven\nauth optional pam_unix.so proven\n"
+    #expect(findings([("sddm", profile + other)], options: required) == ["sddm:1 noProofLine"])
     let session = "session optional pam_passcode.so\n"
     #expect(findings([("sddm", profile + session)], options: options("first_login=deny")) == [])
     #expect(

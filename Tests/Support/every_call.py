@@ -44,6 +44,7 @@ NOTHING = {"enrolled": False, "state": "ok", "failures": 0}
 ONCE = {"enrolled": True, "state": "ok", "failures": 1}
 LOCKED = {"enrolled": True, "state": "locked", "failures": 3}
 FRESH = {"enrolled": True, "state": "ok", "failures": 0}
+PAUSED = {**ONCE, "state": "paused"}
 TWICE = {"enrolled": True, "state": "ok", "failures": 2}
 
 # Given out for one login, which is open, was spent by the act, or was spent before.
@@ -62,6 +63,8 @@ ACTS = {
     "remove": Act(tool("remove", "alice"), "", LOCKED, [NOTHING], (RIGHT, None)),
     "unlock": Act(tool("unlock", "alice"), "", LOCKED, [FRESH], (RIGHT, RIGHT)),
     "disable": Act(tool("disable", "alice"), "", ONCE, [{**ONCE, "state": "disabled"}], (RIGHT, RIGHT)),
+    "pause": Act(tool("pause", "alice"), "", ONCE, [{**ONCE, "state": "paused"}], (RIGHT, RIGHT)),
+    "resume": Act(tool("resume", "alice"), "", PAUSED, [ONCE], (RIGHT, RIGHT)),
 }
 
 
@@ -77,6 +80,9 @@ class Bench:
             while bed.failures("alice") < failures:
                 bed.tool("verify", "--stdin", "alice", stdin=WRONG[bed.failures("alice")] + "\n")
             self._states[failures] = bed.record("alice")
+        bed.record_file("alice").write_bytes(self._states[1])
+        bed.tool("pause", "alice", check=0)
+        self._states["paused"] = bed.record("alice")
         bed.tool("enroll", "--stdin", "--must-change", "alice", stdin=f"{RIGHT}\n", check=0)
         self._states[0] = bed.record("alice")
         self.others = set()  # what else the store holds
@@ -87,7 +93,8 @@ class Bench:
         if act.before["enrolled"]:
             if not path.exists():
                 path.touch(mode=0o600)
-            path.write_bytes(self._states[act.before["failures"]])
+            is_paused = act.before["state"] == "paused"
+            path.write_bytes(self._states["paused" if is_paused else act.before["failures"]])
         else:
             path.unlink(missing_ok=True)
         if MEMORY.exists():

@@ -18,6 +18,7 @@ from scenario import RIGHT
 
 # HelperMessage.swift: the operations, and the kinds of replies.
 LOOK, VERIFY, STATUS, CHANGE, REMOVE, ENROLL, UNLOCK, PROVE = range(1, 9)
+PAUSE, RESUME = 10, 11
 GRANTED, WRONG_ONE, FORBIDDEN, UNAVAILABLE, OPEN, DONE_IT, WRONG_PASSWORD = 1, 2, 9, 11, 16, 18, 19
 REFUSED = 21  # a passcode that may not be chosen
 OPEN_WITHOUT_WAITING = 22

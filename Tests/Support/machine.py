@@ -72,6 +72,27 @@ def modules_of_libpam():
             shutil.rmtree(copy)
 
 
+@contextlib.contextmanager
+def installed_tool():
+    """The tool where the module starts it."""
+    cover, tool = pathlib.Path("/run/passcode-tool"), pathlib.Path("/usr/bin/passcode")
+    if not plain.PLAIN:
+        for name in ("upper", "work"):
+            (cover / name).mkdir(parents=True)
+        sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/bin,upperdir={cover}/upper,workdir={cover}/work",
+           "overlay", "/usr/bin")  # fmt: skip
+    shutil.copyfile(built("passcode"), tool)
+    tool.chmod(0o755)
+    try:
+        yield tool
+    finally:
+        if plain.PLAIN:
+            tool.unlink()
+        else:
+            sh("umount", "--lazy", "/usr/bin")
+            shutil.rmtree(cover)
+
+
 def install_helper(mode=0o6755, owner=ACCOUNT):
     HELPER.unlink(missing_ok=True)
     shutil.copyfile(built("passcode-helper"), HELPER)

@@ -11,7 +11,7 @@ def table(*kinds):
     [file] = SOURCES.rglob("OptionTable.swift")
     text = file.read_text()
     body = re.search(r"func all\(\) -> \[OptionRow\] {\n    \[\n(.*?)\n    \]", text, re.DOTALL)[1]
-    options = re.findall(r'\b(policy|door)\(\s*"(\w+)", "([^"]+)", "[^"]+"\s*\)', body)
+    options = re.findall(r'\b(policy|door)\(\s*"(\w+)", "([^"]+)", "[^"]+"\s*(?:, set: \w+)?\)', body)
     flags = re.findall(r'\bflag\(\.(policy|door), "(\w+)"\)', body)
     assert len(options) + len(flags) == len(re.findall(r"^      \w", body, re.MULTILINE))
     rows = options + [(kind, name, "no") for kind, name in flags]

@@ -7,13 +7,17 @@ import pytest
 
 from pam import SILENT
 from scenario import PASSWORD, RIGHT
-from states import disable, exhaust, expire, fail_once, forget, lock_for_an_hour, lose_key, spend
+from states import disable, exhaust, expire, fail_once, forget, lock_for_an_hour, lose_key, pause, spend
 
 PAGE = pathlib.Path(__file__).parents[2] / "Sources/PROMPT.md"
 
 
 def wait_for_login(bed):
     bed.configure(first_login="deny")
+
+
+def let_the_password_be_due(bed):
+    bed.configure(password_every="1h")
 
 
 def have_none_before_login(bed):
@@ -37,6 +41,8 @@ STATES = {
     "to be changed": spend,
     "first login": wait_for_login,
     "first login in a fleet": wait_for_login,
+    "paused": pause,
+    "password due": let_the_password_be_due,
     "key missing": lose_key,
     "remote": stay,
     "another's account": stay,

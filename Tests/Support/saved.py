@@ -19,13 +19,14 @@ class Saved:
     name: str
     state: str
     disabled: bool
+    paused: bool
     failures: int
     must_change: str
     plain: bytes  # b"" where there is none, None where no key opens it
     sealed: bytes
 
 
-NOTHING = Saved(0, "", "none", False, 0, "no", b"", b"")
+NOTHING = Saved(0, "", "none", False, False, 0, "no", b"", b"")
 
 
 class Device:
@@ -82,7 +83,8 @@ class Device:
         said = dict(line.split("=", 1) for line in copy.rstrip(b"\0").decode().splitlines())
         sealed = bytes.fromhex(said["sealed"])
         return Saved(
-            int(said["generation"]), said["name"], said["state"], said["disabled"] == "yes", int(said["failures"]),
+            int(said["generation"]), said["name"], said["state"], said["disabled"] in ("yes", "both"),
+            said["disabled"] in ("paused", "both"), int(said["failures"]),
             said["must_change"], self.plain(sealed, int(said["uid"]), said["name"]), sealed,
         )  # fmt: skip
 

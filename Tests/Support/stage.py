@@ -15,8 +15,8 @@ from together import BUDGET, Monitor
 PASSWD = pathlib.Path("/etc/passwd")  # the tests' own
 
 
-def alice(code=RIGHT, failures=0, *, disabled=False, must_change="no"):
-    return ("alice", "enrolled", code, failures, disabled, must_change, False)
+def alice(code=RIGHT, failures=0, *, disabled=False, must_change="no", paused=False):
+    return ("alice", "enrolled", code, failures, disabled, must_change, False, paused)
 
 
 # What comes of both at once, and of neither order of the two. In a row, the answers and the record.
@@ -26,9 +26,11 @@ BESIDES = {
     # Another one was set meanwhile.
     ("change", "enrol other"): [(7, 0, alice(OTHER))],
     ("change", "change other"): [(7, 0, alice(OTHER)), (0, 7, alice(NEW))],
+    # Paused between the proof of the old one and the new one, which would have ended that.
+    ("pause", "change"): [(0, 7, alice(paused=True))],
     # Charged, and then refused because of the mark.
     ("change", "disable"): [(4, 0, alice(failures=3, disabled=True))],
-    ("remove", "right"): [(0, "AUTH_ERR", ("alice", "removed", "", 0, False, "no", False))],
+    ("remove", "right"): [(0, "AUTH_ERR", ("alice", "removed", "", 0, False, "no", False, False))],
     ("disable", "right"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
     ("disable", "right by helper"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
     ("right", "disable"): [("AUTH_ERR", 0, alice(failures=1, disabled=True, must_change="yes"))],
@@ -81,6 +83,9 @@ class Stage:
         bed.tool("disable", "alice", check=0)
         self.keep("disabled")
         bed.tool("enable", "alice", check=0)
+        bed.tool("pause", "alice", check=0)
+        self.keep("paused")
+        bed.tool("resume", "alice", check=0)
         fail(bed, 1)
         self.keep("locked")
         bed.tool("enroll", "--stdin", "--must-change", "alice", stdin=f"{RIGHT}\n", check=0)

@@ -32,6 +32,10 @@ def disable(bed):
     bed.tool("disable", "alice", check=0)
 
 
+def pause(bed):
+    bed.tool("pause", "alice", check=0)
+
+
 def lose_key(bed):
     bed.key.unlink(missing_ok=True)
 

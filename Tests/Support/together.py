@@ -33,6 +33,7 @@ REVOKED = "what was taken back lets nobody in"
 ONE_LOGIN = "a passcode for one login opens one"
 ONWARDS = "a record goes on, never back"
 DISABLED = "a disabled passcode stays disabled"
+PAUSED = "a pause lasts, and from its end on nothing that began before it is granted"
 CRASHES = "nothing crashes"
 
 
@@ -71,6 +72,7 @@ class Monitor:
         self.ghosts = (Ghost(), Ghost())
         self.stopped = False
         self.revoked_at = {}  # when a command said that a passcode is taken back, or its mark was set
+        self.paused_at = {}  # when a command said that a passcode is paused
         self.taken_back = set()  # whose passcode, as a command has said
         self.steps = 0
         self.outcome = self.lied = None
@@ -133,6 +135,10 @@ class Monitor:
     def over(self, current, status):
         """Its program has ended."""
         operation = self.operations[current]
+        if operation.kind == "pause" and status == 0:
+            self.paused_at.setdefault(operation.user, self.steps)
+            if runs(self.ghosts[1 - current].holder) and self.operations[1 - current].kind == "login":
+                self.breach(PAUSED, operation.name, "said to be done while an attempt holds the record")
         if operation.kind in ("disable", "remove") and status == 0:
             self.revoked_at.setdefault(operation.user, self.steps)
             self.taken_back.add(operation.user)
@@ -150,7 +156,7 @@ class Monitor:
             if self.marked(operation.user):
                 self.revoked_at.setdefault(operation.user, self.steps)
                 ghost.refusable = True
-            if saved.disabled or saved.must_change != "no":
+            if saved.disabled or saved.paused or saved.must_change != "no":
                 ghost.refusable = True
             if saved.state != "enrolled" or saved.name != operation.user or operation.user in self.scene.deleted:
                 ghost.gone = True
@@ -188,6 +194,10 @@ class Monitor:
             self.replaced(operation, new)
         if new.disabled != old.disabled and kind not in ("disable", "enable", "deleted"):
             self.breach(DISABLED, operation.name)
+        if new.paused != old.paused and kind not in (("pause",) if new.paused else ("resume", "enroll", "remove", "deleted")):
+            self.breach(PAUSED, operation.name)
+        if old.paused and new.failures > old.failures:
+            self.breach(PAUSED, operation.name, "charged")
 
     def reset(self, user, ghost, operation, old, new):
         kind = operation.kind
@@ -219,7 +229,7 @@ class Monitor:
     def final(self, user):
         saved = self.records[user]
         code = self.known.get(saved.plain, "")
-        return (saved.name, saved.state, code, saved.failures, saved.disabled, saved.must_change, self.marked(user))
+        return (saved.name, saved.state, code, saved.failures, saved.disabled, saved.must_change, self.marked(user), saved.paused)
 
     def answer(self, number, actor):
         operation, ghost = self.operations[number], self.ghosts[number]
@@ -249,11 +259,16 @@ class Monitor:
             if operation.kind == "login" and answer == "SUCCESS":
                 if self.ghosts[number].matched_at > self.revoked_at.get(user, self.steps):
                     self.breach(REVOKED, operation.name, "let in afterwards")
+                if self.ghosts[number].matched_at > self.paused_at.get(user, self.steps) and other != "resume":
+                    self.breach(PAUSED, operation.name, "let in afterwards")
             if self.begun[user].must_change == "yes" and self.grants[user] > 1 and other == "login":
                 self.breach(ONE_LOGIN, operation.name)
             if operation.kind == "disable" and answer == 0 and other not in ("enable", "deleted"):
                 if not saved.disabled or self.marked(user):
                     self.breach(REVOKED, operation.name, "not disabled")
+            if operation.kind == "pause" and answer == 0 and other not in ("resume", "enroll", "remove", "deleted"):
+                if not saved.paused:
+                    self.breach(PAUSED, operation.name, "not paused")
             if operation.kind in ("remove", "deleted") and answer == 0 and other not in ("enroll", "change"):
                 if saved.state not in ("removed", "none") or self.marked(user):
                     self.breach(REVOKED, operation.name, "not removed")

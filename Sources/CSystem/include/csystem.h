@@ -109,6 +109,7 @@ const char *cs_helper_path(void);
 const char *cs_finger_path(void);
 const char *cs_fleet_path(void);
 const char *cs_verifier_path(void);
+const char *cs_tool_path(void);
 const char *cs_module_directory(void);
 const char *cs_service_account(void);
 
@@ -122,9 +123,9 @@ char **cs_arguments(void);
 /* Connects to a service of root's, without waiting. An errno: EPERM where the other end isn't root's. */
 int cs_connect_to_root(const char *path, int *connection);
 /* helper.c, the caller's side: starts a program at the other end of a socketpair, which is its standard input,
-   with its own name as the only argument and no environment, in this process group. 0, the connection and its
-   pid, or an errno. */
-int cs_start_program(const uint8_t *path, int *connection, pid_t *child);
+   with no argument, or with `take-proof`, and no environment, in this process group. 0, the connection and its pid, or
+   an errno. */
+int cs_start_program(const uint8_t *path, int takes_proof, int *connection, pid_t *child);
 
 /* Reaps the children that have ended and that are this real user's, up to the first that isn't. */
 void cs_reap(uid_t user);

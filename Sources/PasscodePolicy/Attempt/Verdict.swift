@@ -51,6 +51,16 @@ extension Verdict {
     }
   }
 
+  /// Whether it is a refusal that a proof of the password ends.
+  public var endsByPassword: Bool {
+    switch self {
+    case .notPermitted(.firstLogin), .notPermitted(.paused), .notPermitted(.passwordDue): true
+    case .granted, .fingerGranted, .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired,
+      .mustChange, .notEnrolled, .notPermitted, .unavailable:
+      false
+    }
+  }
+
   /// What the reader came to, where that decided.
   @inline(never)
   public var finger: FingerOutcome? {
@@ -81,6 +91,8 @@ extension Verdict {
     case .notPermitted(.firstLogin): "passcode not permitted: before this boot's first login"
     case .notPermitted(.notAdministrators): "passcode not permitted: an administrator must set it anew"
     case .notPermitted(.workstation): "passcode locked on this workstation"
+    case .notPermitted(.paused): "passcode paused"
+    case .notPermitted(.passwordDue): "passcode not permitted: the password is due"
     case .unavailable: "passcode unavailable"
     }
   }
@@ -98,4 +110,8 @@ public enum NotPermitted: Equatable, Sendable {
   case notAdministrators
   /// Too many wrong passcodes were typed on this workstation of a fleet, for this account or others.
   case workstation
+  /// The passcode was paused by its owner or by root, and the password was not proven since.
+  case paused
+  /// The password was not proven for as long as `password_every` allows, or not since the machine started.
+  case passwordDue
 }

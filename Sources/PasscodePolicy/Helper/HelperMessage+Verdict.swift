@@ -18,6 +18,8 @@ extension HelperReply {
     case .notPermitted(.firstLogin): self.init(.beforeLogin)
     case .notPermitted(.notAdministrators): self.init(.notAdministrators)
     case .notPermitted(.workstation): self.init(.stationLocked)
+    case .notPermitted(.paused): self.init(.paused)
+    case .notPermitted(.passwordDue): self.init(.passwordDue)
     case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
     // The helper has nothing to do with fingers.
@@ -48,6 +50,8 @@ extension HelperReply {
     case .notAdministrators: return .notPermitted(.notAdministrators)
     case .beforeLogin: return .notPermitted(.firstLogin)
     case .stationLocked: return .notPermitted(.workstation)
+    case .paused: return .notPermitted(.paused)
+    case .passwordDue: return .notPermitted(.passwordDue)
     case .unavailable: return fault.map { .unavailable($0) }
     case .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:

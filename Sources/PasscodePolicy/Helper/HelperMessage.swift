@@ -35,7 +35,8 @@
 /// - `refused` now has a number, where an older tool expects 0: that tool takes it for no reply, and nothing was set.
 /// - An expired passcode, and one that must be changed, have kinds of their own: for an older reader, unavailable.
 /// - `openWaiting` has a number after failures: then it, too, is for an older reader unavailable, until that program ends.
-/// - Too many wrong passcodes on a workstation have a kind of their own: for an older reader, unavailable.
+/// - Too many wrong passcodes on a workstation, a paused passcode, and one that waits for the password have kinds of their
+///   own: for an older reader, unavailable.
 ///                                                                                      HelperMessageTests
 ///
 /// MUST, of requests and replies:
@@ -180,6 +181,10 @@ public struct HelperReply: Equatable, Sendable {
     case noCode = 27
     /// Added later: too many wrong passcodes on this workstation of a fleet.
     case stationLocked = 28
+    /// Added later: the passcode is paused until the password is proven.
+    case paused = 29
+    /// Added later: the password must be proven once more.
+    case passwordDue = 30
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -189,7 +194,8 @@ public struct HelperReply: Equatable, Sendable {
       case .status: 6
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
-        .wrongPassword, .closed, .passwordIsDigits, .noCode, .stationLocked:
+        .wrongPassword, .closed, .passwordIsDigits, .noCode, .stationLocked, .paused,
+        .passwordDue:
         0
       }
     }

@@ -2,8 +2,9 @@
 ///
 /// MUST (helper):
 ///  2  It gives only the rights that its table gives: to the account's own user (by the real uid), or to root. Setting,
-///     removing or unlocking a passcode takes a secret, each time: an unlocked session, or a program of the person, has
-///     no such secret.                             HelperOperationTests, test_helper_attacks.py, test_selfservice.py
+///     removing, unlocking or resuming a passcode takes a secret, each time: an unlocked session, or a program of the
+///     person, has no such secret. Pausing takes none.
+///     HelperOperationTests, test_helper_attacks.py, test_selfservice.py, test_pause.py
 public enum HelperOperation: UInt8, CaseIterable, Sendable {
   /// Is there anything that refuses a passcode before it is asked for?
   case look = 1
@@ -18,6 +19,10 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
   case prove = 8
   /// In a fleet: a passcode in place of a forgotten one, or the first one. The helper has no codes itself.
   case enrollByCode = 9
+  /// Pauses the passcode: neither it nor a finger is taken until the password is proven.
+  case pause = 10
+  /// Ends the pause.
+  case resume = 11
 
   /// Whether a helper that waits after a look accepts it.
   public var isAttempt: Bool { self == .verify || self == .prove }
@@ -60,6 +65,8 @@ extension HelperOperation {
     case .unlock: Row(asker: .oneself, proof: .password, setsPasscode: false, isForDisabled: false)
     case .prove: Row(asker: .oneself, proof: .passcode, setsPasscode: false, isForDisabled: false)
     case .enrollByCode: Row(asker: .oneself, proof: .code, setsPasscode: true, isForDisabled: false)
+    case .pause: Row(asker: .oneself, proof: .none, setsPasscode: false, isForDisabled: false)
+    case .resume: Row(asker: .oneself, proof: .password, setsPasscode: false, isForDisabled: false)
     }
   }
 

@@ -19,6 +19,7 @@ public struct HelperStatus: Equatable, Sendable {
     case corrupt = 4
     case expired = 5
     case mustChange = 6
+    case paused = 7
   }
 
   public var state: State

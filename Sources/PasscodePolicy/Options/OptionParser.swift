@@ -124,7 +124,13 @@ public struct OptionParser {
 ///
 ///     conf=/path        the file to read instead of the default one
 ///     second_factor     here the passcode is a second factor: refused unless the file has `second_factor`, too
+///     proven            alone: the line asks for nothing, and stands behind those that let people in (PasswordProof.swift)
 public struct ModuleLine: Equatable, Sendable {
+  /// Whether a line is the one that asks for nothing, wherever the word stands in it.
+  public static func notesProof(_ arguments: [Bytes]) -> Bool {
+    arguments.contains { $0.spells("proven") }
+  }
+
   public private(set) var configuration: Bytes?
   public private(set) var isSecondFactor = false
   public private(set) var options: [Bytes] = []
@@ -139,6 +145,8 @@ public struct ModuleLine: Equatable, Sendable {
     for argument in arguments {
       if argument[...].begins(with: "conf=") {
         try setConfiguration(argument)
+      } else if argument.spells("proven") {
+        continue
       } else if argument.spells("second_factor") {
         if isSecondFactor { throw Fault(.optionTwice, name: argument) }
         isSecondFactor = true

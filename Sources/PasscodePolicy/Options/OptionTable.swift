@@ -40,9 +40,8 @@ public struct OptionRow: Sendable {
         choose(&$0.policy.selfEnroll, $1, "password no")
       },
       flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
-      policy("verifier", "none", "an absolute path of at most 107 bytes, or none") {
-        $1.count <= Options.Policy.longestSocketPath && setPathOrNone(&$0.policy.verifier, $1)
-      },
+      policy("password_every", "never", "1h to 30d, or never", set: setPasswordEvery),
+      policy("verifier", "none", "an absolute path of at most 107 bytes, or none", set: setVerifier),
       policy("verifier_uids", "1000-", "1 to 16 ranges of uids, such as 1000-59999,70000; never 0") {
         assign(&$0.policy.verifierUIDs, UserRanges($1))
       },
@@ -119,6 +118,15 @@ private func lengths(_ text: ArraySlice<UInt8>) -> Options.Lengths? {
 private func bounded(_ number: UInt64?, _ range: ClosedRange<UInt64>) -> UInt64? {
   guard let number, range.contains(number) else { return nil }
   return number
+}
+
+@Sendable private func setPasswordEvery(_ options: inout Options, _ text: ArraySlice<UInt8>) -> Bool {
+  let seconds = text.spells("never") ? 0 : bounded(duration(text), Options.Policy.passwordEveryRange)
+  return assign(&options.policy.passwordEvery, seconds)
+}
+
+@Sendable private func setVerifier(_ options: inout Options, _ text: ArraySlice<UInt8>) -> Bool {
+  text.count <= Options.Policy.longestSocketPath && setPathOrNone(&options.policy.verifier, text)
 }
 
 private func slots(_ text: ArraySlice<UInt8>) -> UInt64? {

@@ -36,6 +36,11 @@ public struct Record: Equatable, Sendable {
     get { box.fields.disabled }
     set { change { $0.disabled = newValue } }
   }
+  /// Paused by its owner or by root, until the password was proven; ends with the passcode. `Pause` has the rules.
+  public var paused: Bool {
+    get { box.fields.paused }
+    set { change { $0.paused = newValue } }
+  }
   /// Who set the passcode, kept when its owner changes it by the old one.
   public var enrolledBy: Proof {
     get { box.fields.enrolledBy }
@@ -86,6 +91,7 @@ public struct Record: Equatable, Sendable {
     var name: Bytes
     var state = State.removed
     var disabled = false
+    var paused = false
     var enrolledBy = Proof.unknown
     var unlockedBy = Proof.nobody
     var terms = Terms.none

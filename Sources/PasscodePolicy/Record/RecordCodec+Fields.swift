@@ -1,9 +1,14 @@
 // The lines of a record, written and read in the order that RecordCodec.swift draws.
 
+extension Record {
+  /// The oldest version of the format that can hold the record.
+  var version: UInt64 { paused ? 3 : 2 }
+}
+
 extension Bytes {
   /// All lines but the checksum's.
   mutating func append(_ record: Record) {
-    append(line: .version, RecordCodec.version)
+    append(line: .version, record.version)
     append(line: .generation, record.generation)
     append(line: .uid, UInt64(record.uid))
     append(line: .name, record.name)
@@ -20,7 +25,7 @@ extension Bytes {
     var sealed: Bytes?
     if case .enrolled(let credential) = record.state { sealed = hexadecimal(credential) }
     append(line: .state, Bytes(text: sealed == nil ? "removed" : "enrolled"))
-    append(line: .disabled, yesNo(record.disabled))
+    append(line: .disabled, word((record.disabled ? 1 : 0) + (record.paused ? 2 : 0), of: hindrances))
     append(line: .sealed, sealed ?? [])
     append(line: .enrolledBy, record.enrolledBy.name)
     append(line: .unlockedBy, record.unlockedBy.name)
@@ -61,6 +66,9 @@ extension Bytes {
 private func yesNo(_ flag: Bool) -> Bytes {
   word(flag ? 1 : 0, of: "no yes")
 }
+
+/// The words of a record for what keeps its passcode from being used: number 1 disabled, 2 paused, 3 both.
+private var hindrances: String { "no yes paused both" }
 
 /// The words of a record for `Terms.Change`, in the order of its cases.
 private var changes: String { "no yes used" }
@@ -183,9 +191,11 @@ struct RecordReader {
 
   @inline(never)
   private mutating func readState(_ record: inout Record.Fields) -> Bool {
-    guard let state = value(.state), let disabled = flag(.disabled), let sealed = value(.sealed)
+    guard let state = value(.state), let word = value(.disabled),
+      let hindrance = PasscodePolicy.number(of: word, among: hindrances), let sealed = value(.sealed)
     else { return false }
-    record.disabled = disabled
+    record.disabled = hindrance & 1 != 0
+    record.paused = hindrance & 2 != 0
     guard state.spells("enrolled") else { return state.spells("removed") && sealed.isEmpty }
     guard let credential = bytes(hexadecimal: sealed) else { return false }
     record.state = .enrolled(sealed: credential)

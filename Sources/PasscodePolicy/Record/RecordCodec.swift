@@ -1,4 +1,4 @@
-/// The record file's format, version 2.
+/// The record file's format, versions 2 and 3.
 ///
 ///     offset 0     copy 0   4,096 bytes
 ///     offset 4096  copy 1   4,096 bytes        the file is 8,192 bytes long, always
@@ -6,12 +6,12 @@
 /// Each copy is a whole record: lines of `name=value`, each ended by a newline, all of them present and in
 /// this order, then NUL bytes to the copy's end (a terminal doesn't show them):
 ///
-///     passcode_record=2            the version
+///     passcode_record=2            the version: 3 where the passcode is paused, else 2
 ///     generation=12                decimal, as every number here: no sign, no leading zero
 ///     uid=1000
 ///     name=alice                   any bytes but control characters
 ///     state=enrolled               or removed
-///     disabled=no                  or yes
+///     disabled=no                  or yes; in version 3 paused, or both
 ///     sealed=6f1c…                 hexadecimal; empty where removed
 ///     enrolled_by=root             what proved the right to set the passcode: root, password, passcode or unknown
 ///     unlocked_by=nobody           the same for the last unlock; nobody: never unlocked since.
@@ -42,10 +42,13 @@
 ///   write leaves the record as it was.                                                       RecordCodecTests
 /// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.
 ///   No generation wraps.                                            RecordCodecTests, test_corruption.py
+/// - A record that is paused MUST open nothing for a program that knows no pause: for that, version 3 is a later one.
+///                                                                    RecordCodecTests, test_pause.py
 /// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
 ///   written over it.                                            RecordCodecTests, test_record_version.py
 public struct RecordCodec: Sendable {
-  public static let version: UInt64 = 2
+  /// The latest version; an older one is written where it says all.
+  public static let version: UInt64 = 3
   public static let copyLength = 4_096
   public static let copies = 2
   public static let fileLength = copyLength * copies
@@ -104,8 +107,8 @@ public struct RecordCodec: Sendable {
   public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
     guard copy.count == RecordCodec.copyLength else { return nil }
     var reader = RecordReader(copy)
-    guard reader.number(.version) == RecordCodec.version,
-      let record = reader.record(), record.isSound
+    guard let version = reader.number(.version), let record = reader.record(), record.isSound,
+      version == record.version
     else { return nil }
     // That is how we would spell it; whether we wrote it, the checksum says.
     return isConfirmed(&reader) ? record : nil

@@ -55,6 +55,8 @@ public enum Words {
     case .expired: return "Passcode expired."
     case .mustChange: return "Passcode must be changed (passcode change)."
     case .unavailable(let fault): return fault.reason.isOfKey ? "Passcode unavailable." : nil
+    case .notPermitted(.paused): return "Passcode paused."
+    case .notPermitted(.passwordDue): return "Use your password this time."
     case .locked, .disabled, .notPermitted(.firstLogin), .notPermitted(.workstation): return notice(refusal)
     case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: return nil
     }
@@ -88,6 +90,8 @@ public enum Words {
     case .mustChange: "Use your password now, then set your own passcode (passcode change)."
     case .notPermitted(.firstLogin): "Log in with your password first."
     case .notPermitted(.workstation): "Too many wrong passcodes on this workstation. Use your password."
+    case .notPermitted(.paused): "Passcode paused. Use your password."
+    case .notPermitted(.passwordDue): "Use your password this time. It is required from time to time."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
     case .fingerRefused(let outcome): notice(outcome)

@@ -63,7 +63,20 @@ public enum PasswordService {
   public static var folder: Bytes { Bytes(text: "/etc/pam.d") }
   public static var path: Bytes { Bytes(text: "/etc/pam.d/passcode") }
 
+  /// Whether a password is the account's; what the system's other services accept (a finger, a key, this very passcode) is
+  /// no proof here.
+  ///
+  /// MUST be run while the real uid is still the caller's: pam_unix's own helper answers only for that.
+  /// Tests: test_selfservice.py.
+  ///
+  /// - Parameter password: wiped afterwards.
   /// - Throws: a fault unless its file is there (libpam would take `other`), root's, and writable by nobody else.
+  public static func accepts(_ password: inout Password, of account: Account) throws(Fault) -> Bool {
+    try check()
+    return password.proves(account.name, to: Bytes(text: name), in: folder)
+  }
+
+  /// - Throws: as `accepts`.
   public static func check() throws(Fault) {
     if case .missing = try Trust(access: .service, subject: .configuration).open(path) {
       throw Fault(.noPasswordService, path: path)

@@ -27,6 +27,38 @@ extension Vault {
     }
   }
 
+  /// Pauses the passcode, or ends the pause: see `Record.paused`. Needs no key. For root, a person's own store, or the
+  /// helper, which asks for the password before it ends one.
+  ///
+  /// - Returns: whether that changed anything; nil if not enrolled.
+  public func pause(
+    _ account: Account, _ paused: Bool, then done: (() -> Void)? = nil
+  ) throws(Fault) -> Bool? {
+    try carryOut(account, acquire(account), ending: 0, then: done) { record throws(Fault) in
+      guard let before = record else { throw corrupt(account) }
+      guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
+      guard before.paused != paused else { return .leave }
+      record?.paused = paused
+      return .write
+    }
+  }
+
+  /// Ends what the account's password ends: a pause, and the wait for another login than the passcode's. For root's
+  /// processes and the helper, which have just had the password accepted by `PasswordService`.
+  ///
+  /// - Returns: whether there was a pause; nil if not enrolled.
+  @discardableResult
+  public func takeProof(of account: Account) throws(Fault) -> Bool? {
+    try noteProof(of: account)
+    return try pause(account, false)
+  }
+
+  /// Notes that the password was proven just now. Who can't be noted has to prove it once more.
+  public func noteProof(of account: Account) throws(Fault) {
+    try? LoginMark(account.uid, configuration.access).set()
+    if policy.passwordEvery > 0 { ProofTime(account.uid, configuration.access).set(at: try clock.now()) }
+  }
+
   /// What an act makes of a record.
   package enum Decision {
     case write

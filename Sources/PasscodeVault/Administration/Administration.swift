@@ -99,9 +99,9 @@ extension Vault {
     return blake2b(sealed[...])
   }
 
-  /// - Throws: a fault unless the passcode that was proven is the record's.
+  /// - Throws: a fault unless the passcode that was proven is the record's, and not paused since.
   func check(_ authority: Authority, _ record: Record) throws(Fault) {
-    guard let mark = authority.provenMark, mark != self.mark(record) else { return }
+    guard let mark = authority.provenMark, mark != self.mark(record) || record.paused else { return }
     throw Fault(.changedMeanwhile)
   }
 

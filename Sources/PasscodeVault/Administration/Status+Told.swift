@@ -26,6 +26,7 @@ extension Status.State {
     case .corrupt: self = .corrupt
     case .expired: self = .expired
     case .mustChange: self = .mustChange
+    case .paused: self = .paused
     }
   }
 }

@@ -11,6 +11,8 @@ public struct Status: Equatable, Sendable {
     case expired
     /// The passcode's one login is over: it opens nothing until its owner changes it.
     case mustChange
+    /// The passcode opens nothing until the password was proven.
+    case paused
   }
 
   public let account: Account
@@ -111,6 +113,7 @@ extension Vault {
 
   private func state(_ record: Record, _ review: Record.Review) -> Status.State {
     if record.disabled { return .disabled }
+    if record.paused { return .paused }
     if review.isExpired { return .expired }
     switch review.standing {
     case .open where record.terms.change == .needed: return .mustChange
@@ -196,6 +199,7 @@ extension HelperStatus.State {
     case .corrupt: self = .corrupt
     case .expired: self = .expired
     case .mustChange: self = .mustChange
+    case .paused: self = .paused
     }
   }
 }

@@ -187,6 +187,8 @@ public struct DirectLogin: Login, ~Copyable {
     }
     if isTooEarly { return .refused(.notPermitted(.firstLogin)) }
     if record.current.disabled || record.isRevoked { return .refused(.disabled) }
+    if record.current.paused { return .refused(.notPermitted(.paused)) }
+    if try isPasswordDue { return .refused(.notPermitted(.passwordDue)) }
     if vault.configuration.isSecondFactor, !record.current.isAdministrators {
       return .refused(.notPermitted(.notAdministrators))
     }
@@ -206,6 +208,15 @@ public struct DirectLogin: Login, ~Copyable {
   @inline(never)
   private var isTooEarly: Bool {
     waitsForLogin && !LoginMark(account.uid, vault.configuration.access).isSet
+  }
+
+  /// Whether the password must be proven before the passcode opens anything again.
+  private var isPasswordDue: Bool {
+    get throws(Fault) {
+      let limit = vault.policy.passwordEvery
+      guard limit > 0 else { return false }
+      return !ProofTime(account.uid, vault.configuration.access).isWithin(limit, of: try vault.clock.now())
+    }
   }
 
   mutating func openCredential(

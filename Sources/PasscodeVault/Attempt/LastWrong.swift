@@ -39,12 +39,8 @@ struct LastWrong {
 
   /// Whether the passcode repeats the last wrong one.
   func isRepeated(at now: Instant) -> Bool {
-    guard let file = try? RunFolder.open(file),
-      let content = try? file.read(LastWrong.length, at: 0),
-      content.count == LastWrong.length
+    guard let content = RunFolder.recent(file, LastWrong.length, within: LastWrong.validFor, of: now)
     else { return false }
-    let time = littleEndianNumber(content, 0, 8)
-    guard time <= now.milliseconds, now.milliseconds - time < LastWrong.validFor else { return false }
     return equalInConstantTime(Bytes(content[8...]), digest)
   }
 

@@ -5,8 +5,9 @@ public import PasscodeSystem
 /// `first_login=deny`: an empty file /run/passcode/<uid>.login. /run doesn't outlive a boot.
 ///
 /// - It MUST be set only by a session that follows our own refusal in the same handle, for the same account, and
-///   by an enrolment that proved the password: no cron job, lingering service, autologin or sudo sets it. Nor does a login
-///   by ssh: sshd authenticates in a child process.
+///   by a proof of the account's password (`Vault.noteProof`), such as an enrolment's, or with a line `proven` sudo's: no cron
+///   job, lingering service or autologin sets it, nor sudo without such a proof. Nor does a session by ssh: sshd
+///   authenticates in a child process.
 /// - What can't be read MUST count as not set.
 /// - Tests: test_first_login.py.
 ///
@@ -28,7 +29,7 @@ public struct LoginMark {
   /// Whether the account has logged in by other means since the boot; in doubt it has not.
   @inline(never)
   public var isSet: Bool {
-    guard case .found = try? Trust(access: access, subject: .store).open(RunFolder.path) else { return false }
+    guard RunFolder.isSound(access) else { return false }
     // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.
     let status = try? FileStatus.of(RunFolder.path(of: name))
     return status?.kind == .file
@@ -42,5 +43,37 @@ public struct LoginMark {
     } catch {
       if error != .exists { throw error }
     }
+  }
+}
+
+/// When the account's password was last proven since the machine started, for `password_every`:
+///
+///     /run/passcode/<uid>.proof, 8 bytes: CLOCK_BOOTTIME in milliseconds, little-endian
+///
+/// MUST (proof):
+///  5  With `password_every` the passcode opens nothing after that time without a proof of the password, nor after a start of
+///     the machine. Only CLOCK_BOOTTIME counts, which goes on while the machine sleeps: no setting of the wall clock lengthens
+///     it. What can't be read, or lies ahead, is no proof.                                     test_pause.py
+struct ProofTime {
+  private let file: Bytes
+  private let access: Access
+
+  init(_ uid: UInt32, _ access: Access) {
+    file = decimalDigits(UInt64(uid)) + Bytes(text: ".proof")
+    self.access = access
+  }
+
+  func isWithin(_ seconds: UInt64, of now: Instant) -> Bool {
+    RunFolder.isSound(access) && RunFolder.recent(file, 8, within: seconds * 1_000, of: now) != nil
+  }
+
+  /// What can't be noted is no proof.
+  func set(at now: Instant) {
+    do throws(Errno) {
+      let opened = try RunFolder.openOrMake(file, access)
+      // Root's, where its maker was killed: the helper could neither read nor write it until the next boot.
+      if access == .root, let owner = serviceAccount() { try opened.setOwner(owner.uid, group: 0) }
+      try opened.write(littleEndian(now.milliseconds, 8), at: 0)
+    } catch {}
   }
 }

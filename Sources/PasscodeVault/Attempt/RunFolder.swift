@@ -22,6 +22,19 @@ package enum RunFolder {
     return opened
   }
 
+  /// What a file there keeps together with a time: CLOCK_BOOTTIME in milliseconds, 8 bytes, little-endian; then the rest.
+  ///
+  /// - Parameters:
+  ///   - length: of both, in bytes.
+  ///   - milliseconds: how old it may be.
+  /// - Returns: the whole content; nil if it is older, from the future, or not as it should be.
+  @inline(never)
+  static func recent(_ file: Bytes, _ length: Int, within milliseconds: UInt64, of now: Instant) -> Bytes? {
+    guard let content = try? open(file).read(length + 1, at: 0), content.count == length else { return nil }
+    let time = littleEndianNumber(content, 0, 8)
+    return time <= now.milliseconds && now.milliseconds - time < milliseconds ? content : nil
+  }
+
   /// Opens a file there, or makes it, for the service account alone.
   package static func openOrMake(_ file: Bytes, _ access: Access) throws(Errno) -> Descriptor {
     do throws(Errno) { return try open(file) } catch { guard error == .noEntry else { throw error } }
@@ -45,6 +58,13 @@ package enum RunFolder {
       try folder.setOwner(owner.uid, group: 0)
     }
     return folder
+  }
+
+  /// Whether the directory is there, and nobody else's.
+  @inline(never)
+  static func isSound(_ access: Access) -> Bool {
+    guard case .found = try? Trust(access: access, subject: .store).open(path) else { return false }
+    return true
   }
 
   private static func openOrMake(_ access: Access) throws(Errno) -> Descriptor {

@@ -1,16 +1,12 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// A program that answers in place of the process that starts it: one question, or a look and its attempt. Neither gets an
-/// argument or an environment, and both have the same requests and replies.
-public enum HelperProgram: Sendable {
-  /// For a process that isn't root; runs as `_passcode`.
-  case helper
-  /// passcode-fleet, for root and for the helper: asks a fleet's verifier.
-  case fleet
+/// A program that answers in place of the process that starts it: one question, or a look and its attempt. They get no
+/// environment, and no argument but the tool's, and have the same requests and replies.
+public typealias HelperProgram = Installed.Program
 
-  @inline(never)
-  fileprivate var path: Bytes { Installed.program(isHelper: self == .helper) }
+extension HelperProgram {
+  fileprivate var path: Bytes { Installed.path(of: self) }
 
   @inline(never)
   fileprivate func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
@@ -84,6 +80,27 @@ public enum Helper {
   /// The fault of a reply that doesn't answer the question.
   public static var invalidReply: Fault { fault(.invalidReply) }
 
+  /// An act on one's own passcode that the account's password proves.
+  ///
+  /// - Parameters:
+  ///   - operation: its row asks for a password and nothing else.
+  ///   - program: the tool where this process is root, which then proves anybody's.
+  public static func ask(
+    _ operation: HelperOperation, _ uid: UInt32, by password: borrowing Password,
+    _ program: HelperProgram = .helper
+  ) throws(Fault) -> HelperReply {
+    var waiting: HelperProcess?
+    let request = HelperRequest(
+      operation, uid: uid, lengths: HelperRequest.Lengths(password: password.line.count))
+    let helper = try begin(request.head(), &waiting, program)
+    helper.send(password)
+    helper.endRequests()
+    return try finish(helper, &waiting, program, patience: patienceForPassword)
+  }
+
+  /// Checking a password may wait for a network and show no progress, for as long as the helper lets it. Milliseconds.
+  public static var patienceForPassword: UInt64 { 40_000 }
+
   private static func start(_ program: HelperProgram) throws(Fault) -> HelperProcess {
     let service = try account()
     let isHelper = program == .helper
@@ -95,7 +112,9 @@ public enum Helper {
     else { throw program.fault(isHelper ? .helperMode : .failed, .denied) }
     guard !isHelper || ProcessIdentity.current().real != 0 else { throw fault(.helperForRoot) }
     HelperProcess.reapAbandoned(of: service.uid)
-    do throws(Errno) { return try HelperProcess(path) } catch { throw program.fault(.failed, error) }
+    do throws(Errno) { return try HelperProcess(path, takesProof: program == .tool) } catch {
+      throw program.fault(.failed, error)
+    }
   }
 
   /// The service account, which the helper becomes.

@@ -58,7 +58,7 @@ func checkFinger(_ run: CheckRun) {
 /// A fleet's packages bring programs that check their part: only they know stunnel, certificates and etcd. Each writes its
 /// findings itself, in this form.
 func checkFleet(_ run: CheckRun) {
-  let program = Installed.program(isHelper: false)
+  let program = Installed.path(of: .fleet)
   if !run.configuration.options.policy.verifier.isEmpty {
     let path = program + Bytes(text: "-check")
     if let status = try? FileStatus.of(path) { add(path, status, run) } else { run.tell(.noFleetProgram) }

@@ -65,6 +65,8 @@ extension PAMRule {
       "%1: these logins are remote and get no passcode prompt without remote=allow: add it, or remove the line"
     case .noSessionLine:
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
+    case .noProofLine:
+      "%1: password_every is set, but nothing notes the password: add \"auth optional pam_passcode.so proven\" at the end"
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
@@ -86,7 +88,7 @@ extension PAMRule {
     switch self {
     case .badLine, .badControl, .missingFile, .wrongType, .neverLetsIn, .letsAnyoneIn, .nullokLetsAnyoneIn,
       .rootNeedsPasscode(false), .secondFactorOff, .notSecond, .remoteDenied, .noSessionLine,
-      .firstLoginRefused, .asksInPasswordService, .passwordServiceOpen:
+      .firstLoginRefused, .noProofLine, .asksInPasswordService, .passwordServiceOpen:
       true
     case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,
       .askedTwice, .fingerAfterEither, .fingerTwice(true), .fingerTwice(false), .faillockCounts,

@@ -32,7 +32,8 @@ extension Verdict {
     switch self {
     case .granted, .fingerGranted: ""
     case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
-      .notPermitted(.notAdministrators), .notPermitted(.workstation):
+      .notPermitted(.notAdministrators), .notPermitted(.workstation), .notPermitted(.paused),
+      .notPermitted(.passwordDue):
       told ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text

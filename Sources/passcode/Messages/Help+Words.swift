@@ -10,6 +10,8 @@ enum CommandHelp {
   static var change: Phrase { "change it: asks for the old one; the length may change" }
   static var remove: Phrase { "remove the passcode" }
   static var unlock: Phrase { "clear a lockout and reset the failure count" }
+  static var pause: Phrase { "refuse passcode and fingerprint until the password is used" }
+  static var resume: Phrase { "end a pause: asks for the password" }
   static var disable: Phrase { "disable a passcode without removing it" }
   static var enable: Phrase { "enable a disabled passcode again" }
   static var rename: Phrase { "move a passcode to its account's new name" }
@@ -158,7 +160,7 @@ extension CommandHelp {
     if name.spells("enroll") { return "read password (root: none) and passcode, a line each" }
     if name.spells("change") { return "read the old and the new passcode, a line each" }
     if name.spells("remove") { return "read the passcode or the password from standard input" }
-    if name.spells("unlock") { return "read the password from standard input" }
+    if name.spells("unlock") || name.spells("resume") { return "read the password from standard input" }
     if name.spells("key") { return "recover: read the recovery copy from standard input" }
     return Command.Option.stdin.summary
   }

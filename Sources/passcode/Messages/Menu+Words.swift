@@ -36,6 +36,7 @@ extension Status {
     case .exhausted: "locked out"
     case .expired: "expired"
     case .mustChange: "to be changed"
+    case .paused: "paused"
     }
   }
 }
@@ -48,6 +49,8 @@ extension MenuChoice.Title {
     case .unlock: "unlock the passcode"
     case .remove: "remove the passcode"
     case .test: "test the passcode"
+    case .pause: "pause the passcode until I use my password"
+    case .resume: "end the pause with my password"
     case .forgotten: "I forgot it: set a new one with my password"
     case .addFinger: "enrol a fingerprint"
     case .testFinger: "test the fingerprint"

@@ -6,6 +6,8 @@ complete -c passcode -n __fish_use_subcommand -a enroll -d 'set a passcode (aske
 complete -c passcode -n __fish_use_subcommand -a change -d 'change it: asks for the old one; the length may change'
 complete -c passcode -n __fish_use_subcommand -a remove -d 'remove the passcode'
 complete -c passcode -n __fish_use_subcommand -a unlock -d 'clear a lockout and reset the failure count'
+complete -c passcode -n __fish_use_subcommand -a pause -d 'refuse passcode and fingerprint until the password is used'
+complete -c passcode -n __fish_use_subcommand -a resume -d 'end a pause: asks for the password'
 complete -c passcode -n __fish_use_subcommand -a disable -d 'disable a passcode without removing it'
 complete -c passcode -n __fish_use_subcommand -a enable -d 'enable a disabled passcode again'
 complete -c passcode -n __fish_use_subcommand -a rename -d 'move a passcode to its account\'s new name'
@@ -19,7 +21,7 @@ complete -c passcode -n __fish_use_subcommand -a check-weak -d 'read codes, one 
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'find the hashing cost that suits this machine'
 complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store; changes nothing else'
 
-set -l people enroll change remove unlock disable enable status verify
+set -l people enroll change remove unlock pause resume disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
 complete -c passcode -n '__fish_seen_subcommand_from server' -a 'create invite-workstation init list check metrics seen restored enroll invite remove unlock disable enable status'
 complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status seal mount load unseal recover rotate'
@@ -30,9 +32,9 @@ complete -c passcode -l quiet -d 'print nothing on success'
 complete -c passcode -s h -l help -d help
 complete -c passcode -l version -d 'the version'
 complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x -a '4 6' -d 'how many digits'
-complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock verify key' -l stdin -d 'read passcodes from standard input'
+complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock resume verify key' -l stdin -d 'read passcodes from standard input'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'choose a random one and print it'
-complete -c passcode -n '__fish_seen_subcommand_from enroll invite remove unlock disable enable' -l batch -r -F -d 'root: do this for each user in a list'
+complete -c passcode -n '__fish_seen_subcommand_from enroll invite remove unlock pause resume disable enable' -l batch -r -F -d 'root: do this for each user in a list'
 complete -c passcode -n '__fish_seen_subcommand_from enroll invite' -l output -r -F -d 'append the passcodes to this file'
 complete -c passcode -n '__fish_seen_subcommand_from enroll invite' -l show -d 'show passcodes on a terminal'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'skip users who have a passcode'
@@ -40,7 +42,7 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll' -l expires -x -a '1
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l must-change -d 'root: good for one login; after that it must be changed'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l force -d 'root: even if the password is 4 or 6 digits'
 complete -c passcode -n '__fish_seen_subcommand_from change' -l force -d 'root: without the old passcode'
-complete -c passcode -n '__fish_seen_subcommand_from list' -l state -x -a 'ok locked exhausted disabled expired must_change corrupt' -d 'only passcodes in this state'
+complete -c passcode -n '__fish_seen_subcommand_from list' -l state -x -a 'ok locked exhausted disabled expired must_change paused corrupt' -d 'only passcodes in this state'
 complete -c passcode -n '__fish_seen_subcommand_from list' -l since -x -d 'only passcodes set, used or mistyped within the past TIME'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 'how long a hash may take'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'root: put the result into the configuration file'

@@ -16,7 +16,8 @@ void fuzz_helper_end(void) {
   peer = -1;
 }
 
-int __wrap_cs_start_program(const uint8_t *path, int *connection, pid_t *child) {
+int __wrap_cs_start_program(const uint8_t *path, int takes_proof, int *connection, pid_t *child) {
+  (void)takes_proof;
   uint8_t detail;
   int error = fuzz_fault(&detail), ends[2];
   (void)path;

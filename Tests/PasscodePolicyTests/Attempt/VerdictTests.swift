@@ -20,6 +20,8 @@ struct VerdictTests {
     (.notPermitted(.firstLogin), "passcode not permitted: before this boot's first login"),
     (.notPermitted(.notAdministrators), "passcode not permitted: an administrator must set it anew"),
     (.notPermitted(.workstation), "passcode locked on this workstation"),
+    (.notPermitted(.paused), "passcode paused"),
+    (.notPermitted(.passwordDue), "passcode not permitted: the password is due"),
     (.unavailable(Fault(.noMemory)), "passcode unavailable"),
   ]
 
@@ -29,5 +31,8 @@ struct VerdictTests {
   ) {
     #expect(verdict.event == event)
     #expect(verdict.isGranted == ["passcode granted", "finger granted"].contains(event))
+    let isEnded = [.notPermitted(.firstLogin), .notPermitted(.paused), .notPermitted(.passwordDue)].contains(
+      verdict)
+    #expect(verdict.endsByPassword == isEnded)
   }
 }

@@ -15,17 +15,18 @@ struct HelperOperationTests {
   }
 
   @Test(arguments: HelperOperation.allCases)
-  func `what changes anything is proven by a secret, and closed to whoever is disabled`(
+  func `what loosens anything is proven by a secret, and closed to whoever is disabled`(
     operation: HelperOperation
   ) {
     let isQuestion = [.look, .verify, .status].contains(operation)
     #expect(operation.row.isForDisabled == isQuestion)
-    #expect((operation.row.proof == .none) == [.look, .status].contains(operation))
+    #expect((operation.row.proof == .none) == [.look, .status, .pause].contains(operation))
   }
 
   @Test func `the first passcode is proven by the password, and so is forgiveness`() {
     #expect(HelperOperation.enroll.row.proof == .password)
     #expect(HelperOperation.unlock.row.proof == .password)
+    #expect(HelperOperation.resume.row.proof == .password)
     #expect(HelperOperation.change.row.proof == .passcode)
     #expect(HelperOperation.remove.row.proof == .passcodeOrPassword)
     #expect(HelperOperation.allCases.filter { $0.row.setsPasscode } == [.change, .enroll, .enrollByCode])

@@ -39,6 +39,8 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },
+    Flip("password_every=1h") { $0.policy.passwordEvery = 3_600 },
+    Flip("password_every=30d") { $0.policy.passwordEvery = 30 * 86_400 },
     Flip("verifier=/run/v.sock") { $0.policy.verifier = Bytes(text: "/run/v.sock") },
     Flip("verifier_uids=1-") { $0.policy.verifierUIDs = UserRanges(slice("1-")) ?? .people },
     Flip("self_enroll=no") { $0.policy.selfEnroll = .no },

@@ -154,10 +154,10 @@ struct RecordCodecTests {
 
   @Test(arguments: ["uid=1000\n", "anything=else\nmore=\n", ""])
   func `a copy of a later version is told from damage`(lines: String) {
-    let later = slot(Bytes(text: "passcode_record=3\n" + lines))
+    let later = slot(Bytes(text: "passcode_record=4\n" + lines))
     let empty = Bytes(repeating: 0, count: RecordCodec.copyLength)
     for file in [later + empty, empty + later, codec.encode(Self.enrolled()) + later, later + later] {
-      #expect(codec.laterVersion(file) == 3)
+      #expect(codec.laterVersion(file) == 4)
     }
     #expect(codec.read(later + later) == nil)
     var changed = later
@@ -217,7 +217,8 @@ struct RecordCodecTests {
 
   /// A line, and what stands in its place.
   private static let wrongLines: [(String, String)] = [
-    ("passcode_record=2", "passcode_record=3\n"), ("passcode_record=2", "passcode_record=1\n"),
+    ("passcode_record=2", "passcode_record=3\n"), ("passcode_record=2", "passcode_record=4\n"),
+    ("passcode_record=2", "passcode_record=1\n"),
     ("passcode_record=2", "passcode_record=0\n"), ("passcode_record=2", ""),
     ("enrolled_by=root", "enrolled_by=nobody\n"), ("enrolled_by=root", "enrolled_by=Root\n"),
     ("unlocked_by=nobody", "unlocked_by=\n"), ("must_change=no", "must_change=0\n"),
@@ -234,7 +235,8 @@ struct RecordCodecTests {
     ("name=alice", "name=\(long)\n"),
     ("state=enrolled", "state=removed\n"),
     ("state=enrolled", "state=\n"), ("state=enrolled", "state=Enrolled\n"),
-    ("disabled=no", "disabled=maybe\n"),
+    ("disabled=no", "disabled=maybe\n"), ("disabled=no", "disabled=paused\n"),
+    ("disabled=no", "disabled=both\n"),
     ("failures=1", "failures=4294967296\n"), ("failures=1", "failures=\n"), ("failed_at=123456", ""),
     ("served=no", "served=no\r\n"), ("success_time=0", "success_time=00\n"),
     ("failure_time=7", "failure_time=7\nmore=1\n"), ("uid=1000", "name=alice\nuid=1000\n"),
@@ -268,6 +270,24 @@ struct RecordCodecTests {
     for change in Terms.Change.allCases {
       record.terms = Terms(change, expiry: 0, seenTime: 0, seenAt: .never)
       #expect(codec.decode(codec.encode(record)[...]) == record)
+    }
+  }
+
+  /// To a program that knows no pause, version 3 is a later one: it refuses the record.
+  @Test func `a paused record has a version of its own, and no other has that`() {
+    for (disabled, word) in [(false, "paused"), (true, "both")] {
+      var record = Self.enrolled(sealed: 2)
+      record.disabled = disabled
+      record.paused = true
+      let copy = codec.encode(record)
+      #expect(codec.decode(copy[...]) == record)
+      #expect(
+        text(copy).hasPrefix("passcode_record=3\ngeneration=12\n")
+          && text(copy).contains("\ndisabled=\(word)\n"))
+      for (line, instead) in [
+        ("passcode_record=3", "passcode_record=2\n"), ("disabled=\(word)", "disabled=no\n"),
+        ("disabled=\(word)", "disabled=yes\n"), ("disabled=\(word)", "disabled=Both\n"),
+      ] { #expect(codec.decode(forged(line, instead, of: record)[...]) == nil) }
     }
   }
 

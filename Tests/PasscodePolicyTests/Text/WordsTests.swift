@@ -40,6 +40,10 @@ struct WordsTests {
       (
         .notPermitted(.workstation), "Too many wrong passcodes on this workstation. Use your password."
       ),
+      (.notPermitted(.paused), "Passcode paused. Use your password."),
+      (
+        .notPermitted(.passwordDue), "Use your password this time. It is required from time to time."
+      ),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
     #expect(notice(verdict).map { text($0) } == words)
@@ -49,7 +53,8 @@ struct WordsTests {
     arguments: [
       .wrong(.open(attemptsLeft: .max), failures: 1), .locked(milliseconds: 172_800_000, failures: 1),
       .exhausted(failures: .max), .disabled, .expired, .mustChange, .notPermitted(.firstLogin),
-      .notPermitted(.notAdministrators), .notPermitted(.workstation),
+      .notPermitted(.notAdministrators), .notPermitted(.workstation), .notPermitted(.paused),
+      .notPermitted(.passwordDue),
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {

@@ -61,6 +61,24 @@ struct AttemptTests {
     #expect(throws: Never.self) { try bed.status() }
   }
 
+  @Test func `a paused one is refused and not charged, whatever is typed or touched, until it is resumed`()
+    throws
+  {
+    let bed = try TestBed()
+    #expect(try bed.vault.pause(bed.account, true) == true)
+    #expect(try bed.vault.pause(bed.account, true) == false)
+    #expect(try bed.look() == .notPermitted(.paused))
+    for code in [TestBed.right, "1593"] { #expect(try bed.attempt(code) == .notPermitted(.paused)) }
+    #expect(try bed.accept(Self.match) == .notPermitted(.paused))
+    #expect(try bed.vault.status(bed.account).state == .paused)
+    #expect(try bed.vault.status(bed.account).failures == 0)
+    #expect(try bed.vault.takeProof(of: bed.account) == true)
+    #expect(try bed.vault.takeProof(of: bed.account) == false)
+    #expect(try bed.attempt(TestBed.right) == .granted())
+    let nobody = try TestBed(enrolled: false)
+    #expect(try nobody.vault.pause(nobody.account, true) == nil)
+  }
+
   @Test func `a disabled one is refused and not charged`() throws {
     let bed = try TestBed()
     #expect(try bed.vault.disable(bed.account, true) == true)
