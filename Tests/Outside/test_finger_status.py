@@ -250,6 +250,7 @@ def test_a_person_learns_of_their_own_fingers_and_of_nothing_else(system):
 # MARK: The menu
 
 CHANGE, OFF, TEST = "change the passcode", "remove the passcode", "test the passcode"
+PAUSE = "pause the passcode until I use my password"
 FORGOTTEN = "I forgot it: set a new one with my password"
 ADD, TRY, REMOVE = "enrol a fingerprint", "test the fingerprint", "remove all enrolled fingerprints"
 
@@ -270,21 +271,21 @@ class Menu:
 
 
 def test_the_menu_shows_both_settings(system):
-    choices = CHANGE, OFF, TEST, FORGOTTEN, TRY, REMOVE
+    choices = CHANGE, OFF, TEST, PAUSE, FORGOTTEN, TRY, REMOVE
     assert Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", *choices).ends("")[0] == DONE
     answer = system.tool(user="alice", check=DONE)
     assert answer.output.endswith("  fprintd-verify alice: test the fingerprint\n"
                                   "  fprintd-delete alice: remove all enrolled fingerprints\n")  # fmt: skip
-    Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
+    Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, ADD)
     PROGRAM.unlink()
     offer(ETC / "sudo", "")
-    Menu("alice", "Passcode: on (4 digits)", CHANGE, OFF, TEST, FORGOTTEN)
+    Menu("alice", "Passcode: on (4 digits)", CHANGE, OFF, TEST, PAUSE, FORGOTTEN)
 
 
 @pytest.mark.parametrize("finger, status", [("alice-finger", DONE), ("somebody-else", WRONG_CODE)])
 def test_testing_the_fingerprint(system, finger, status):
-    menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, FORGOTTEN, TRY, REMOVE)
-    menu.child.send("5\r")
+    menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, TRY, REMOVE)
+    menu.child.send("6\r")
     menu.child.expect("Verifying: ")
     time.sleep(0.3)  # the reader forgets a touch that comes before it waits
     system.reader.touch(finger)
@@ -294,8 +295,8 @@ def test_testing_the_fingerprint(system, finger, status):
 
 
 def test_cancelling_a_test(system):
-    menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, FORGOTTEN, TRY, REMOVE)
-    menu.child.send("5\r")
+    menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, TRY, REMOVE)
+    menu.child.send("6\r")
     menu.child.expect("Verifying: ")
     menu.child.send("\x03")
     menu.child.expect(pexpect.EOF)
@@ -306,8 +307,8 @@ def test_cancelling_a_test(system):
 
 def test_enrolling_and_removing_a_finger(system):
     offer(ETC / "sudo", "")
-    menu = Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, FORGOTTEN, ADD)
-    menu.child.send("5\r")
+    menu = Menu("bob", "Passcode: on (4 digits) · Fingerprint: no fingerprint enrolled: fprintd-enroll", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, ADD)
+    menu.child.send("6\r")
     menu.child.expect("Enrolling right-index-finger")
     for _ in range(5):
         time.sleep(0.4)
@@ -317,6 +318,6 @@ def test_enrolling_and_removing_a_finger(system):
     assert menu.child.exitstatus == DONE
     assert "No PAM service offers the fingerprint yet: as root, add finger=yes" in menu.child.before
     assert told(system, "bob", "bob").startswith(INDEX)
-    menu = Menu("bob", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, FORGOTTEN, TRY, REMOVE)
-    assert menu.ends(6)[0] == DONE
+    menu = Menu("bob", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, TRY, REMOVE)
+    assert menu.ends(7)[0] == DONE
     assert told(system, "bob", "bob") == "no fingerprint enrolled: fprintd-enroll"

@@ -389,7 +389,7 @@ def test_a_record_that_cannot_be_read_keeps_the_old_key(alice):
 def test_a_record_of_a_later_version_keeps_the_old_key(alice):
     alice.enroll("bob", "8305")
     whole = alice.record("bob")
-    alice.rewrite("bob", lambda body: body.replace(b"passcode_record=2", b"passcode_record=3"))
+    alice.rewrite("bob", lambda body: body.replace(b"passcode_record=2", b"passcode_record=4"))
     answer = rotate(alice, check=UNUSABLE)
     assert "upgrade this one" in answer.errors
     alice.record_file("bob").write_bytes(whole)

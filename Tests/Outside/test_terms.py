@@ -349,7 +349,7 @@ def test_with_self_enrolment_closed_the_old_passcode_still_changes_it(own):
 
 def test_what_one_can_do_next(own):
     give(own, *EXPIRY)
-    assert own.tool(user="alice").output.count("  passcode ") == 4
+    assert own.tool(user="alice").output.count("  passcode ") == 5
     expire(own)
     said = own.tool(user="alice").output
     assert "  passcode enroll:" in said and "  passcode remove:" in said and "change" not in said
