@@ -6,8 +6,8 @@ internal import PasscodeVault
 /// in memory. An account's other keys follow its record's: "/" comes before all that a name in hexadecimal contains.
 ///                                                                                             FleetListTests
 public struct FleetList<Etcd: EtcdStore>: ~Copyable {
-  /// Keys of a page. etcd counts all that follow for each page, so pages are large; where one is too large for an answer, it
-  /// is asked for again as a smaller one, and so are those that follow.
+  /// Keys of a page. etcd counts all that follow for each page, so pages are large. If one is too large for an answer, it
+  /// is asked for again as a smaller one, and those that follow are smaller, too.
   static var mostKeys: UInt64 { 1_000 }
   private static var leastKeys: UInt64 { 50 }
 

@@ -26,7 +26,7 @@ extension FleetVault {
       secondsForOwners: isForOwners(counts) ? try timeLeft(entry) / 1_000 : nil)
   }
 
-  /// Counts the workstations that take no passcode, and those that take only their owners' (`StationOwners`).
+  /// Counts the workstations where no passcode is accepted, and those where only their owners' are (`StationOwners`).
   ///
   /// - Parameter names: as the servers' list has them.
   public func blockedStations(_ names: [Bytes]) throws(Fault) -> (stopped: UInt64, forOwners: UInt64) {
@@ -49,7 +49,7 @@ extension FleetVault {
     return (stopped, forOwners)
   }
 
-  /// Of which etcd is asked at once: a transaction of etcd's has 128 operations.
+  /// How many etcd is asked about at once: a transaction of etcd's has at most 128 operations.
   private static var mostStations: Int { 60 }
 
   private typealias Counts = (failures: UInt64, strangers: UInt64)

@@ -6,7 +6,7 @@ public struct EtcdHealth: Equatable, Sendable {
   public let size: UInt64
   /// Whether the member of etcd knows of a leader.
   public let hasLeader: Bool
-  /// The last entry of Raft's log that it knows to be on a majority's disks, and the last one that it has carried out.
+  /// The last entry of Raft's log that this member knows to be on a majority's disks, and the last one that it has applied.
   public let committed, applied: UInt64
   /// What it complains of, such as an alarm; at most 512 bytes of each.
   public let complaints: [Bytes]

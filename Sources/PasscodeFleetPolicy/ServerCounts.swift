@@ -5,11 +5,11 @@ public import PasscodePolicy
 ///     /var/lib/passcode-verifier/counts-1    numbers of 8 bytes, little-endian, always `length` bytes:
 ///         for each operation, for each verdict    replies
 ///         for each cause                          replies that were `unavailable`
-///         for each operation, for each limit      replies that took at most so long; and those that took longer
+///         for each operation, for each limit      replies that took at most that long; then those that took longer
 ///         for each operation                      milliseconds of all its replies
 ///
 /// - No name is in it, and nothing that anybody asks makes it longer.                 ServerCountsTests, test_metrics.py
-/// - Numbers are added at the end only; another layout needs another file's name.
+/// - New numbers are only appended; any other layout needs another file name.
 public struct ServerCounts: Equatable, Sendable {
   /// The operation that a workstation asked for.
   public enum Operation: Int, CaseIterable, Sendable {
@@ -27,14 +27,14 @@ public struct ServerCounts: Equatable, Sendable {
 
   /// The verdict that a reply contains, as a workstation reads it.
   public enum Verdict: Int, CaseIterable, Sendable {
-    /// A look found nothing that speaks against asking for a passcode.
+    /// A look found no reason not to ask for a passcode.
     case open
     /// The passcode or the code was correct, and what was asked for was done.
     case granted
     case wrong, locked, exhausted, disabled, notEnrolled, notPermitted, workstationLocked
     /// No one-time code is valid for the account.
     case noCode
-    /// The new passcode may not be chosen.
+    /// The new passcode is not allowed.
     case refused
     case unavailable
   }
@@ -44,7 +44,7 @@ public struct ServerCounts: Equatable, Sendable {
     case etcd, etcdRestored, fleetKey, notListed, tooManyRequests, hashingSlots, memory, other
   }
 
-  /// Milliseconds.
+  /// The limits of the histogram, in milliseconds.
   public static let limits: [UInt64] = [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000]
   public static let length = 8 * count
 
@@ -72,7 +72,7 @@ public struct ServerCounts: Equatable, Sendable {
 
   /// Counts a reply. A question about a passcode's state isn't counted.
   ///
-  /// - Parameter milliseconds: from the whole request to its reply.
+  /// - Parameter milliseconds: from the end of the request to its reply.
   public mutating func add(_ request: HelperOperation, _ reply: HelperReply.Kind, milliseconds: UInt64) {
     guard let operation = Operation(request), let verdict = Verdict(reply) else { return }
     let place = ServerCounts.limits.firstIndex { milliseconds <= $0 } ?? ServerCounts.limits.count
@@ -96,8 +96,8 @@ public struct ServerCounts: Equatable, Sendable {
 
   public func unavailable(_ cause: Cause) -> UInt64 { numbers[ServerCounts.firstCause + cause.rawValue] }
 
-  /// - Parameter place: an index in `limits`, or their count: those that took longer.
-  /// - Returns: replies that took longer than the limit before, and at most this one.
+  /// - Parameter place: an index in `limits`; their count stands for those that took longer than the last limit.
+  /// - Returns: replies that took longer than the limit before this one, and at most as long as this one.
   public func duration(_ operation: Operation, _ place: Int) -> UInt64 {
     numbers[ServerCounts.duration(operation, place)]
   }

@@ -45,7 +45,7 @@ public enum PAMRule: Equatable, Sendable {
   case remoteDenied, remoteUseless
   /// `first_login=deny`, but no session line notes a login; or there is no password to log in with first.
   case noSessionLine, firstLoginRefused
-  /// `password_every`, but no line notes that the password was proven.
+  /// `password_every` is set, but no line notes that the password was proven.
   case noProofLine
 
   // In the service that proves passwords.

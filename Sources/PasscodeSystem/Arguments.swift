@@ -59,7 +59,7 @@ public enum Arguments {
   /// Becomes this program, with the words after the first `count` as its arguments. Of the environment it gets only who
   /// called sudo, and the language. The corresponding C function is `execve`.
   ///
-  /// - Precondition: there are as many words, at least one, and nothing was parsed.
+  /// - Precondition: there are at least `count` words, at least one, and nothing was parsed.
   /// - Returns: why it could not be started.
   public static func become(_ program: [UInt8], after count: Int) -> Errno {
     // SAFETY: a NUL-terminated string; there is an argument before the first one that it gets.

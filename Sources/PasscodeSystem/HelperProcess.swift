@@ -22,7 +22,7 @@ public struct HelperProcess: ~Copyable {
   /// Starts the program, which finds its end of a socketpair as its standard input; it gets no environment. The
   /// corresponding C functions are `socketpair` and `posix_spawn`.
   ///
-  /// - Parameter takesProof: whether it gets the argument `take-proof`, and not none.
+  /// - Parameter takesProof: whether the program gets the argument `take-proof`; otherwise it gets none.
   public init(_ path: [UInt8], takesProof: Bool = false) throws(Errno) {
     var socket: Int32 = -1
     var child: pid_t = 0

@@ -114,7 +114,7 @@ internal import PasscodeSystem
     case waitsForLogin
     /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
     case mayLogIn
-    /// The passcode was refused until the password is proven; of whom, PAM_USER says.
+    /// The passcode was refused until the password is proven; PAM_USER says whose.
     case wantsProof
     /// The account has logged in by other means, and the mark for that could not be set.
     case isUnmarked

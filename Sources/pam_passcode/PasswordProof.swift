@@ -2,19 +2,19 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-// The line `auth optional pam_passcode.so proven`, behind the modules that let people in: it ends what only the password
-// ends, a pause or the wait of `first_login=deny`, once that was typed. It asks for nothing, and decides nothing.
+// The line `auth optional pam_passcode.so proven`, behind the modules that let people in: once the password was typed, it
+// ends a pause, and the waits of `first_login=deny` and `password_every`. It asks for nothing, and decides nothing.
 //
 // MUST (proof):
-//  1  A pause, and with `first_login=deny` the wait for another login, end by the account's password alone: the line has
-//     /etc/pam.d/passcode check it once more. A fingerprint, a key, a program's word or a passcode is no proof.
+//  1  For this line, only the account's password ends a pause, or the wait for another login with `first_login=deny`: it
+//     has /etc/pam.d/passcode check it once more. A fingerprint, a key, a program's word or a passcode is no proof.
 //     test_pause.py
 //  2  The password is checked only where this module has refused the passcode in the same handle for one of these reasons,
 //     and another module has let the person in: nobody's typing error is counted twice, there or at a directory.
 //     test_pause.py
 //  3  The line's result is PAM_IGNORE, whatever happens.                                      test_pause.py
-//  4  Anyone may pause their own passcode; nobody ends a pause but by this proof, by `passcode resume` with the password,
-//     by setting another passcode with the password, or as root.                              test_pause.py
+//  4  Anyone may pause their own passcode. A pause ends only by this proof, by `passcode resume` with the password, by
+//     setting another passcode with the password, or by root.                                 test_pause.py
 
 extension Authentication {
   /// One call of that line. The password goes to the helper, or to root's tool, which decides.
@@ -23,7 +23,7 @@ extension Authentication {
       let sodium = Sodium(), var secrets = Secrets(sodium), pam.takeToken(&secrets.password.line)
     {
       pam.note(.wantsProof, nil)
-      // What it answers is in the log: nothing follows from it here.
+      // The answer goes to the log: nothing here depends on it.
       let program = ProcessIdentity.current().effective == 0 ? HelperProgram.tool : .helper
       _ = try? Helper.ask(.resume, account.uid, by: secrets.password, program)
     }

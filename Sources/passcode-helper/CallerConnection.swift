@@ -154,7 +154,7 @@ extension HelperOperation {
     case .enrollByCode: reply.codeEvent
     case .unlock: reply.kind == .done ? "passcode unlocked" : reply.verdict?.event
     case .pause: reply.kind == .done ? "passcode paused" : reply.verdict?.event
-    // A proof without a pause is no end of one.
+    // A proof without a pause ends none, and isn't logged as that.
     case .resume where reply.kind == .done: reply.number(0) == 1 ? "passcode resumed" : nil
     case .resume: reply.verdict?.event
     }

@@ -29,12 +29,14 @@ extension Words {
 
   private static var optionsTitle: Phrase { "Options:" }
 
-  private static var scriptsTitle: Phrase { "Each of these has options of its own, and its own --help:" }
+  private static var scriptsTitle: Phrase {
+    "These commands have options of their own, and their own --help:"
+  }
 
   private static func summary(of script: ServerScript) -> Phrase {
     switch script {
-    case .create: "make a fleet of three or five fresh servers, over ssh"
-    case .inviteWorkstation: "let a workstation join the fleet, with a token"
+    case .create: "create a fleet of three or five fresh servers, over ssh"
+    case .inviteWorkstation: "print a token with which a workstation joins the fleet"
     }
   }
 }
@@ -54,7 +56,7 @@ extension Command {
     case .status: "show whether a passcode is set, and its state"
     case .list: "show everybody who has a passcode or a one-time code"
     case .check: "show what is wrong on this server and what to do"
-    case .metrics: "print counts and states for Prometheus"
+    case .metrics: "print metrics for Prometheus"
     case .seen: "record etcd's revision; say why this server doesn't answer"
     case .restored: "etcd was restored from a snapshot (run it on each server)"
     }

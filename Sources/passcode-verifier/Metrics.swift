@@ -6,7 +6,7 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// `passcode server metrics`: what the verifiers of this server have counted, and how it and its etcd are just now, in
+/// `passcode server metrics`: what the verifiers of this server have counted, and the current state of it and its etcd, in
 /// Prometheus' text format. passcode-verifier-check adds the certificates' dates, and a timer writes it all to a file.
 ///
 /// - No metric or label MUST name an account or a workstation: those who read the numbers may not read the list.
@@ -65,9 +65,9 @@ struct Metrics {
 
   private mutating func tellSlots(_ vault: Vault) {
     let most = vault.hashingSlots
-    text.gauge("passcode_server_hashing_slots", "Hashes at once, without overflow slots.", UInt64(most))
+    text.gauge("passcode_server_hashing_slots", "Checks at once, without overflow slots.", UInt64(most))
     text.gauge(
-      "passcode_server_hashing_slots_taken", "Hashes just now, overflow slots included.",
+      "passcode_server_hashing_slots_taken", "Checks now, overflow slots included.",
       UInt64(vault.takenSlots))
   }
 
@@ -87,13 +87,15 @@ struct Metrics {
     let health = fleet.health()
     text.gauge("passcode_etcd_up", "Whether this server's etcd answers.", health == nil ? 0 : 1)
     guard let health else { return }
-    text.gauge("passcode_etcd_has_leader", "Whether it knows a leader.", health.hasLeader ? 1 : 0)
-    text.gauge("passcode_etcd_alarms", "Its alarms and errors.", UInt64(health.complaints.count))
-    text.gauge("passcode_etcd_database_bytes", "Size of its database.", health.size)
-    text.gauge("passcode_etcd_quota_bytes", "Largest size of its database.", EtcdHealth.quota)
     text.gauge(
-      "passcode_etcd_committed_index", "Last entry of Raft's log that it knows of.", health.committed)
-    text.gauge("passcode_etcd_applied_index", "Last entry that it has carried out.", health.applied)
+      "passcode_etcd_has_leader", "Whether this server's etcd knows a leader.", health.hasLeader ? 1 : 0)
+    text.gauge(
+      "passcode_etcd_alarms", "Alarms and errors of this server's etcd.", UInt64(health.complaints.count))
+    text.gauge("passcode_etcd_database_bytes", "Size of etcd's database.", health.size)
+    text.gauge("passcode_etcd_quota_bytes", "Largest size of etcd's database.", EtcdHealth.quota)
+    text.gauge(
+      "passcode_etcd_committed_index", "Last committed entry that this member knows of.", health.committed)
+    text.gauge("passcode_etcd_applied_index", "Last entry that this member has carried out.", health.applied)
   }
 
   private mutating func tellCounts(
@@ -106,7 +108,8 @@ struct Metrics {
     text.add("for=\"everyone\"", blocked.stopped)
     text.add("for=\"strangers\"", blocked.forOwners)
     text.gauge(
-      "passcode_fleet_accounts_with_wrong_passcodes", "Accounts with a wrong passcode within the hour.",
+      "passcode_fleet_accounts_with_wrong_passcodes",
+      "Accounts with a wrong passcode and no correct one since.",
       try fleet.accountsWithWrong())
   }
 }

@@ -124,7 +124,7 @@ final class Direct {
     return .done
   }
 
-  /// - Throws: with `second_factor`, where only root could end a pause, and the password wouldn't.
+  /// - Throws: with `second_factor`, where the password wouldn't end a pause, only root.
   func pause(_ paused: Bool) throws(Failure) -> ExitStatus {
     if paused, vault.configuration.options.policy.secondFactor { throw .endlessPause }
     let act = paused ? Act.paused : .resumed

@@ -88,7 +88,8 @@ extension Failure {
 
   static var endlessPause: Failure {
     Failure(
-      .notPermitted, "second_factor=yes: no password would end a pause; use \("passcode disable" as Text)")
+      .notPermitted,
+      "second_factor=yes: the password would not end a pause; root can run \("passcode disable" as Text)")
   }
 
   /// A fleet's servers keep the passcode; and which command would do it there.
@@ -221,7 +222,7 @@ extension Failure {
   static var targetValue: Failure { Failure(.usage, "--target needs a time from 10ms to 10s, such as 250ms") }
 
   static var stateValue: Failure {
-    Failure(.usage, "--state needs ok, locked, exhausted, disabled, expired, must_change or corrupt")
+    Failure(.usage, "--state needs ok, locked, exhausted, disabled, expired, must_change, paused or corrupt")
   }
 
   static var noMemoryToMeasure: Failure {

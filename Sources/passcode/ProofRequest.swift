@@ -3,15 +3,15 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// `passcode take-proof`: what pam_passcode starts in root's programs after a login by the password, as it starts the helper
-/// in others. A request for `resume` is on standard input, a socket; PasswordProof.swift has the rules.
+/// `passcode take-proof`: pam_passcode starts this in root's programs after a login by the password; in others it starts the
+/// helper. A request to `resume` comes on standard input, a socket; PasswordProof.swift has the rules.
 ///
 /// - It MUST answer root only, and end a pause only for the account's own password.              test_pause.py
 enum ProofRequest {
-  /// Seconds; its caller waits longer.
+  /// Seconds until it gives up; its caller waits longer.
   private static var limit: UInt32 { 30 }
 
-  /// nil: the tool's first word is another one.
+  /// nil: the tool was started with another command.
   static func answered() throws(Failure) -> ExitStatus? {
     guard Arguments.words(after: "take-proof") != nil else { return nil }
     let process = ProcessIdentity.current()

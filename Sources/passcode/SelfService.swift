@@ -124,7 +124,7 @@ final class SelfService {
     return .done
   }
 
-  /// Proves nothing: anyone may tighten their own.
+  /// Takes no secret: anyone may make their own passcode stricter.
   func pause() throws(Failure) -> ExitStatus {
     try checkPlace("pause")
     if configuration.options.policy.secondFactor { throw .endlessPause }

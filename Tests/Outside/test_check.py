@@ -767,7 +767,7 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-@broken("services", "error", COMMON, PROFILE_LINE, "password_every is set, but nothing notes the password")
+@broken("services", "error", COMMON, PROFILE_LINE, "password_every is set, but nothing notes that the password was used")
 def password_every_without_its_line(system):
     system.configure(password_every="3d")
 

@@ -89,7 +89,7 @@ def log_in(bed, secret, stack=STACK, **how):
 def test_a_paused_passcode_opens_nothing_until_the_password_resumes_it(own, who, by):
     pause(own, who)
     assert is_refused(own, **by) and state(own) == "paused"
-    assert "state: paused until you use your password" in own.tool("status", "alice", user=who, check=DONE).output
+    assert "state: paused until the password is used" in own.tool("status", "alice", user=who, check=DONE).output
     alone(own, "verify", RIGHT, check=LOCKED)
     alone(own, "resume", WRONG[0], check=WRONG_CODE)
     alone(own, "resume", RIGHT, check=WRONG_CODE)

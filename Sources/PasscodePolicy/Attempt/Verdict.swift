@@ -110,8 +110,8 @@ public enum NotPermitted: Equatable, Sendable {
   case notAdministrators
   /// Too many wrong passcodes were typed on this workstation of a fleet, for this account or others.
   case workstation
-  /// The passcode was paused by its owner or by root, and the password was not proven since.
+  /// The passcode was paused by its owner or by root, and the password has not been proven since.
   case paused
-  /// The password was not proven for as long as `password_every` allows, or not since the machine started.
+  /// The password has not been proven within `password_every`, or since the machine started.
   case passwordDue
 }

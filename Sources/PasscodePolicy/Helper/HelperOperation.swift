@@ -19,7 +19,7 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
   case prove = 8
   /// In a fleet: a passcode in place of a forgotten one, or the first one. The helper has no codes itself.
   case enrollByCode = 9
-  /// Pauses the passcode: neither it nor a finger is taken until the password is proven.
+  /// Pauses the passcode: neither it nor a finger is accepted until the password is proven.
   case pause = 10
   /// Ends the pause.
   case resume = 11

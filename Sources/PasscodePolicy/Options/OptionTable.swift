@@ -70,7 +70,7 @@ public struct OptionRow: Sendable {
     return nil
   }
 
-  /// - Parameter standard: the default as one would write it, for who reads the table: `Options` holds the one in force.
+  /// - Parameter standard: the default as one would write it, for readers of the table: `Options` holds the one in force.
   ///   The sample file has the same text (test_documents.py), and is parsed to compare them (OptionTests).
   private static func policy(
     _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter

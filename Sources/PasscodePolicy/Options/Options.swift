@@ -22,7 +22,7 @@ public struct Options: Equatable, Sendable {
     public var selfEnroll = SelfEnroll.password
     /// Passcodes serve beside the password, which proves no right to set, remove or unlock one (`selfEnroll` is then `no`).
     public var secondFactor = false
-    /// Seconds after which the passcode waits until the password was proven, `passwordEveryRange`; 0: never.
+    /// Seconds after which the passcode waits until the password is proven, `passwordEveryRange`; 0: never.
     public var passwordEvery: UInt64 = 0
     /// Seconds: an hour to 30 days.
     public static let passwordEveryRange: ClosedRange<UInt64> = 3_600...2_592_000
@@ -33,8 +33,8 @@ public struct Options: Equatable, Sendable {
     /// Whose passcodes the verifier keeps; `asksVerifier` decides.
     public var verifierUIDs = UserRanges.people
 
-    /// Whether the account's password proves the right to an operation of the helper. It ends a pause although it may set
-    /// no passcode, but with `second_factor`, where it was asked for anyway.
+    /// Whether the account's password gives the right to an operation of the helper. It ends a pause even if it may not set
+    /// a passcode, except with `second_factor`, where it is asked for anyway.
     public func takesPassword(for operation: HelperOperation) -> Bool {
       selfEnroll == .password || operation == .resume && !secondFactor
     }

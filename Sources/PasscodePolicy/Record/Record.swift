@@ -36,7 +36,7 @@ public struct Record: Equatable, Sendable {
     get { box.fields.disabled }
     set { change { $0.disabled = newValue } }
   }
-  /// Paused by its owner or by root, until the password was proven; ends with the passcode. `Pause` has the rules.
+  /// Paused by its owner or by root until the password is proven; ends with the passcode.
   public var paused: Bool {
     get { box.fields.paused }
     set { change { $0.paused = newValue } }

@@ -42,12 +42,12 @@
 ///   write leaves the record as it was.                                                       RecordCodecTests
 /// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.
 ///   No generation wraps.                                            RecordCodecTests, test_corruption.py
-/// - A record that is paused MUST open nothing for a program that knows no pause: for that, version 3 is a later one.
+/// - A paused record MUST open nothing for a program that knows no pause: such a program refuses version 3 as a later one.
 ///                                                                    RecordCodecTests, test_pause.py
 /// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
 ///   written over it.                                            RecordCodecTests, test_record_version.py
 public struct RecordCodec: Sendable {
-  /// The latest version; an older one is written where it says all.
+  /// The latest version; an older one is written if it can hold the record.
   public static let version: UInt64 = 3
   public static let copyLength = 4_096
   public static let copies = 2

@@ -54,7 +54,7 @@ public final class Configuration: Sendable {
   private static func makeConsistent(_ policy: inout Options.Policy, _ isSecondFactor: Bool) throws(Fault) {
     if policy.secondFactor {
       policy.selfEnroll = .no
-      // It is asked for each time.
+      // The password is asked for each time.
       policy.passwordEvery = 0
     } else if isSecondFactor {
       throw Fault(.secondFactorOff, path: usualPath)

@@ -28,7 +28,7 @@ extension Vault {
   }
 
   /// Pauses the passcode, or ends the pause: see `Record.paused`. Needs no key. For root, a person's own store, or the
-  /// helper, which asks for the password before it ends one.
+  /// helper, which ends a pause only after it has checked the password.
   ///
   /// - Returns: whether that changed anything; nil if not enrolled.
   public func pause(
@@ -43,7 +43,7 @@ extension Vault {
     }
   }
 
-  /// Ends what the account's password ends: a pause, and the wait for another login than the passcode's. For root's
+  /// Ends what the account's password ends: a pause, and the wait for a login by other means than the passcode. For root's
   /// processes and the helper, which have just had the password accepted by `PasswordService`.
   ///
   /// - Returns: whether there was a pause; nil if not enrolled.
@@ -53,7 +53,7 @@ extension Vault {
     return try pause(account, false)
   }
 
-  /// Notes that the password was proven just now. Who can't be noted has to prove it once more.
+  /// Notes that the password was proven just now. If that can't be noted, it has to be proven once more.
   public func noteProof(of account: Account) throws(Fault) {
     try? LoginMark(account.uid, configuration.access).set()
     if policy.passwordEvery > 0 { ProofTime(account.uid, configuration.access).set(at: try clock.now()) }

@@ -11,7 +11,7 @@ public struct Status: Equatable, Sendable {
     case expired
     /// The passcode's one login is over: it opens nothing until its owner changes it.
     case mustChange
-    /// The passcode opens nothing until the password was proven.
+    /// The passcode opens nothing until the password is proven.
     case paused
   }
 

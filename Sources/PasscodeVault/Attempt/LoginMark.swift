@@ -5,7 +5,7 @@ public import PasscodeSystem
 /// `first_login=deny`: an empty file /run/passcode/<uid>.login. /run doesn't outlive a boot.
 ///
 /// - It MUST be set only by a session that follows our own refusal in the same handle, for the same account, and
-///   by a proof of the account's password (`Vault.noteProof`), such as an enrolment's, or with a line `proven` sudo's: no cron
+///   by a proof of the account's password (`Vault.noteProof`), as in an enrolment, or in sudo with a line `proven`: no cron
 ///   job, lingering service or autologin sets it, nor sudo without such a proof. Nor does a session by ssh: sshd
 ///   authenticates in a child process.
 /// - What can't be read MUST count as not set.
@@ -51,9 +51,9 @@ public struct LoginMark {
 ///     /run/passcode/<uid>.proof, 8 bytes: CLOCK_BOOTTIME in milliseconds, little-endian
 ///
 /// MUST (proof):
-///  5  With `password_every` the passcode opens nothing after that time without a proof of the password, nor after a start of
-///     the machine. Only CLOCK_BOOTTIME counts, which goes on while the machine sleeps: no setting of the wall clock lengthens
-///     it. What can't be read, or lies ahead, is no proof.                                     test_pause.py
+///  5  With `password_every` the passcode opens nothing once that time has passed since the last proof of the password, or
+///     before there is one after a start of the machine. Only CLOCK_BOOTTIME counts, which goes on while the machine sleeps:
+///     setting the wall clock lengthens nothing. What can't be read, or lies ahead, is no proof.   test_pause.py
 struct ProofTime {
   private let file: Bytes
   private let access: Access
@@ -67,11 +67,11 @@ struct ProofTime {
     RunFolder.isSound(access) && RunFolder.recent(file, 8, within: seconds * 1_000, of: now) != nil
   }
 
-  /// What can't be noted is no proof.
+  /// Notes that the password is proven now. If that fails, the password has to be proven again.
   func set(at now: Instant) {
     do throws(Errno) {
       let opened = try RunFolder.openOrMake(file, access)
-      // Root's, where its maker was killed: the helper could neither read nor write it until the next boot.
+      // Still root's, because its maker was killed: the helper could neither read nor write it until the next boot.
       if access == .root, let owner = serviceAccount() { try opened.setOwner(owner.uid, group: 0) }
       try opened.write(littleEndian(now.milliseconds, 8), at: 0)
     } catch {}

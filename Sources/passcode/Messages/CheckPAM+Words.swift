@@ -66,7 +66,7 @@ extension PAMRule {
     case .noSessionLine:
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .noProofLine:
-      "%1: password_every is set, but nothing notes the password: add \"auth optional pam_passcode.so proven\" at the end"
+      "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:

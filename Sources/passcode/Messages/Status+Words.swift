@@ -72,7 +72,7 @@ extension Status {
     case .corrupt: "damaged"
     case .expired: "expired; to set a new one: passcode enroll \(name)"
     case .mustChange: "must be changed and can't be used until then; run as \(name): passcode change"
-    case .paused: "paused until you use your password; to end that now: passcode resume \(name)"
+    case .paused: "paused until the password is used; to end the pause now: passcode resume \(name)"
     }
   }
 }
