@@ -101,6 +101,16 @@ def test_the_port_is_open_only_while_an_invitation_is(few):
     assert few.run("ls /run/passcode-join 2>/dev/null; true") == ""
 
 
+def test_two_invitations_are_open_at_once(few):
+    """Of names that are alike, whatever others make in /run/lock; and nobody else can take the lock."""
+    few.run("setpriv --reuid nobody --clear-groups touch /run/lock/passcode-invite /run/lock/passcode-workstations")
+    for name in ("ws-6", "ws.6"):
+        few.token(name)
+    assert [line.split(":")[0] for line in few.run("cat /run/passcode-join/secrets").split()] == ["ws-6", "ws.6"]
+    few.run("! setpriv --reuid nobody --clear-groups cat /run/passcode-issuer.lock")
+    few.run("systemctl stop passcode-verifier-join && rm /run/lock/passcode-*")
+
+
 def test_a_name_that_is_listed_or_none(few):
     assert "on the list already" in few.run("passcode server invite-workstation ws1", status=1)
     for name in ("-x", "WS4", "a/b", "'a b'", "''", "a..", "$'a\\nb'"):
