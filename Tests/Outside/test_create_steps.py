@@ -3,7 +3,7 @@
 import pathlib
 import subprocess
 
-from fleet import TREE
+from messages import TREE
 
 STEPS = TREE / "Sources/system/setup/passcode-verifier-steps"
 UNPACK = f"""
@@ -22,4 +22,4 @@ def test_what_the_first_server_packs_besides_is_not_unpacked(tmp_path):
     files = [folder / name for name in ("fleet.key", "verifier.conf", "verifier.password", "workstations", "issuer/key")]
     assert [file.read_text() for file in files] == ["packed\n"] * 5
     assert not pathlib.Path("/run/more").exists()
-    subprocess.run(["rm", "-r", folder, "/etc/stunnel/workstations.pem"], check=True)
+    subprocess.run(["rm", "-r", *files, folder / "issuer", "/etc/stunnel/workstations.pem"], check=True)

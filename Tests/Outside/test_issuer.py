@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
-from fleet import TREE
+from messages import TREE
 
 ISSUE = TREE / "Sources/system/setup/passcode-verifier-issue"
 STUNNEL, ISSUER = pathlib.Path("/etc/stunnel"), pathlib.Path("/etc/passcode/issuer")
