@@ -85,6 +85,30 @@ def test_what_is_wrong_is_told(ward):
         assert words in found.get((check, "error"), ""), (name, found)
 
 
+@pytest.fixture
+def trusted(ward):
+    """This machine trusts both authorities, for whatever else it does."""
+    made = [pathlib.Path(f"/etc/ssl/certs/of-the-fleet-{kind}.pem") for kind in ("servers", "workstations")]
+    for path in made:
+        shutil.copy(ward.certificates.folder / path.name.split("-")[-1], path)
+    sh("openssl", "rehash", "/etc/ssl/certs", stderr=subprocess.DEVNULL)
+    yield
+    for path in made:
+        path.unlink()
+    sh("openssl", "rehash", "/etc/ssl/certs", stderr=subprocess.DEVNULL)
+
+
+def test_authorities_that_the_machine_trusts_prove_nothing(ward, trusted):
+    """Neither that servers and workstations have one authority, nor that stunnel will accept a server."""
+    own = Station(ward)
+    own.restore()
+    own.check(0)
+    sh("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=servers",
+       "-keyout", FOLDER / "other.key", "-out", ward.certificates.folder / "other.pem", stderr=subprocess.DEVNULL)  # fmt: skip
+    own.edit("servers.pem", "other.pem")
+    assert (SERVERS, "error") in own.check(1)
+
+
 def test_a_server_s_socket_lies_where_only_root_can_make_one(tmp_path):
     folder, script = tmp_path / "open", tmp_path / "passcode-verifier-check"
     folder.mkdir()
