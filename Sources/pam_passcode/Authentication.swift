@@ -151,10 +151,7 @@ struct Authentication {
     let nothing = Interruption(result: .notAPasscode(question.door))
     if takeFirstPass(question, &line, &passcode) { return .passcode }
     if question.door.useFirstPass { throw nothing }
-    if let request = question.finger {
-      finger = FingerPrompt.begin(request)
-      if !question.door.quiet, let outcome = finger?.refusal { tell(.fingerRefused(outcome)) }
-    }
+    if let request = question.finger { begin(request, question, &finger) }
     let prompted = pam.ask(question.prompt(finger: finger?.isOffered ?? false), &line)
     finger?.stop(atEnter: prompted == .typed && line.count == 0)
     if prompted == .cancelled {
@@ -179,6 +176,15 @@ struct Authentication {
     }
     log("no passcode typed", question, finger?.transcript)
     throw nothing
+  }
+
+  /// Asks for the reader, and says why it isn't offered.
+  private func begin(_ request: FingerRequest, _ question: Question, _ finger: inout FingerPrompt?) {
+    finger = FingerPrompt.begin(request)
+    var outcome = finger?.refusal
+    if question.needsPasscode, finger?.isOffered ?? false { outcome = .passcodeFirst }
+    if !question.door.quiet, let outcome { tell(.fingerRefused(outcome)) }
+    if question.needsPasscode { finger = nil }
   }
 
   private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {

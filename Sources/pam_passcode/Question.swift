@@ -33,6 +33,8 @@ final class Question {
   var finger: FingerRequest?
   /// Why the passcode can't be used now, where the prompt says so and takes the password.
   private(set) var reason: Sentence?
+  /// The finger isn't offered now, because passcode or password come first; who has one is told.
+  private(set) var needsPasscode = false
   /// For the prompt to tell; 0: it tells nothing.
   private var attemptsLeft: UInt32 = 0
 
@@ -61,7 +63,8 @@ final class Question {
 
   /// Takes from a look that didn't refuse what the prompt tells: attempts left, and whether the finger is offered.
   func note(_ looked: Looked, _ pam: PAM, isForPerson: Bool) {
-    if !looked.takesFinger { finger = nil }
+    needsPasscode = looked.needsPasscode
+    if !looked.takesFinger, !needsPasscode { finger = nil }
     if isForPerson, tells(pam) { attemptsLeft = looked.attemptsLeft }
   }
 

@@ -29,6 +29,7 @@ TOO_LATE = "That touch no longer counts. Next time, press Enter within 10 second
 OFF = "Fingerprint off: use your passcode."
 NO_READER_HERE = "No fingerprint reader. Use your passcode."
 NOT_ENROLLED = "No fingerprint is enrolled: run fprintd-enroll."
+PASSCODE_FIRST = "Type your passcode this time. Then your fingerprint works again."
 NOT_NOW = "The fingerprint reader can't be used now. Use your passcode."
 
 
@@ -545,6 +546,69 @@ def test_a_passcode_given_out_for_one_login_is_spent_by_no_finger(own):
     outcome = own.authenticate("alice", after(match(own), give_out))
     assert (outcome.result, words(own)) == ("AUTH_ERR", ["one-login"])
     assert own.authenticate("alice", RIGHT).result == "SUCCESS"  # the one
+
+
+# MARK: finger_for
+
+
+def used():
+    return machines.RUN / f"{uid('alice')}.use"
+
+
+def use(milliseconds_ago):
+    """Writes the time of an accepted passcode as the module does."""
+    now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1_000)
+    used().write_bytes(struct.pack("<Q", max(0, now - milliseconds_ago)))
+    used().chmod(0o600)
+    shutil.chown(used(), machines.ACCOUNT, "root")
+
+
+def test_the_passcode_comes_first_after_a_boot_and_then_the_finger_serves(own):
+    own.configure(finger_for="72h")
+    outcome = own.authenticate("alice", after(then=RIGHT))
+    assert (outcome.result, outcome.prompts, outcome.texts) == ("SUCCESS", [PROMPT], [PASSCODE_FIRST])
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+    used().unlink()  # as a boot does
+    outcome = own.authenticate("alice", "")
+    assert (outcome.result, outcome.prompts) == ("AUTH_ERR", [PROMPT])
+
+
+def test_a_passcode_through_the_helper_comes_first_as_well(own):
+    own.configure(finger_for="72h")
+    assert own.authenticate("alice", RIGHT, **machines.ALICE).result == "SUCCESS"
+    assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
+
+
+@pytest.mark.parametrize("spoil", ["ahead", "short", "open"])
+def test_what_does_not_tell_a_time_is_no_use(own, spoil):
+    own.configure(finger_for="1h")
+    use(-60_000 if spoil == "ahead" else 0)
+    if spoil == "short":
+        used().write_bytes(used().read_bytes()[:7])
+    if spoil == "open":
+        used().chmod(0o660)
+    assert own.authenticate("alice", RIGHT).prompts == [PROMPT]
+
+
+def test_it_is_decided_again_when_a_match_is_taken(own):
+    own.configure(finger_for="1h")
+    use(0)
+    outcome = own.authenticate("alice", after(match(own), lambda: use(-60_000)))
+    assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [FINGER], ["passcode-first"])
+
+
+def test_who_has_no_finger_is_told_as_usual_and_a_wrong_passcode_is_no_use(own):
+    own.configure(finger_for="72h")
+    own.enroll("bob", RIGHT)
+    outcome = own.authenticate("bob", RIGHT)
+    assert (outcome.result, outcome.prompts, outcome.texts) == ("SUCCESS", [PROMPT], [NOT_ENROLLED])
+    assert own.authenticate("alice", WRONG[0]).result == "AUTH_ERR"
+    assert not used().exists()
+
+
+def test_without_the_option_nothing_is_noted(own):
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS"
+    assert not used().exists()
 
 
 def test_another_person_s_login_in_the_same_handle_resets_nothing(own, monkeypatch):

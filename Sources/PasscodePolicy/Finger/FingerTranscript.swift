@@ -101,6 +101,8 @@ public enum FingerOutcome: Equatable, Sendable {
   case noTouch
   /// The passcode was given out for one login: no finger is taken.
   case oneLogin
+  /// Passcode or password come first: neither was used for as long as `finger_for` allows, or not in this boot.
+  case passcodeFirst
   /// fprintd was still being started, or the reader wasn't ready yet.
   case notReady
   case ended(FingerEnd)
@@ -108,7 +110,8 @@ public enum FingerOutcome: Equatable, Sendable {
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
     if case .ended(let end) = self { return end.word }
-    return PasscodePolicy.word(number, of: "match unused too-late no-match no-touch one-login not-ready")
+    return PasscodePolicy.word(
+      number, of: "match unused too-late no-match no-touch one-login not-ready passcode-first")
   }
 
   /// The outcome's index among the log's words.
@@ -121,7 +124,8 @@ public enum FingerOutcome: Equatable, Sendable {
     case .noTouch: 4
     case .oneLogin: 5
     case .notReady: 6
-    case .ended: 7
+    case .passcodeFirst: 7
+    case .ended: 8
     }
   }
 }

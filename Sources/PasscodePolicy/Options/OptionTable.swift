@@ -55,6 +55,7 @@ public struct OptionRow: Sendable {
       },
       flag(.door, "either") { setFlag(&$0.door.either, $1) },
       flag(.door, "finger") { setFlag(&$0.door.finger, $1) },
+      door("finger_for", "always", "1h to 30d, or always") { assign(&$0.door.fingerFor, days($1, "always")) },
       flag(.door, "try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
       flag(.door, "use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
       flag(.door, "nullok") { setFlag(&$0.door.nullok, $1) },
@@ -121,8 +122,13 @@ private func bounded(_ number: UInt64?, _ range: ClosedRange<UInt64>) -> UInt64?
 }
 
 @Sendable private func setPasswordEvery(_ options: inout Options, _ text: ArraySlice<UInt8>) -> Bool {
-  let seconds = text.spells("never") ? 0 : bounded(duration(text), Options.Policy.passwordEveryRange)
-  return assign(&options.policy.passwordEvery, seconds)
+  assign(&options.policy.passwordEvery, days(text, "never"))
+}
+
+/// Seconds, an hour to 30 days; 0 where the word is this one.
+@inline(never)
+private func days(_ text: ArraySlice<UInt8>, _ word: String) -> UInt64? {
+  text.spells(word) ? 0 : bounded(duration(text), Options.Policy.passwordEveryRange)
 }
 
 @Sendable private func setVerifier(_ options: inout Options, _ text: ArraySlice<UInt8>) -> Bool {

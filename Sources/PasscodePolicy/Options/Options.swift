@@ -60,6 +60,8 @@ public struct Options: Equatable, Sendable {
     public var either = false
     /// The fingerprint reader at the same prompt.
     public var finger = false
+    /// Seconds for which a finger serves after passcode or password were used, `Policy.passwordEveryRange`; 0: always.
+    public var fingerFor: UInt64 = 0
     /// Takes what an earlier module asked for, if that is a passcode.
     public var tryFirstPass = false
     /// Takes the passcode that an earlier module asked for, and never asks.

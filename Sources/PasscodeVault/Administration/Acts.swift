@@ -53,12 +53,6 @@ extension Vault {
     return try pause(account, false)
   }
 
-  /// Notes that the password was proven just now. If that can't be noted, it has to be proven once more.
-  public func noteProof(of account: Account) throws(Fault) {
-    try? LoginMark(account.uid, configuration.access).set()
-    if policy.passwordEvery > 0 { ProofTime(account.uid, configuration.access).set(at: try clock.now()) }
-  }
-
   /// What an act makes of a record.
   package enum Decision {
     case write

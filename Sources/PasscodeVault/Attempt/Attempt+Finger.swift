@@ -13,6 +13,7 @@ extension DirectLogin {
       case .ready(let record, _):
         _ = try openCredential(record.current, &unsealed)
         guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
+        if try isFingerDue { return .fingerRefused(.passcodeFirst) }
         if try isRevoked(record) { return .disabled }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
         return .fingerGranted

@@ -32,6 +32,7 @@ public struct DirectLogin: Login, ~Copyable {
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
   public private(set) var takesFinger = false
+  public private(set) var needsPasscode = false
   public private(set) var attemptsLeft: UInt32 = 0
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
@@ -62,7 +63,8 @@ public struct DirectLogin: Login, ~Copyable {
         }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
-        takesFinger = record.current.terms.allowFinger
+        needsPasscode = try isFingerDue
+        takesFinger = record.current.terms.allowFinger && !needsPasscode
         return nil
       }
     } catch {
@@ -132,6 +134,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
     // Other logins have no call to spare for it: setcred does it there.
     if vault.configuration.options.door.finger || vault.configuration.access == .service { touches.clear() }
+    vault.noteUse(of: account)
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
   }
@@ -208,15 +211,6 @@ public struct DirectLogin: Login, ~Copyable {
   @inline(never)
   private var isTooEarly: Bool {
     waitsForLogin && !LoginMark(account.uid, vault.configuration.access).isSet
-  }
-
-  /// Whether the password must be proven before the passcode opens anything again.
-  private var isPasswordDue: Bool {
-    get throws(Fault) {
-      let limit = vault.policy.passwordEvery
-      guard limit > 0 else { return false }
-      return !ProofTime(account.uid, vault.configuration.access).isWithin(limit, of: try vault.clock.now())
-    }
   }
 
   mutating func openCredential(

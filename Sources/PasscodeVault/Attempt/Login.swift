@@ -27,6 +27,9 @@ public protocol Login: ~Copyable {
   /// Whether the last look said that a finger may be taken for this passcode.
   var takesFinger: Bool { get }
 
+  /// Whether the last look said that a finger is taken only after passcode or password were used again.
+  var needsPasscode: Bool { get }
+
   /// After failures, how many attempts the last look found left before a delay. 0: none failed, or it isn't known.
   var attemptsLeft: UInt32 { get }
 
@@ -39,6 +42,7 @@ public protocol Login: ~Copyable {
 /// What a prompt needs to know of the look before it; `Login` explains both.
 public struct Looked: Sendable {
   public let takesFinger: Bool
+  public let needsPasscode: Bool
   public let attemptsLeft: UInt32
 }
 
@@ -50,6 +54,7 @@ public enum Response: Sendable {
 
 extension Login where Self: ~Copyable {
   public var takesFinger: Bool { false }
+  public var needsPasscode: Bool { false }
 
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
@@ -69,7 +74,11 @@ extension Login where Self: ~Copyable {
     if let refusal = look(&unsealed), !asksDespite(refusal) { return refusal }
     // What an earlier question took isn't an answer to this one.
     passcode.wipe()
-    switch try ask(&passcode, Looked(takesFinger: takesFinger, attemptsLeft: attemptsLeft)) {
+    switch try ask(
+      &passcode,
+      Looked(
+        takesFinger: takesFinger, needsPasscode: needsPasscode, attemptsLeft: attemptsLeft))
+    {
     case .passcode: return attempt(passcode, &unsealed)
     case .finger(let transcript): return accept(transcript, &unsealed)
     }

@@ -45,35 +45,3 @@ public struct LoginMark {
     }
   }
 }
-
-/// When the account's password was last proven since the machine started, for `password_every`:
-///
-///     /run/passcode/<uid>.proof, 8 bytes: CLOCK_BOOTTIME in milliseconds, little-endian
-///
-/// MUST (proof):
-///  5  With `password_every` the passcode opens nothing once that time has passed since the last proof of the password, or
-///     before there is one after a start of the machine. Only CLOCK_BOOTTIME counts, which goes on while the machine sleeps:
-///     setting the wall clock lengthens nothing. What can't be read, or lies ahead, is no proof.   test_pause.py
-struct ProofTime {
-  private let file: Bytes
-  private let access: Access
-
-  init(_ uid: UInt32, _ access: Access) {
-    file = decimalDigits(UInt64(uid)) + Bytes(text: ".proof")
-    self.access = access
-  }
-
-  func isWithin(_ seconds: UInt64, of now: Instant) -> Bool {
-    RunFolder.isSound(access) && RunFolder.recent(file, 8, within: seconds * 1_000, of: now) != nil
-  }
-
-  /// Notes that the password is proven now. If that fails, the password has to be proven again.
-  func set(at now: Instant) {
-    do throws(Errno) {
-      let opened = try RunFolder.openOrMake(file, access)
-      // Still root's, because its maker was killed: the helper could neither read nor write it until the next boot.
-      if access == .root, let owner = serviceAccount() { try opened.setOwner(owner.uid, group: 0) }
-      try opened.write(littleEndian(now.milliseconds, 8), at: 0)
-    } catch {}
-  }
-}

@@ -36,6 +36,8 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("max_parallel=64") { $0.policy.maxParallel = 64 },
     Flip("either") { $0.door.either = true },
     Flip("finger") { $0.door.finger = true },
+    Flip("finger_for=1h") { $0.door.fingerFor = 3_600 },
+    Flip("finger_for=30d") { $0.door.fingerFor = 30 * 86_400 },
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
     Flip("use_first_pass") { $0.door.useFirstPass = true },
     Flip("second_factor") { $0.policy.secondFactor = true },

@@ -70,6 +70,7 @@ struct WordsTests {
     (.tooLate, "too-late", "That touch no longer counts. Next time, press Enter within 10 seconds of it."),
     (.noMatch, "no-match", "Fingerprint not recognised."),
     (.noTouch, "no-touch", "No touch. Next time, touch the reader before you press Enter."),
+    (.passcodeFirst, "passcode-first", "Type your passcode this time. Then your fingerprint works again."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
     (.ended(.tries), "tries", "Fingerprint not recognised."),
     (.ended(.off), "off", "Fingerprint off: use your passcode."),
