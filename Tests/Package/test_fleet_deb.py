@@ -9,7 +9,8 @@ from package import needed_packages, needing, output, passcode_works
 
 FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
 UNITS = "usr/lib/systemd/system"
-SETUP = "create", "steps", "invite-workstation", "issuer", "issue", "workstations"
+SETUP = "create", "invite-workstation", "issue", "workstations"
+READ = "steps", "issuer"  # by these
 JOIN, JOIN_PAGE = "usr/sbin/passcode-fleet-join", "usr/share/man/man8/passcode-fleet-join.8.gz"
 # {package: (its program, what else is in it)}
 CONTENT = {
@@ -25,7 +26,8 @@ CONTENT = {
          for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service",
                       "-metrics.service", "-metrics.timer", "-join.service", "-issue.socket", "-issue@.service")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
-        | {f"usr/libexec/passcode-verifier-{name}" for name in SETUP}
+        | {f"usr/libexec/passcode-verifier-{name}" for name in (*SETUP, *READ)}
+        | {f"usr/share/man/man8/passcode-verifier-{name}.8.gz" for name in SETUP}
         | {"usr/share/passcode-verifier/passcode-verifier.nft", "usr/share/passcode-verifier/join.conf"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
         | {f"usr/share/doc/passcode-verifier/examples/{name}" for name in ("etcd", "passcode-verifier.conf", "passcode-alerts.yml", "passcode-dashboard.json")},
@@ -56,7 +58,8 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
     scripts = {"passcode-fleet": [JOIN], "passcode-verifier": [f"usr/libexec/{name}-{part}" for part in SETUP]}
     for path in (program, f"usr/libexec/{name}-check", *scripts[name]):
         assert files.pop(path) == ("-rwxr-xr-x", "root/root")
-    files.pop(JOIN_PAGE, None)
+    for link in [JOIN_PAGE, *(f"usr/share/man/man8/{name}-{part}.8.gz" for part in SETUP)]:
+        assert files.pop(link, ("lrwxrwxrwx", "root/root")) == ("lrwxrwxrwx", "root/root")
     assert set(files.values()) == {("-rw-r--r--", "root/root")}
     size = int(output("dpkg-deb", "-f", package[name], "Installed-Size"))
     print(f"installed: {size} KiB")
