@@ -101,38 +101,6 @@ uid_t cs_peer_user(int connection) {
   return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : (uid_t)-1;
 }
 
-int cs_relay(int other) {
-  struct pollfd ends[2] = {{.fd = 0, .events = POLLIN}, {.fd = other, .events = POLLIN}};
-  uint8_t part[4096];
-  for (int signs = 0, heard = 0;;) {
-    int ready = poll(ends, 2, heard ? -1 : 1000);
-    if (ready < 0) return errno;
-    if (ready == 0) {
-      /* The program there has not begun yet: the machine has much to do. */
-      if (++signs > 20 || send(1, "", 1, MSG_NOSIGNAL) != 1) return ETIMEDOUT;
-      continue;
-    }
-    if (ends[1].revents != 0) heard = 1;
-    if (ends[1].revents != 0) {
-      ssize_t got = read(other, part, sizeof part);
-      if (got <= 0) return got == 0 ? 0 : errno;
-      for (ssize_t done = 0, put; done < got; done += put)
-        if ((put = send(1, part + done, (size_t)(got - done), MSG_NOSIGNAL)) <= 0) return EPIPE;
-    }
-    if (ends[0].fd >= 0 && ends[0].revents != 0) {
-      ssize_t got = read(0, part, sizeof part);
-      if (got < 0) return errno;
-      if (got == 0) {
-        /* A request says how long it is: what ends here may be only half a connection. */
-        shutdown(other, SHUT_WR);
-        ends[0].fd = -1;
-      }
-      for (ssize_t done = 0, put; done < got; done += put)
-        if ((put = send(other, part + done, (size_t)(got - done), MSG_NOSIGNAL)) <= 0) return EPIPE;
-    }
-  }
-}
-
 int cs_has_line(int file, const uint8_t *line, size_t length) {
   uint8_t block[1 << 16];
   size_t kept = 0;

@@ -164,7 +164,52 @@ public enum VerifierService {
     if forbidden != 0 { throw Errno(forbidden) }
     let socket = try connect(path)
     _ = unsafe CSystem.send(socket.raw, head, head.count, Int32(MSG_NOSIGNAL))
-    let error = cs_relay(socket.raw)
-    if error != 0 { throw Errno(error) }
+    try copy(socket)
+  }
+
+  /// Copies both ways, until the verifier ends its side.
+  private static func copy(_ verifier: borrowing Descriptor) throws(Errno) {
+    var ends = (
+      pollfd(fd: 0, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: verifier.raw, events: Int16(POLLIN), revents: 0)
+    )
+    var signs = 0
+    var hasHeard = false
+    while true {
+      let ready = try retrying {
+        unsafe withUnsafeMutableBytes(of: &ends) { ends in
+          unsafe poll(ends.baseAddress?.assumingMemoryBound(to: pollfd.self), 2, hasHeard ? -1 : 1_000)
+        }
+      }
+      if ready == 0 {
+        // The verifier has not begun yet: the machine has much to do.
+        signs += 1
+        guard signs <= 20, unsafe CSystem.send(1, [0], 1, Int32(MSG_NOSIGNAL)) == 1 else {
+          throw Errno(ETIMEDOUT)
+        }
+        continue
+      }
+      if ends.1.revents != 0 {
+        hasHeard = true
+        guard try pass(from: verifier.raw, to: 1) else { return }
+      }
+      if ends.0.revents != 0, try !pass(from: 0, to: verifier.raw) {
+        // A request says how long it is: what ends here may be only half of the connection.
+        shutdown(verifier.raw, Int32(SHUT_WR))
+        ends.0.fd = -1
+      }
+    }
+  }
+
+  /// Passes on what is there; false: nothing more comes.
+  private static func pass(from source: Int32, to target: Int32) throws(Errno) -> Bool {
+    var part = [UInt8](repeating: 0, count: 4_096)
+    let got = try retrying { unsafe CSystem.read(source, &part, part.count) }
+    part.removeLast(part.count - got)
+    while !part.isEmpty {
+      let sent = try retrying { unsafe CSystem.send(target, part, part.count, Int32(MSG_NOSIGNAL)) }
+      part.removeFirst(sent)
+    }
+    return got > 0
   }
 }

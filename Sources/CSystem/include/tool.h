@@ -133,5 +133,3 @@ uid_t cs_peer_user(int connection);
    its standard input. Returns an errno when it has closed a connection, and can be called again: EBUSY where `most` such
    programs run, or what kept this one from starting. Otherwise `ended` is set; ENOTSOCK: there is no such socket. */
 int cs_accept(unsigned most, bool *ended);
-/* Copies between standard input and output, which are one connection, and another one, until that ends. 0, or an errno. */
-int cs_relay(int other);
