@@ -174,7 +174,7 @@ def whole(tmp_path, unit=UNIT, changed=(), **setting):
         "bin/swift": f"""if [ $1 = test ]; then
 cat <<'EOF'
 {INTERLEAVED}EOF
-cat >"${{4%.xml}}-swift-testing.xml" <<'EOF'
+cat >"${{!#%.xml}}-swift-testing.xml" <<'EOF'
 {unit}EOF
 fi""",
     } | dict(changed)  # fmt: skip
@@ -204,7 +204,7 @@ def test_a_table_has_the_figures_of_each_part(tmp_path):
     table = lines[lines.index("part          passed  failed skipped seconds") + 1 : -1]
     rows = {name: figures[:3] for name, *figures in map(str.split, table) if name != "warning:"}
     assert rows["unit"] == ["2", "0", "0"] and rows["package"] == rows["package-2"] == ["1", "2", "0"]
-    assert list(rows) == ["setup", "build", "unit", "layout", "demo", "outside", "outside-2", "outside-3", "outside-4", "fuzz",
+    assert list(rows) == ["setup", "build", "layout", "demo", "outside", "outside-2", "outside-3", "outside-4", "unit", "fuzz",
                           "package", "package-2", "calm", "calm-2", "measured"]  # fmt: skip
     assert [sum(int(row[n]) for row in rows.values()) for n in range(3)] == [65, 4, 0]
     assert lines[-1] == "65 passed, 4 failed, 0 skipped"

@@ -90,9 +90,10 @@ def root(suite, programs=None, *options):
 
 
 def make_root(suite, programs, folder, options):
+    """After the package's build, for which others wait, too."""
     folder.chmod(0o755)
     sh(
-        "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
+        "nice", "-n", "10", "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(programs.split())}",
         "--aptopt=Acquire::Check-Valid-Until false", *options, suite, folder / "root", *sources(suite, folder / "sources"),
     )  # fmt: skip
 
