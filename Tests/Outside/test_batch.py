@@ -243,11 +243,11 @@ def test_a_full_disk_for_the_passcodes_is_named_and_the_rest_is_done_later(keyed
 
 @pytest.fixture
 def crowd(bed):
-    """10,000 accounts, and a store in memory at the lowest cost."""
+    """6,000 accounts, and a store in memory at the lowest cost."""
     bed.configure(opslimit=1, memlimit="8K", max_parallel=4)
     bed.store.mkdir(mode=0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", str(bed.store)], check=True)
-    others = lists.people(10_000)
+    others = lists.people(6_000)
     try:
         bed.tool("key", "init", check=DONE)
         with bench.accounts(others):
@@ -692,35 +692,35 @@ def test_a_line_that_waits_at_control_c_is_told_if_a_later_one_is_done(keyed):
 
 @pytest.mark.alone
 def test_a_login_waits_for_one_hash_more_at_most(keyed, capsys):
-    """20 people at once, without a batch and beside one."""
+    """12 people at once, without a batch and beside one."""
     keyed.configure(max_parallel=2, opslimit=3, memlimit="64M")
     others = lists.people(300)
     with bench.accounts(others):
-        batch(keyed, "enroll", lists.lines(others[:20]))
-        logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:20])]
+        batch(keyed, "enroll", lists.lines(others[:12]))
+        logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:12])]
         start = time.perf_counter()
         assert keyed.authenticate(others[0][1], lists.code(0)).result == "SUCCESS"
         hash_time = time.perf_counter() - start
 
         def longest():
             crowd = host.crowd(keyed, logins)
-            assert crowd.count("SUCCESS") == 20
+            assert crowd.count("SUCCESS") == 12
             return max(login.seconds for login in crowd.logins)
 
         alone = max(longest() for _ in range(5))
         run = lists.start(keyed, "enroll", "--batch", "-", "--json")
         path = keyed.folder / "list"
-        path.write_text(lists.lines(others[20:]))
+        path.write_text(lists.lines(others[12:]))
         run.stdin.write(path.read_text())
         run.stdin.close()
         run.stdin = None
-        wait_for(lambda: len(lists.enrolled(keyed)) > 22)
+        wait_for(lambda: len(lists.enrolled(keyed)) > 14)
         beside = min(longest() for _ in range(5))
         assert run.poll() is None, "the batch ended too early to matter"
         run.terminate()
         run.communicate()
     with capsys.disabled():
-        print(f"\n  the last of 20 logins: {alone:.3f} s, beside a batch {beside:.3f} s; a hash: {hash_time:.3f} s")
+        print(f"\n  the last of 12 logins: {alone:.3f} s, beside a batch {beside:.3f} s; a hash: {hash_time:.3f} s")
     assert beside <= alone + hash_time
 
 

@@ -4,6 +4,7 @@ belongs to the run that comes to it first, and so does what is made once for all
 import contextlib
 import fcntl
 import functools
+import itertools
 import os
 import pathlib
 
@@ -23,7 +24,10 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def part(item):
-    """The name of its file, and of the Debian release that it is for: each release's tests run by themselves."""
+    """The name of its file, and of the Debian release that it is for: each release's tests run by themselves. Those that wait
+    and are few are shared one by one."""
+    if item.get_closest_marker("calm"):
+        return item.nodeid.replace("/", "-")
     release = item.callspec.params.get("release", "") if hasattr(item, "callspec") else ""
     return f"{item.nodeid.partition('::')[0].replace('/', '-')}{release}"
 
@@ -44,6 +48,12 @@ def is_ours(name):
     except FileExistsError:
         return False
     return True
+
+
+@functools.cache
+def place():
+    """Which of these runs this one is, from 0 on."""
+    return next(number for number in itertools.count() if is_ours(f"place-{number}"))
 
 
 @contextlib.contextmanager
