@@ -256,7 +256,7 @@ def most_so_far(pid):
 # MARK: A batch
 
 
-def batch_against_hash(bed, users=40, rounds=3):
+def batch_against_hash(bed, users=40, rounds=2):
     """`enroll --batch` on every processor at the default cost, and bare hashes in as many processes."""
     processes = os.cpu_count()
     bed.configure(opslimit=3, memlimit="64M", max_parallel=processes + 1)
