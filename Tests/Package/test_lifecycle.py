@@ -11,7 +11,7 @@ import time
 import pytest
 
 from debian_machine import RIGHT, finished, prompted, sh
-from killed import run_killed
+from killed import run_killed, undisturbed
 from package import HELPER, KEY, STORE, only_the_password_is_asked, passcode_works, su, the_password_works
 
 
@@ -495,7 +495,9 @@ def test_not_removed_where_pam_auth_update_leaves_its_line(machine):
 
 # MARK: dpkg, killed in the middle
 
-CALLS = "rename,renameat,renameat2,unlink,unlinkat"
+CALLS = "rename", "renameat", "renameat2", "unlink", "unlinkat"
+# What no program of ours, PAM's or dpkg's reads.
+READING = re.compile("/usr/share/(doc|locale|man|bash-completion|fish|zsh|lintian)/")
 
 
 @pytest.fixture(scope="module")
@@ -508,22 +510,37 @@ def disks(bookworm, deb):
     return {"--install": bookworm, "--purge": installed.copy()}
 
 
-def survives_a_kill(machine, deb, act, call, number):
-    """Kills dpkg, or its script, at this call, looks what is there, and repeats the command; false if there are fewer
-    such calls."""
-    operand = f"/tmp/{deb.name}" if act == "--install" else "libpam-passcode"
+def points(steps):
+    """(call, its how manieth), of what `undisturbed` told. Not between two pages to read: what is there is then as it was
+    before the first page of that row."""
+    found = []
+    for call, rows in steps.items():
+        for number in range(max(map(len, rows), default=0)):
+            around = [path for row in rows if len(row) > number for path in row[max(0, number - 1) : number + 2]]
+            if not all(map(READING.match, around)):
+                found.append((call, number + 1))
+    return found
+
+
+def command(machine, deb, act):
+    """Of dpkg's, with what it needs there."""
     sh("cp", deb, machine.path / "tmp")
+    return "dpkg", act, f"/tmp/{deb.name}" if act == "--install" else "libpam-passcode"
+
+
+def survives_a_kill(machine, deb, act, call, number):
+    """Kills dpkg, or its script, at this call, looks what is there, and repeats the command."""
+    repeated = command(machine, deb, act)
     before = machine.snapshot("etc/pam.d") if act == "--install" else None
-    _, killed = run_killed(machine.command("dpkg", act, operand), call, number)
-    if killed == 0:
-        return False
+    _, killed = run_killed(machine.command(*repeated), call, number)
+    assert killed, (call, number)
     while machine.run("pgrep", "-x", "dpkg|perl", status=None):
         time.sleep(0.02)
     assert machine.stacks_name_missing_modules() == [], (call, number)
     if number % 5 == 1:
         the_password_works(machine)
     machine.run("dpkg", "--configure", "-a", status=None)
-    machine.run("dpkg", act, operand)
+    machine.run(*repeated)
     if before is None:
         assert not (machine.path / STORE).exists() and not (machine.path / KEY).exists()
     else:
@@ -533,34 +550,36 @@ def survives_a_kill(machine, deb, act, call, number):
         assert after == before
         assert owner(machine, HELPER) == ("_passcode", "_passcode", 0o6755)
         machine.run("passcode", "key", "status")
-    return True
 
 
 @pytest.mark.parametrize("act", ["--install", "--purge"])
 def test_killed_in_the_middle(disks, deb, act):
-    """At every renaming and removing by dpkg or by a script: no stack names a missing module, people
-    get in with their password, and repeating the command finishes it."""
+    """At every renaming and removing by dpkg or by a script, but of pages: no stack names a missing module, people get in
+    with their password, and repeating the command finishes it."""
     failed = threading.Event()
 
-    def points(call, first):
-        """How many there are of this call, from the first one in steps of two."""
-        for number in range(first, 200, 2):
-            machine = disks[act]()
+    def on_a_machine(work):
+        machine = disks[act]()
+        try:
+            return work(machine)
+        finally:
+            machine.remove()
+
+    def survives(call, number):
+        if not failed.is_set():
             try:
-                if failed.is_set() or not survives_a_kill(machine, deb, act, call, number):
-                    return (number - first) // 2
+                on_a_machine(lambda machine: survives_a_kill(machine, deb, act, call, number))
             except BaseException:
                 failed.set()
                 raise
-            finally:
-                machine.remove()
-        raise AssertionError(f"{call}: no end of it")
 
+    steps = on_a_machine(lambda machine: undisturbed(machine.command(*command(machine, deb, act)), CALLS))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(points, call, first) for call in CALLS.split(",") for first in (1, 2)]
-    total = sum(job.result() for job in jobs)
-    print(f"{act}: killed at {total} points")
-    assert total > 20
+        jobs = [pool.submit(survives, *point) for point in points(steps)]
+    for job in jobs:
+        job.result()
+    print(f"{act}: killed at {len(jobs)} points of {sum(max(map(len, rows), default=0) for rows in steps.values())}")
+    assert len(jobs) > 20
 
 
 # MARK: Time
