@@ -10,8 +10,6 @@ import socket
 import struct
 import time
 
-from process import wait_for
-
 SIZE = struct.Struct("I")  # before each datagram, in the order of their coming
 
 
@@ -33,9 +31,9 @@ def parsed(text):
     return Line(int(priority) // 8, int(priority) % 8, text, header[:15], message)
 
 
-def collect(door, kept, tests):
+def collect(door, kept, told, tests):
     """The process that does, until the tests have ended."""
-    for number in set(map(int, os.listdir("/proc/self/fd"))) - {door.fileno(), kept, tests, 0, 1, 2}:
+    for number in set(map(int, os.listdir("/proc/self/fd"))) - {door.fileno(), kept, told, tests, 0, 1, 2}:
         with contextlib.suppress(OSError):  # the one that listed them
             os.close(number)
     for number in range(3):
@@ -44,6 +42,7 @@ def collect(door, kept, tests):
     while tests not in select.select([door, tests], [], [])[0]:
         data = door.recv(65536)
         os.write(kept, SIZE.pack(len(data)) + data)
+        os.eventfd_write(told, 1)
     os._exit(0)
 
 
@@ -53,7 +52,7 @@ class Journal:
 
     def __init__(self, path="/dev/log"):
         self._lines, self._path, self._read = [], str(path), 0
-        self._kept = os.memfd_create("journal")
+        self._kept, self._told = os.memfd_create("journal"), os.eventfd(0)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
             door.bind(self._path)
             os.chmod(self._path, 0o666)
@@ -61,24 +60,32 @@ class Journal:
             between = os.fork()
             if between == 0:
                 if os.fork() == 0:  # nobody's child, so that it isn't taken for a program of a test's
-                    collect(door, self._kept, tests)
+                    collect(door, self._kept, self._told, tests)
                 os._exit(0)
             os.waitpid(between, 0)
             os.close(tests)
 
     def _fetch(self):
-        """What has come since."""
-        kept = os.pread(self._kept, 1 << 24, self._read)
+        """What has come since the last time."""
+        new = []
+        kept = os.pread(self._kept, 1 << 20, self._read)
         while len(kept) >= SIZE.size and len(kept) >= (end := SIZE.size + SIZE.unpack_from(kept)[0]):
-            self._lines.append(parsed(kept[SIZE.size : end].decode(errors="backslashreplace")))
+            new.append(parsed(kept[SIZE.size : end].decode(errors="backslashreplace")))
             kept, self._read = kept[end:], self._read + end
-        return self._lines
+        self._lines += [line for line in new if not line.message.startswith("mark ")]
+        return new
 
     def lines(self):
         """All lines that were sent before now."""
-        mark = f"mark {time.monotonic_ns()}"
+        mark, deadline = f"mark {time.monotonic_ns()}", time.monotonic() + 20
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(f"<0>mark: {mark}".encode(), self._path)
-        wait_for(lambda: any(line.message == mark for line in self._fetch()))
-        self._lines = [line for line in self._lines if not line.message.startswith("mark ")]
+        while mark not in (new := [line.message for line in self._fetch()]):
+            if not new:
+                assert select.select([self._told], [], [], max(0, deadline - time.monotonic()))[0], "the log has no mark"
+                os.eventfd_read(self._told)
         return list(self._lines)
+
+    def __del__(self):
+        os.close(self._kept)
+        os.close(self._told)
