@@ -70,7 +70,6 @@ def test_no_more_hash_at_once_than_there_are_slots(make_bed, citizens, slots, mo
     assert_bounded(crowd, slots)
 
 
-@pytest.mark.alone
 def test_who_waits_for_2_s_may_take_an_overflow_slot_and_there_are_as_many_of_them(make_bed, citizens):
     bed = make_bed(memlimit="64M", opslimit=10, max_parallel=1)
     users = citizens[:24]
@@ -80,7 +79,6 @@ def test_who_waits_for_2_s_may_take_an_overflow_slot_and_there_are_as_many_of_th
     assert crowd.most_hashing == 2
 
 
-@pytest.mark.alone
 def test_a_shortage_of_descriptors_lets_nobody_hash_without_a_slot(make_bed, citizens):
     """`ulimit -n` before `su`: a login that can't open the file of the slots is refused, uncharged."""
     bed = make_bed(memlimit="8M", max_parallel=2)
