@@ -4,7 +4,6 @@ What it "seals" opens only with the same TPM, while its PCRs are the same. It pr
 in software, is in Tests/Package/test_key.py.
 """
 
-import json
 import os
 import pathlib
 import shutil
@@ -19,14 +18,14 @@ ASIDE = PROGRAM.with_name("systemd-creds.aside")
 LIBRARIES = pathlib.Path("/run/passcode-libraries")
 LOADER = pathlib.Path("/etc/ld.so.conf.d/passcode.conf")  # in the tests' own namespace, as ldconfig's cache is
 # What it makes is laid out as the real one's, as far as anybody reads it: an id (16 bytes), whose TPM (16), nothing (16),
-# which PCRs (8), their policy (32), the sealed bytes.
+# which PCRs (8), their policy (32), the sealed bytes. Each start imports what is quickly imported.
 TEXT = f"""#!/usr/bin/python3 -IS
-import base64, hashlib, json, sys, time
+import binascii, hashlib, sys, time
 act, name, *options = sys.argv[1:]
 if name != "--name=passcode.key" or options[-2:] != ["-", "-"]:
     sys.exit(f"not expected: {{sys.argv}}")
 try:
-    tpm = json.load(open("{STATE}"))
+    tpm = eval(open("{STATE}").read())
 except OSError:
     sys.exit("noise\\nNo TPM2 device found.")
 seed, old, lies = bytes.fromhex(tpm["seed"]), tpm["systemd"] < 257, tpm["lies"]
@@ -53,9 +52,9 @@ if act == "encrypt":
     if lies == "seals another key":
         plain = bytes(32)
     sealed = ids[tpm["systemd"] >= 262] + seed + bytes(16) + mask.to_bytes(8, "little") + policy(mask) + mixed(plain)
-    print(base64.b64encode(sealed).decode())
+    print(binascii.b2a_base64(sealed, newline=False).decode())
 else:
-    sealed = base64.b64decode(sys.stdin.buffer.read())
+    sealed = binascii.a2b_base64(sys.stdin.buffer.read())
     mask = int.from_bytes(sealed[48:56], "little")
     if sealed[:16] not in ids[: 1 + (tpm["systemd"] >= 262)]:
         sys.exit("Unknown encryption format, or corrupted data.")
@@ -120,7 +119,7 @@ class TPM:
     def start(self, measured="firmware", *, debug=None, systemd=257, lockout=False, lies=""):
         """`debug`: what some program has extended PCR 16 with since the boot."""
         state = {"seed": self.seed, "pcr7": measured, "pcr16": debug, "systemd": systemd, "lockout": lockout, "lies": lies}
-        STATE.write_text(json.dumps(state))
+        STATE.write_text(repr(state))
 
     def stop(self):
         STATE.unlink(missing_ok=True)
