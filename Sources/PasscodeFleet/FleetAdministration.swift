@@ -137,11 +137,11 @@ extension FleetVault {
   private func alter(
     _ account: Bytes, _ lock: Lock = .ends, _ change: (FleetRecord?) throws(Fault) -> Record?
   ) throws(Fault) -> Bool? {
-    var wait = newWait
+    let wait = newWait
     while true {
       let state = try read(account, nowhere)
       if lock == .endsBetweenAttempts && state.busy != nil {
-        try pause(&wait, state, account)
+        try pause(wait, state, account)
         continue
       }
       if let record = state.record, record.epoch > key.epoch { throw key.later }
@@ -167,11 +167,11 @@ extension FleetVault {
       if let outcome, outcome.succeeded { return true }
       if try read(account, nowhere).record?.record.attemptID == record.attemptID { return true }
       if outcome == nil { throw Fault.noEtcd }
-      try pause(&wait, state, account)
+      try pause(wait, state, account)
     }
   }
 
-  func pause(_ wait: inout Wait, _ state: FleetState, _ account: Bytes) throws(Fault) {
+  func pause(_ wait: Wait, _ state: FleetState, _ account: Bytes) throws(Fault) {
     guard case .again = wait.pause({ state.movement }) else {
       throw Fault(.busyRecord, path: FleetKeys.record(account))
     }

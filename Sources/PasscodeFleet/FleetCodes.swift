@@ -34,7 +34,7 @@ extension FleetVault {
   }
 
   private func keep(_ value: Bytes, _ account: Bytes, lease: UInt64) throws(Fault) {
-    var wait = newWait
+    let wait = newWait
     while true {
       let state = try read(account, nowhere)
       // By its nonce no other one is the same.
@@ -59,7 +59,7 @@ extension FleetVault {
         if try read(account, nowhere).code?.value == value { return }
         throw Fault.noEtcd
       }
-      try pause(&wait, state, account)
+      try pause(wait, state, account)
     }
   }
 
@@ -67,7 +67,7 @@ extension FleetVault {
   public func withdraw(_ account: Bytes) throws(Fault) -> Withdrawal {
     var state = try read(account, nowhere)
     let before = state.record?.record.state
-    var wait = newWait
+    let wait = newWait
     while let entry = state.code {
       let delete = EtcdTransaction(
         if: [.unchanged(entry.key, revision: entry.modified)], [.delete(entry.key)])
@@ -79,7 +79,7 @@ extension FleetVault {
         return outcome == nil ? .done : .noCode
       }
       if outcome == nil { throw Fault.noEtcd }
-      try pause(&wait, state, account)
+      try pause(wait, state, account)
     }
     return .noCode
   }
@@ -114,11 +114,11 @@ extension FleetLogin where Etcd: EtcdStore {
     try fleet.judge(account, change)
     do throws(Fault) {
       try makeMark(&unsealed)
-      var wait = fleet.newWait
+      let wait = fleet.newWait
       while true {
         let state = try fleet.read(account, workstation)
         if let outcome = try enroll(code, change.new, state, &unsealed) { return outcome }
-        try fleet.pause(&wait, state, account)
+        try fleet.pause(wait, state, account)
       }
     } catch {
       throw .fault(error)

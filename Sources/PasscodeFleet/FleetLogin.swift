@@ -104,11 +104,11 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     defer { unsealed.wipe() }
     do throws(Fault) {
       try makeMark(&unsealed)
-      var wait = fleet.newWait
+      let wait = fleet.newWait
       while true {
         let state = if let read = known.take() { read } else { try fleet.read(account, workstation) }
         if let verdict = try attempt(passcode, state, &unsealed) { return verdict }
-        try fleet.pause(&wait, state, account)
+        try fleet.pause(wait, state, account)
       }
     } catch {
       return .unavailable(error)

@@ -46,7 +46,7 @@ extension FleetVault {
   ///
   /// - Returns: the fleet's epoch; a later one than the key's if other servers have come further.
   public func declareEpoch() throws(Fault) -> UInt64 {
-    var wait = newWait
+    let wait = newWait
     while true {
       let (epoch, revision) = try fleetEpoch()
       if epoch >= key.epoch { return epoch }

@@ -28,48 +28,35 @@ public final class Vault {
   package var policy: Options.Policy { configuration.options.policy }
 }
 
-/// Where the Vault's time comes from; tests bring their own. Shared, not copied: its closures are eight words.
-public final class Clock {
-  /// The moment that decides (MUST 10).
-  let now: () throws(Fault) -> Instant
-  /// Seconds since 1970, for people.
-  package let wall: () -> UInt64
-  /// How long something has been waited for; nil: no such clock.
-  package let milliseconds: () -> UInt64?
-  /// Milliseconds to sleep, less than 1,000.
-  package let sleep: (Int) -> Void
+/// The clock of the kernel, from which the Vault has its time. Tests bring another (`ClosureClock`).
+public class Clock {
+  /// The boot's id, without which no moment is known; nil if the kernel doesn't give it.
+  private let boot: BootID?
 
-  public init(
-    now: @escaping () throws(Fault) -> Instant, wall: @escaping () -> UInt64,
-    milliseconds: @escaping () -> UInt64? = { SystemClock.bootMilliseconds() },
-    sleep: @escaping (Int) -> Void = { SystemClock.sleep(microseconds: $0 * 1_000) }
-  ) {
-    self.now = now
-    self.wall = wall
-    self.milliseconds = milliseconds
-    self.sleep = sleep
+  init(boot: BootID?) {
+    self.boot = boot
   }
 
-  /// The clock of the kernel, for everything but tests.
   public static var system: Clock {
-    let boot = systemBoot()
-    return Clock(
-      now: { () throws(Fault) in
-        guard let boot else {
-          throw Fault(.noBootID)
-        }
-        guard let milliseconds = SystemClock.bootMilliseconds() else {
-          throw Fault(.noBootClock)
-        }
-        return Instant(boot: boot, milliseconds: milliseconds)
-      },
-      wall: { SystemClock.wallSeconds() })
+    guard let text = try? SystemClock.bootID() else { return Clock(boot: nil) }
+    return Clock(boot: BootID(kernelText: text[...]))
   }
 
-  private static func systemBoot() -> BootID? {
-    guard let text = try? SystemClock.bootID() else { return nil }
-    return BootID(kernelText: text[...])
+  /// The moment that decides (MUST 10).
+  func now() throws(Fault) -> Instant {
+    guard let boot else { throw Fault(.noBootID) }
+    guard let milliseconds = SystemClock.bootMilliseconds() else { throw Fault(.noBootClock) }
+    return Instant(boot: boot, milliseconds: milliseconds)
   }
+
+  /// Seconds since 1970, for people.
+  package func wall() -> UInt64 { SystemClock.wallSeconds() }
+
+  /// How long something has been waited for; nil: no such clock.
+  package func milliseconds() -> UInt64? { SystemClock.bootMilliseconds() }
+
+  /// - Parameter milliseconds: less than 1,000.
+  package func sleep(_ milliseconds: Int) { SystemClock.sleep(microseconds: milliseconds * 1_000) }
 }
 
 extension Vault {

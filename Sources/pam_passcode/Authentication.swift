@@ -22,13 +22,13 @@ struct Authentication {
     // Of an earlier call, for another account perhaps.
     pam.note(.mayLogIn, nil)
     pam.note(.wantsProof, nil)
-    var configuration: Configuration?
-    var user: Bytes?
+    // Until there is one, the defaults decide how an answer is given.
+    var configuration = Configuration(options: Options(), access: .helper)
+    var user = Bytes()
     do throws(Interruption) {
-      let ending = try begin(&configuration, &user)
-      return answer(ending, configuration?.options.door ?? Options.Door(), user: user)
+      return answer(try begin(&configuration, &user), configuration, user)
     } catch {
-      if error.result == .unknownUser, let configuration { delayFailure(configuration.options.door) }
+      if error.result == .unknownUser { delayFailure(configuration) }
       return error.result
     }
   }
@@ -52,10 +52,10 @@ struct Authentication {
     }
   }
 
-  private func begin(_ loaded: inout Configuration?, _ user: inout Bytes?) throws(Interruption) -> Ending {
-    let configuration: Configuration
+  private func begin(
+    _ configuration: inout Configuration, _ user: inout Bytes
+  ) throws(Interruption) -> Ending {
     do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
-    loaded = configuration
     switch pam.user() {
     case .refused(let result): throw Interruption(result: result)
     case .named(let name):
@@ -148,7 +148,7 @@ struct Authentication {
     _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
   ) throws(Interruption) -> Response {
     defer { line.wipe() }
-    let nothing = Interruption(result: .notAPasscode(question.door))
+    let nothing = Interruption(result: .notAPasscode(question.configuration))
     if takeFirstPass(question, &line, &passcode) { return .passcode }
     if question.door.useFirstPass { throw nothing }
     if let request = question.finger { begin(request, question, &finger) }
@@ -206,13 +206,13 @@ struct Authentication {
   }
 
   /// Renders a verdict: the log, the notice, the delay, the result.
-  private func answer(_ ending: Ending, _ door: Options.Door, user: Bytes?) -> PAMResult {
+  private func answer(_ ending: Ending, _ configuration: Configuration, _ user: Bytes) -> PAMResult {
     let verdict = ending.verdict
-    if isWorthLogging(verdict) || door.debug { log(ending, user) }
-    if !door.quiet { tell(verdict) }
+    if isWorthLogging(verdict) || configuration.options.door.debug { log(ending, user) }
+    if !configuration.options.door.quiet { tell(verdict) }
     noteWait(verdict)
-    let result = PAMResult(verdict, door, wasTyped: ending.wasTyped)
-    if result != .success && result != .ignored && verdict.finger == nil { delayFailure(door) }
+    let result = PAMResult(verdict, configuration, wasTyped: ending.wasTyped)
+    if result != .success && result != .ignored && verdict.finger == nil { delayFailure(configuration) }
     return result
   }
 
@@ -227,8 +227,9 @@ struct Authentication {
 
   /// After a refusal without a prompt, too: kscreenlocker takes an answer within 50 ms for a broken service. libpam
   /// waits only where the whole stack fails.
-  private func delayFailure(_ door: Options.Door) {
-    if door.failDelay > 0 { pam.delayFailure(seconds: door.failDelay) }
+  private func delayFailure(_ configuration: Configuration) {
+    let seconds = configuration.options.door.failDelay
+    if seconds > 0 { pam.delayFailure(seconds: seconds) }
   }
 
   /// Most people have no passcode: that isn't news.
@@ -237,23 +238,30 @@ struct Authentication {
     return true
   }
 
-  private func log(_ ending: Ending, _ user: Bytes?) {
+  private func log(_ ending: Ending, _ user: Bytes) {
     let verdict = ending.verdict
-    var line = logLine(verdict.event, user ?? [])
+    var line = logLine(verdict.event, user)
     line.add("finger", (verdict.finger ?? ending.finger)?.word)
     switch verdict {
-    case .wrong(.open(let left), let failures):
-      line.add("failures", UInt64(failures))
-      line.add("attempts_left", UInt64(left))
-    case .wrong(.locked(let milliseconds), let failures), .locked(let milliseconds, let failures):
-      line.add("failures", UInt64(failures))
-      line.add("seconds_left", wholeSeconds(milliseconds))
-    case .wrong(.exhausted, let failures), .exhausted(let failures): line.add("failures", UInt64(failures))
+    case .wrong(let standing, let failures): add(failures, standing, to: &line)
+    case .locked(let milliseconds, let failures):
+      add(failures, .locked(milliseconds: milliseconds), to: &line)
+    case .exhausted(let failures): add(failures, .exhausted, to: &line)
     case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
     case .granted(let earlier): add(earlier, to: &line)
     case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
     }
     pam.log(isExpected(verdict) ? .notice : .error, line.text)
+  }
+
+  @inline(never)
+  private func add(_ failures: UInt32, _ standing: Standing, to line: inout LogLine) {
+    line.add("failures", UInt64(failures))
+    switch standing {
+    case .open(let left): line.add("attempts_left", UInt64(left))
+    case .locked(let milliseconds): line.add("seconds_left", wholeSeconds(milliseconds))
+    case .exhausted: break
+    }
   }
 
   private func add(_ earlier: FailedAttempts, to line: inout LogLine) {

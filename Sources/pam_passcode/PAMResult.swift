@@ -1,18 +1,23 @@
 internal import CPAM
 internal import PasscodePolicy
+internal import PasscodeVault
 
 /// What the module answers PAM with.
-enum PAMResult: Equatable {
-  case success
-  case failed
-  case unknownUser
-  case ignored
-  case notPermitted
-  case notAPasscode
-  case cancelled
-  case unavailable
-  case misconfigured
+struct PAMResult: Equatable {
+  let code: CInt
 
+  static var success: PAMResult { PAMResult(code: PAM_SUCCESS) }
+  static var failed: PAMResult { PAMResult(code: PAM_AUTH_ERR) }
+  static var unknownUser: PAMResult { PAMResult(code: PAM_USER_UNKNOWN) }
+  static var ignored: PAMResult { PAMResult(code: PAM_IGNORE) }
+  static var notPermitted: PAMResult { PAMResult(code: PAM_PERM_DENIED) }
+  static var notAPasscode: PAMResult { PAMResult(code: PAM_CRED_INSUFFICIENT) }
+  static var cancelled: PAMResult { PAMResult(code: PAM_CONV_ERR) }
+  static var unavailable: PAMResult { PAMResult(code: PAM_AUTHINFO_UNAVAIL) }
+  static var misconfigured: PAMResult { PAMResult(code: PAM_SERVICE_ERR) }
+}
+
+extension PAMResult {
   /// The one place where a verdict becomes PAM's. Locked is never PAM_MAXTRIES (GDM would spin on it), and
   /// PAM_IGNORE is only for `nullok` (anything else was CVE-2025-23013).
   ///
@@ -20,36 +25,23 @@ enum PAMResult: Equatable {
   /// (auth_err=die), so that no module behind us takes the passcode for a password.
   ///
   /// - Parameter wasTyped: whether a passcode was typed, and not only refused before a prompt.
-  init(_ verdict: Verdict, _ door: Options.Door, wasTyped: Bool) {
+  init(_ verdict: Verdict, _ configuration: Configuration, wasTyped: Bool) {
+    let either = configuration.options.door.either
     switch verdict {
     case .granted, .fingerGranted: self = .success
-    case .fingerRefused: self = .notAPasscode(door)
-    case .unavailable(let fault) where door.either && wasTyped && fault.reason.isOfKey: self = .failed
+    case .fingerRefused: self = .notAPasscode(configuration)
+    case .unavailable(let fault) where either && wasTyped && fault.reason.isOfKey: self = .failed
     case .unavailable(let fault): self = fault.isConfiguration ? .misconfigured : .unavailable
     case .wrong: self = .failed
-    case _ where door.either && wasTyped: self = .failed
-    case .locked, .exhausted, .disabled, .expired, .mustChange: self = door.either ? .notPermitted : .failed
-    case .notEnrolled: self = door.nullok ? .ignored : .unknownUser
+    case _ where either && wasTyped: self = .failed
+    case .locked, .exhausted, .disabled, .expired, .mustChange: self = either ? .notPermitted : .failed
+    case .notEnrolled: self = configuration.options.door.nullok ? .ignored : .unknownUser
     case .notPermitted: self = .notPermitted
     }
   }
 
   /// The result for something typed that isn't a passcode.
-  static func notAPasscode(_ door: Options.Door) -> PAMResult {
-    door.either ? .notAPasscode : .failed
-  }
-
-  var code: CInt {
-    switch self {
-    case .success: PAM_SUCCESS
-    case .failed: PAM_AUTH_ERR
-    case .unknownUser: PAM_USER_UNKNOWN
-    case .ignored: PAM_IGNORE
-    case .notPermitted: PAM_PERM_DENIED
-    case .notAPasscode: PAM_CRED_INSUFFICIENT
-    case .cancelled: PAM_CONV_ERR
-    case .unavailable: PAM_AUTHINFO_UNAVAIL
-    case .misconfigured: PAM_SERVICE_ERR
-    }
+  static func notAPasscode(_ configuration: Configuration) -> PAMResult {
+    configuration.options.door.either ? .notAPasscode : .failed
   }
 }

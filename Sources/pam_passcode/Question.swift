@@ -71,7 +71,9 @@ final class Question {
   /// - Parameter finger: the reader can be used now.
   func prompt(finger: Bool) -> Bytes {
     guard isUsual else { return withBlank(door.prompt) }
-    guard let reason else { return told(Words.prompt(door, finger: finger, attemptsLeft: attemptsLeft)) }
+    guard let reason else {
+      return told(Words.prompt(either: door.either, finger: finger, attemptsLeft: attemptsLeft))
+    }
     return told(reason) + told(Words.password)
   }
 

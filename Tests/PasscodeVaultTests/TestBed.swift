@@ -70,7 +70,7 @@ final class TestBed {
     options.policy.lockout = lockout
     options.policy.weak = weak
     options.policy.lengths = lengths
-    let clock = Clock(
+    let clock = ClosureClock(
       now: { [unowned self] () throws(Fault) in
         if clockFails { throw Fault(.noBootClock) }
         return Instant(boot: boot, milliseconds: now)
@@ -133,7 +133,9 @@ final class TestBed {
     guard case .locked(var record) = try LockedRecord.acquire(store, account.uid, .none) else {
       throw POSIXError(.EBUSY)
     }
-    try record.update(change)
+    var changed = record.current
+    change(&changed)
+    try record.write(changed)
   }
 
   /// The record's lock, as another process holds it; it goes with this handle.

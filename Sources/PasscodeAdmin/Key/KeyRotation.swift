@@ -252,7 +252,7 @@ extension Vault {
       if mustChange { resealed.terms = resealed.terms.afterOneLogin() }
       // The kill may have come after the first copy.
       if resealed == record.current, Credential.open(record.current, &next) {
-        try write(uid) { () throws(Errno) in try record.update { _ in } }
+        try write(uid) { () throws(Errno) in try record.write(record.current) }
       } else {
         if !Credential.open(record.current, &next) {
           guard Credential.open(record.current, &current) else {

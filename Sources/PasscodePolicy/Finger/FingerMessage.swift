@@ -95,8 +95,8 @@ public struct FingerRequest: Equatable, Sendable {
     /// A virtual console by its name, "tty3", also with /dev/ before it, or a display, ":0".
     public init(named name: Bytes) {
       let isDisplay = name.first == UInt8(ascii: ":")
-      let isLong = name[...].begins(with: "/dev/tty")
-      let start = isDisplay ? 1 : isLong ? 8 : name[...].begins(with: "tty") ? 3 : 0
+      let isLong = name.begins(with: "/dev/tty")
+      let start = isDisplay ? 1 : isLong ? 8 : name.begins(with: "tty") ? 3 : 0
       // There is no console 0, and without a prefix there is no number.
       let number = start == 0 ? 0 : decimal(name[start...]) ?? .max
       code = number > (isDisplay ? 190 : 63) ? 0 : UInt8(number) + (isDisplay ? 64 : 0)
@@ -130,7 +130,9 @@ public struct FingerRequest: Equatable, Sendable {
       case .session: (1, 0)
       case .terminal(let terminal): (0, terminal.code)
       }
-    return [2, operation.rawValue, forPerson, terminal] + littleEndian(UInt64(uid), 4)
+    var bytes: Bytes = [2, operation.rawValue, forPerson, terminal]
+    bytes.append(UInt64(uid), bytes: 4)
+    return bytes
   }
 }
 

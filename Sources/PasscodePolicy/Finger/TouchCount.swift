@@ -49,7 +49,11 @@ public struct TouchCount: Equatable, Sendable {
     TouchCount(touches: 0, serial: serial &+ 1)
   }
 
-  public var bytes: Bytes { [1, touches, 0, 0] + littleEndian(UInt64(serial), 4) }
+  public var bytes: Bytes {
+    var bytes: Bytes = [1, touches, 0, 0]
+    bytes.append(UInt64(serial), bytes: 4)
+    return bytes
+  }
 
   /// nil unless the input is well-formed and complete.
   public init?(_ bytes: Bytes) {

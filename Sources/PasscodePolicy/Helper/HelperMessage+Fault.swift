@@ -14,9 +14,9 @@
 extension HelperReply {
   public init(fault: Fault) {
     let path = shown(fault.path)
-    let head =
-      [fault.reason.rawValue, UInt8(path.count)] + littleEndian(UInt64(fault.error), 2)
-      + littleEndian(fault.number, 8)
+    var head: Bytes = [fault.reason.rawValue, UInt8(path.count)]
+    head.append(UInt64(fault.error), bytes: 2)
+    head.append(fault.number, bytes: 8)
     self.init(
       .unavailable, [fault.isConfiguration ? 1 : 0], text: hexadecimal(head) + path + shown(fault.name))
   }

@@ -98,9 +98,12 @@ public struct HelperRequest: Equatable, Sendable {
   /// The request's head as bytes, `headLength` of them.
   public func head() -> Bytes {
     let bits = (conditions.wantsLogin ? 1 : 0) | (conditions.isSecondFactor ? 2 : 0) | serviceLength << 2
-    return [1, operation.rawValue] + littleEndian(UInt64(uid), 4) + littleEndian(UInt64(bits), 1)
-      + littleEndian(UInt64(lengths.passcode | lengths.new << 4), 1)
-      + littleEndian(UInt64(lengths.password), 2)
+    var head: Bytes = [1, operation.rawValue]
+    head.append(UInt64(uid), bytes: 4)
+    head.append(UInt64(bits), bytes: 1)
+    head.append(UInt64(lengths.passcode | lengths.new << 4), bytes: 1)
+    head.append(UInt64(lengths.password), bytes: 2)
+    return head
   }
 
   /// nil unless the input is well-formed and complete.
@@ -232,7 +235,7 @@ public struct HelperReply: Equatable, Sendable {
   public init(_ kind: Kind, _ numbers: [UInt64] = [], text: Bytes = []) {
     var bytes: Bytes = [1, kind.rawValue]
     for index in 0..<max(HelperReply.numbers, kind.numbers) {
-      bytes += littleEndian(index < numbers.count ? numbers[index] : 0, 8)
+      bytes.append(index < numbers.count ? numbers[index] : 0, bytes: 8)
     }
     for byte in text[..<min(text.count, HelperReply.longestText)] where !isControl(byte) {
       bytes.append(byte: byte)

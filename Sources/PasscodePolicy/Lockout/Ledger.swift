@@ -79,7 +79,9 @@ public struct BootID: Equatable, Sendable {
   /// 32 hexadecimal digits.
   @inline(never)
   public var hexadecimalText: Bytes {
-    hexadecimal(littleEndian(high.byteSwapped, 8) + littleEndian(low.byteSwapped, 8))
+    var bytes = littleEndian(high.byteSwapped, 8)
+    bytes.append(low.byteSwapped, bytes: 8)
+    return hexadecimal(bytes)
   }
 }
 

@@ -143,7 +143,7 @@ public struct ModuleLine: Equatable, Sendable {
 
   public init(_ arguments: [Bytes]) throws(Fault) {
     for argument in arguments {
-      if argument[...].begins(with: "conf=") {
+      if argument.begins(with: "conf=") {
         try setConfiguration(argument)
       } else if argument.spells("proven") {
         continue

@@ -74,8 +74,8 @@ private func nibble(_ digit: UInt8) -> UInt8? {
 /// The lowest `count` bytes of a number, 0 to 8, the lowest first.
 @inline(never)
 public func littleEndian(_ number: UInt64, _ count: Int) -> Bytes {
-  var bytes = Bytes(room: count)
-  for index in 0..<count { bytes.append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
+  var bytes = Bytes()
+  bytes.append(number, bytes: count)
   return bytes
 }
 
@@ -133,10 +133,22 @@ extension Bytes {
     append(byte)
   }
 
+  /// Adds the lowest `count` bytes of a number, as `littleEndian` has them.
+  @inline(never)
+  package mutating func append(_ number: UInt64, bytes count: Int) {
+    for index in 0..<count { append(byte: UInt8(truncatingIfNeeded: number >> UInt64(index * 8))) }
+  }
+
   /// True if these bytes spell `text`.
   @inline(never)
   public func spells(_ text: String) -> Bool {
     span.isSpelled(text)
+  }
+
+  /// True if the first of these bytes spell `text`.
+  @inline(never)
+  public func begins(with text: String) -> Bool {
+    span.begins(text)
   }
 }
 

@@ -10,13 +10,14 @@ public enum Words {
   /// The usual prompt, for a service without `prompt=`.
   ///
   /// - Parameters:
+  ///   - either: it takes the password, too.
   ///   - finger: the reader can be used now.
   ///   - attemptsLeft: to be told at the prompt; 0: nothing is.
-  public static func prompt(_ door: Options.Door, finger: Bool, attemptsLeft: UInt32 = 0) -> Sentence {
+  public static func prompt(either: Bool, finger: Bool, attemptsLeft: UInt32 = 0) -> Sentence {
     guard attemptsLeft == 0 else {
-      return counting(either: door.either, finger: finger, UInt64(attemptsLeft))
+      return counting(either: either, finger: finger, UInt64(attemptsLeft))
     }
-    return switch (door.either, finger) {
+    return switch (either, finger) {
     case (false, false): Sentence(Options.Door.usualPrompt)
     case (true, false): "Passcode or password:"
     case (false, true): "Passcode or fingerprint:"

@@ -37,7 +37,7 @@ struct Broker {
     isInItsService = row != nil && row == PasscodePolicy.number(of: service[...], among: Broker.services)
     let number = row ?? 9
     // Programs of other names may serve polkit, too.
-    asker = number == 0 ? .session : number == 1 || service[...].begins(with: "polkit-1") ? .peer : .itself
+    asker = number == 0 ? .session : number == 1 || service.begins(with: "polkit-1") ? .peer : .itself
     namesTerminalLater = isInItsService && 6...8 ~= number
     firstUID = number < 2 && !isInItsService ? .max : number < 8 ? 1 : 0
   }

@@ -112,7 +112,7 @@ public struct LoginItems: Sendable {
 
   /// A device's path, with or without /dev, or a display.
   private var isTerminal: Bool {
-    if terminal[...].begins(with: "/dev/") || terminal[...].begins(with: "tty")
+    if terminal.begins(with: "/dev/") || terminal.begins(with: "tty")
       || terminal.contains(UInt8(ascii: ":"))
     {
       return true

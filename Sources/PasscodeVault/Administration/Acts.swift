@@ -142,7 +142,7 @@ extension Vault {
         guard let next else { return .notEnrolled }
         try record.replace(next)
       } else if !record.isCorrupt {
-        try record.update { _ in }
+        try record.write(record.current)
       }
       // What is cut off here is finished by repeating it, too.
       let wasRevoked = record.isRevoked

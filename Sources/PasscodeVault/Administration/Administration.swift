@@ -86,7 +86,7 @@ extension Vault {
     guard authority.provenMark != nil, record.current.terms.expiry > 0 else { return }
     let review = try review(record.current)
     if let correction = review.correction {
-      do throws(Errno) { try record.update { $0 = correction } } catch {
+      do throws(Errno) { try record.write(correction) } catch {
         throw Fault(.unwritableRecord, path: recordPath(correction.uid), error: error.code)
       }
     }

@@ -106,7 +106,7 @@ extension Vault {
       if locked.isCorrupt { throw corrupt(account) }
       let now = try self.review(locked.current)
       guard let correction = now.correction else { return now }
-      do throws(Errno) { try locked.update { $0 = correction } } catch { throw unwritten(account, error) }
+      do throws(Errno) { try locked.write(correction) } catch { throw unwritten(account, error) }
       return now
     }
   }

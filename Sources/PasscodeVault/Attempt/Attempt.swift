@@ -143,7 +143,7 @@ public struct DirectLogin: Login, ~Copyable {
   private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
     guard record.current.terms.expiry > 0 else { return false }
     let review = try vault.review(record.current)
-    if let correction = review.correction { try write(&record) { $0 = correction } }
+    if let correction = review.correction { try write(correction, to: &record) }
     return review.isExpired
   }
 
@@ -197,7 +197,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
     let failures = record.current.ledger.failures
     let review = try vault.review(record.current)
-    if let correction = review.correction { try write(&record) { $0 = correction } }
+    if let correction = review.correction { try write(correction, to: &record) }
     if review.isExpired { return .refused(.expired) }
     switch review.standing {
     case .open where purpose == .login && record.current.terms.change == .needed: return .refused(.mustChange)
@@ -243,13 +243,14 @@ public struct DirectLogin: Login, ~Copyable {
   /// Writes the failure that this attempt is until it turns out to be none.
   private func charge(_ record: inout LockedRecord) throws(Fault) {
     let now = try vault.clock.now()
-    let wall = vault.clock.wall()
-    try write(&record) { $0.charge(at: now, wall: wall, service: service) }
+    var charged = record.current
+    charged.charge(at: now, wall: vault.clock.wall(), service: service)
+    try write(charged, to: &record)
   }
 
   @inline(never)
-  private func write(_ record: inout LockedRecord, _ change: (inout Record) -> Void) throws(Fault) {
-    do throws(Errno) { try record.update(change) } catch { throw vault.unwritten(account, error) }
+  private func write(_ next: Record, to record: inout LockedRecord) throws(Fault) {
+    do throws(Errno) { try record.write(next) } catch { throw vault.unwritten(account, error) }
   }
 
   private func wrong(_ ledger: Ledger) -> Verdict {
@@ -268,7 +269,7 @@ public struct DirectLogin: Login, ~Copyable {
     var settled = record.current
     settled.settle(before, wall: vault.clock.wall(), spends: spends)
     do throws(Errno) {
-      if spends { try record.replace(settled) } else { try record.update { $0 = settled } }
+      if spends { try record.replace(settled) } else { try record.write(settled) }
       return true
     } catch {
       if spends { throw vault.unwritten(account, error) }

@@ -89,7 +89,7 @@ package enum HashingSlots {
     _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file = try store.openShared(name, content: nothing)
-    var wait = Wait(.forSlot, clock)
+    let wait = Wait(.forSlot, clock)
     while true {
       do throws(Errno) {
         if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {

@@ -36,6 +36,7 @@ package enum RunFolder {
   }
 
   /// Opens a file there, or makes it, for the service account alone.
+  @inline(never)
   package static func openOrMake(_ file: Bytes, _ access: Access) throws(Errno) -> Descriptor {
     do throws(Errno) { return try open(file) } catch { guard error == .noEntry else { throw error } }
     let folder = try open(access)

@@ -2,7 +2,7 @@ package import PasscodePolicy
 internal import PasscodeSystem
 
 /// Waits for something that others hold, for as long as anything moves.            WaitTests
-package struct Wait {
+package final class Wait {
   package enum Outcome {
     /// The caller looks again, whether it has what it waits for.
     case again
@@ -55,7 +55,7 @@ package struct Wait {
   }
 
   /// Begins a new wait, of full length.
-  package mutating func begin() {
+  package func begin() {
     started = nil
     clock.sleep(pauseMilliseconds)
   }
@@ -64,7 +64,7 @@ package struct Wait {
   ///
   /// - Parameter movement: what changes when something moves.
   @inline(never)
-  package mutating func pause(_ movement: () -> Bytes) -> Outcome {
+  package func pause(_ movement: () -> Bytes) -> Outcome {
     guard let now = clock.milliseconds() else { return .stuck }
     let start = started ?? now
     if started == nil || SystemClock.elapsed(from: lastLook, to: now) >= Wait.lookEvery {

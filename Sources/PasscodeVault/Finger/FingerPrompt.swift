@@ -41,7 +41,7 @@ internal import PasscodeSystem
 ///     passcode or another module let it in then.                                           test_finger_prompt.py
 /// 11  The connection ends when the conversation does, however that is: within 1 s the reader is free.
 ///     test_finger_prompt.py
-public struct FingerPrompt: ~Copyable {
+public final class FingerPrompt {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
   /// Milliseconds for the reader to decide about the finger that is on it at Enter, and for the second look at the session.
@@ -69,12 +69,18 @@ public struct FingerPrompt: ~Copyable {
     guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(socket) else {
       return nil
     }
-    var prompt = FingerPrompt(service: service, request: request, begin: begin)
+    let prompt = FingerPrompt(service, request, begin)
     prompt.start()
     return prompt
   }
 
-  private mutating func start() {
+  private init(_ service: consuming RootService, _ request: FingerRequest, _ begin: UInt64) {
+    self.service = service
+    self.request = request
+    self.begin = begin
+  }
+
+  private func start() {
     service.send(request.bytes)
     let latest = begin + FingerPrompt.readyWithin
     while case .silent = transcript.state, hear(until: latest) {}
@@ -98,7 +104,7 @@ public struct FingerPrompt: ~Copyable {
   }
 
   /// Stops the reader. The transcript is what had arrived by then; at Enter also what comes of a finger that is on it.
-  public mutating func stop(atEnter: Bool) {
+  public func stop(atEnter: Bool) {
     guard isOffered else { return }
     while hear(until: 0) {}
     if atEnter {
@@ -110,7 +116,7 @@ public struct FingerPrompt: ~Copyable {
   }
 
   /// Checks the time of a match, and the person's session, again before the match lets somebody in.
-  public mutating func confirm() {
+  public func confirm() {
     transcript.limit(toPromptFrom: begin, isForPerson: request.isForPerson)
     guard case .matched = transcript.state else { return }
     if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
@@ -130,7 +136,7 @@ public struct FingerPrompt: ~Copyable {
 
   /// - Returns: whether there may be more.
   @inline(never)
-  private mutating func hear(until latest: UInt64) -> Bool {
+  private func hear(until latest: UInt64) -> Bool {
     guard let bytes = service.receive(limit: FingerPrompt.most - heard.count, until: latest) else {
       return false
     }

@@ -61,9 +61,9 @@ package struct Credential {
     guard
       unsealed.digest.hash(passcode, unsealed.credential, operations: cost.operations, memory: cost.memory)
     else { return false }
-    let middle =
-      littleEndian(cost.operations, 4) + littleEndian(cost.memory, 8)
-      + littleEndian(UInt64(passcode.count), 1)
+    var middle = littleEndian(cost.operations, 4)
+    middle.append(cost.memory, bytes: 8)
+    middle.append(UInt64(passcode.count), bytes: 1)
     // Read again: what could never be opened isn't kept.
     return unsealed.credential.fill(middle, unsealed.digest)
       && Credential(unsealed.credential, of: subject) != nil
@@ -113,7 +113,9 @@ package struct Credential {
   }
 
   private static func associated(_ record: Record, _ version: UInt8) -> Bytes {
-    [version] + littleEndian(UInt64(record.uid), 4) + record.name
+    var bytes: Bytes = [version]
+    bytes.append(UInt64(record.uid), bytes: 4)
+    return bytes + record.name
   }
 
   private static func number(_ bytes: Span<UInt8>, _ offset: Int, _ count: Int) -> UInt64 {

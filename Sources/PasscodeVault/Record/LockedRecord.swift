@@ -107,15 +107,9 @@ package struct LockedRecord: ~Copyable {
     try lock.file.sync()
   }
 
-  /// Changes the record, in the copy that isn't in use; returns when it is on the device.
+  /// Writes the record as it is to be, to the copy that isn't in use; returns when it is on the device.
   @inline(never)
-  package mutating func update(_ change: (inout Record) -> Void) throws(Errno) {
-    var next = current
-    change(&next)
-    try write(next)
-  }
-
-  private mutating func write(_ record: Record) throws(Errno) {
+  package mutating func write(_ record: Record) throws(Errno) {
     var next = record
     next.generation = current.generation + 1  // there is room: RecordCodec.highestGeneration
     try lock.file.write(recordCodec.encode(next), at: nextCopy * RecordCodec.copyLength)

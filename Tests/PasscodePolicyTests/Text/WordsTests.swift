@@ -11,8 +11,8 @@ struct WordsTests {
     Words.notice(verdict, in: Sentence.inEnglish, time: when)
   }
 
-  private func prompt(_ door: Options.Door, finger: Bool) -> String {
-    text(Words.prompt(door, finger: finger).english)
+  private func prompt(either: Bool, finger: Bool) -> String {
+    text(Words.prompt(either: either, finger: finger).english)
   }
 
   @Test(
@@ -91,12 +91,10 @@ struct WordsTests {
   }
 
   @Test func `the prompt says what may be used`() {
-    var door = Options.Door()
-    #expect(prompt(door, finger: false) == "Passcode:")
-    #expect(prompt(door, finger: true) == "Passcode or fingerprint:")
-    door.either = true
-    #expect(prompt(door, finger: false) == "Passcode or password:")
-    #expect(prompt(door, finger: true) == "Passcode, password or fingerprint:")
+    #expect(prompt(either: false, finger: false) == "Passcode:")
+    #expect(prompt(either: false, finger: true) == "Passcode or fingerprint:")
+    #expect(prompt(either: true, finger: false) == "Passcode or password:")
+    #expect(prompt(either: true, finger: true) == "Passcode, password or fingerprint:")
   }
 
   @Test(arguments: [

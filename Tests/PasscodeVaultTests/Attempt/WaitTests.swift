@@ -45,9 +45,9 @@ struct WaitTests {
   ) {
     var now: UInt64 = 0
     var looks = 0
-    var wait = Wait(
+    let wait = Wait(
       Wait.Limits(withoutMovement: 300, longest: 1_000),
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { 7 + now },
         sleep: { _ in }))
     for pause in pauses {
@@ -63,9 +63,9 @@ struct WaitTests {
 
   @Test func `a wait is long after one second`() {
     var now: UInt64 = 0
-    var wait = Wait(
+    let wait = Wait(
       .forSlot,
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { now },
         sleep: { _ in }))
     for (moment, isLong) in [(0, false), (1_000, false), (1_001, true)] as [(UInt64, Bool)] {
@@ -85,9 +85,9 @@ struct WaitTests {
   @Test func `whoever waits sees its time, and sleeps a little longer each time`() {
     var now: UInt64 = 7
     var sleeps: [Int] = []
-    var wait = Wait(
+    let wait = Wait(
       .forSlot,
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
         milliseconds: { now },
         sleep: {
@@ -104,9 +104,9 @@ struct WaitTests {
     for (limits, last) in [(Wait.Limits.forRecord, 1), (.forSlot, 40)] {
       var now: UInt64 = 7
       var sleeps: [Int] = []
-      var wait = Wait(
+      let wait = Wait(
         limits,
-        Clock(
+        ClosureClock(
           now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
           milliseconds: { now },
           sleep: {
@@ -123,9 +123,9 @@ struct WaitTests {
   @Test func `a clock that goes back ends no program, and no wait either`() {
     // Read from the end: nothing has moved since 5,000.
     var times: [UInt64] = [14_000, 13_999, 0, 5_001, 5_000]
-    var wait = Wait(
+    let wait = Wait(
       .forSlot,
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 },
         milliseconds: { times.removeLast() }, sleep: { _ in }))
     let outcomes = [Wait.Outcome.again, .again, .again, .again, .stuck].map { expected in
@@ -135,9 +135,9 @@ struct WaitTests {
   }
 
   @Test func `without a clock nobody waits`() {
-    var wait = Wait(
+    let wait = Wait(
       .forSlot,
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { nil },
         sleep: { _ in Issue.record("slept") }))
     #expect(wait.pause { [] } == .stuck)
@@ -149,9 +149,9 @@ struct WaitTests {
   ) {
     let start: UInt64 = 5_000_000
     var now = start
-    var wait = Wait(
+    let wait = Wait(
       limits,
-      Clock(
+      ClosureClock(
         now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
         milliseconds: { now }, sleep: { now += UInt64($0) }))
     while true {
