@@ -7,20 +7,11 @@ extension Fault {
   /// One line for the log, in English.
   public var text: Text { Words.fault(self, error: systemWords) }
 
-  /// The fault in words for people, with the command that helps apart.
-  public var advice: Advice {
-    Words.advice(
-      self, error: reason.namesServiceAccount ? Installed.account : systemError.localText,
-      in: Catalogue.translation)
-  }
-
   /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
 
-  private var systemError: Errno { Errno(Int32(error)) }
-
   private var systemWords: Bytes {
-    reason.namesServiceAccount ? Installed.account : systemError.text
+    reason.namesServiceAccount ? Installed.account : Errno(Int32(error)).text
   }
 
   /// A note as a line of the log.

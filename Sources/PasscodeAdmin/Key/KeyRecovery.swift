@@ -42,7 +42,7 @@ extension Vault {
       try loadedKey(.current).keepAsOld()
       try load(key, .current, &room.compared.unsealed.key)
       // As in `sealKey`.
-      _ = try rotateRecords(&room.current.unsealed, &room.next.unsealed)
+      _ = try rotateRecords(from: &room.current.unsealed, to: &room.next.unsealed)
     } else {
       try load(key, isOther ? .next : .current, &room.compared.unsealed.key)
     }
@@ -76,10 +76,10 @@ extension Vault {
   private func removePlain(_ room: KeyRoom) throws(Fault) {
     guard plainKey(.current).exists else { return }
     try MachineKey(configuration: configuration).load(&room.current.unsealed.key)
-    var left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    var left = try rotateRecords(from: &room.current.unsealed, to: &room.next.unsealed).left
     if left > 0 { throw Fault(.keyStillNeeded, number: left) }
     try plainKey(.current).remove()
-    left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    left = try rotateRecords(from: &room.current.unsealed, to: &room.next.unsealed).left
     if left > 0 { throw Fault(.keyStillNeeded, number: left) }
   }
 
@@ -126,7 +126,7 @@ extension Vault {
   /// Where a key opens every record, the older copy of one may still need the other key.
   private func bringCopiesUpToDate(_ room: KeyRoom) throws(Fault) {
     room.current.unsealed.key.copy(room.next.unsealed.key)
-    let left = try rotateRecords(&room.current.unsealed, &room.next.unsealed).left
+    let left = try rotateRecords(from: &room.current.unsealed, to: &room.next.unsealed).left
     if left > 0 { throw Fault(.keyStillNeeded, number: left) }
   }
 }

@@ -71,12 +71,13 @@ extension Vault {
     } else if !plainKey(.next).exists {
       try plainKey(.next).create(room.next.unsealed.key)
     }
-    var count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
+    var count = try rotateRecords(
+      from: &room.current.unsealed, to: &room.next.unsealed, mustChange: mustChange)
     // What was enrolled under plain keys that a backup brought back.
     for generation in [MachineKey.Generation.current, .next] where !isPlain && plainKey(generation).exists {
       if count.left == 0 { break }
       try MachineKey(configuration: configuration).load(&room.current.unsealed.key, generation)
-      count = try rotateRecords(&room.current.unsealed, &room.next.unsealed, mustChange: mustChange)
+      count = try rotateRecords(from: &room.current.unsealed, to: &room.next.unsealed, mustChange: mustChange)
     }
     guard count.left == 0 else { throw Fault(.keyStillNeeded, number: count.left) }
     try finishRotation(isPlain: isPlain)
@@ -219,14 +220,14 @@ extension Vault {
   // MARK: - The records
 
   func rotateRecords(
-    _ current: inout Unsealed, _ next: inout Unsealed, mustChange: Bool = false
+    from outgoing: inout Unsealed, to staying: inout Unsealed, mustChange: Bool = false
   ) throws(Fault) -> (done: UInt64, left: UInt64) {
     let store = try Store.open(configuration)
     var count: (done: UInt64, left: UInt64) = (0, 0)
     // Listed when the next key is there: a record that is made later is sealed with that.
     for uid in try store.uids() {
       do throws(Fault) {
-        if try rotate(uid, store, &current, &next, mustChange) { count.done += 1 }
+        if try rotate(uid, store, &outgoing, &staying, mustChange) { count.done += 1 }
       } catch {
         log(error)
         count.left += 1
@@ -235,10 +236,10 @@ extension Vault {
     return count
   }
 
-  /// - Returns: whether the record holds a passcode, which is now under the next key.
+  /// - Returns: whether the record holds a passcode, which is now under the key that stays.
   @inline(never)
   private func rotate(
-    _ uid: UInt32, _ store: Store, _ current: inout Unsealed, _ next: inout Unsealed, _ mustChange: Bool
+    _ uid: UInt32, _ store: Store, _ outgoing: inout Unsealed, _ staying: inout Unsealed, _ mustChange: Bool
   ) throws(Fault) -> Bool {
     switch try LockedRecord.acquire(store, uid, .full(clock)) {
     case .missing: return false
@@ -251,14 +252,14 @@ extension Vault {
       var resealed = record.current
       if mustChange { resealed.terms = resealed.terms.afterOneLogin() }
       // The kill may have come after the first copy.
-      if resealed == record.current, Credential.open(record.current, &next) {
+      if resealed == record.current, Credential.open(record.current, &staying) {
         try write(uid) { () throws(Errno) in try record.write(record.current) }
       } else {
-        if !Credential.open(record.current, &next) {
-          guard Credential.open(record.current, &current) else {
+        if !Credential.open(record.current, &staying) {
+          guard Credential.open(record.current, &outgoing) else {
             throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
           }
-          resealed.state = .enrolled(sealed: Credential.seal(&current, under: next, resealed, sodium))
+          resealed.state = .enrolled(sealed: Credential.seal(&outgoing, under: staying, resealed, sodium))
         }
         try write(uid) { () throws(Errno) in try record.replace(resealed) }
       }

@@ -59,7 +59,7 @@ extension Vault {
     try load(room.current.unsealed.key, .current, &room.compared.unsealed.key)
     try plainKey(.current).remove()
     // Somebody may have enrolled under the other key since records were counted; this waits for each.
-    if isReplaced { _ = try rotateRecords(&room.next.unsealed, &room.current.unsealed) }
+    if isReplaced { _ = try rotateRecords(from: &room.next.unsealed, to: &room.current.unsealed) }
   }
 
   /// Opens what is sealed, once per boot, for everybody who may read the key.

@@ -26,7 +26,7 @@ public enum Verdict: Equatable, Sendable {
 
 /// Wrong passcodes in a row, just before a correct one: its owner should hear of those that somebody else typed. Shared,
 /// not copied: a verdict is two words.
-public final class FailedAttempts: Equatable, Sendable {
+public final class FailedAttempts: Sendable {
   public let count: UInt32
   /// When the last one was: seconds since 1970 by the wall clock; 0: not known.
   public let time: UInt64
@@ -39,10 +39,6 @@ public final class FailedAttempts: Equatable, Sendable {
     self.count = count
     self.time = time
     self.service = service
-  }
-
-  public static func == (one: FailedAttempts, other: FailedAttempts) -> Bool {
-    one.count == other.count && one.time == other.time && one.service == other.service
   }
 }
 

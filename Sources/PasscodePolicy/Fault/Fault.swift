@@ -198,10 +198,3 @@ extension Fault.Reason {
       || self == .endedHolder
   }
 }
-
-extension Fault: Equatable {
-  public static func == (one: Fault, other: Fault) -> Bool {
-    one.reason == other.reason && one.isConfiguration == other.isConfiguration && one.path == other.path
-      && one.name == other.name && one.number == other.number && one.error == other.error
-  }
-}

@@ -65,3 +65,23 @@ private func number(_ digits: ArraySlice<UInt8>) -> Int? {
   }
   return number
 }
+
+extension Terms {
+  /// Terms that begin now, for a passcode that is being set.
+  ///
+  /// - Parameter wall: now, by the wall clock; seconds since 1970.
+  public init(_ new: NewTerms, now: Instant, wall: UInt64) {
+    let change = new.mustChange ? Change.afterLogin : .notNeeded
+    if new.expires {
+      self.init(
+        change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall, seenAt: now)
+    } else {
+      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
+    }
+  }
+
+  /// The same, but that the owner must choose another passcode after one more login.
+  public func afterOneLogin() -> Terms {
+    change == .notNeeded ? Terms(.afterLogin, expiry: expiry, seenTime: seenTime, seenAt: seenAt) : self
+  }
+}

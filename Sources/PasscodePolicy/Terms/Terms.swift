@@ -34,29 +34,11 @@ public struct Terms: Equatable, Sendable {
     self.seenTime = seenTime
     self.seenAt = seenAt
   }
-
-  /// Terms that begin now, for a passcode that is being set.
-  ///
-  /// - Parameter wall: now, by the wall clock; seconds since 1970.
-  public init(_ new: NewTerms, now: Instant, wall: UInt64) {
-    let change = new.mustChange ? Change.afterLogin : .notNeeded
-    if new.expires {
-      self.init(
-        change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall, seenAt: now)
-    } else {
-      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
-    }
-  }
 }
 
 extension Terms {
   /// Whether a finger may open it: only the passcode spends the one login that was given out.
   public var allowFinger: Bool { change == .notNeeded }
-
-  /// The same, but that the owner must choose another passcode after one more login.
-  public func afterOneLogin() -> Terms {
-    change == .notNeeded ? Terms(.afterLogin, expiry: expiry, seenTime: seenTime, seenAt: seenAt) : self
-  }
 
   /// What the terms say at one moment.
   struct Review: Equatable {
@@ -96,7 +78,7 @@ extension Terms {
 }
 
 /// The sum of two numbers, or the largest number where that is too large.
-private func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
+func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
   let (sum, overflow) = one.addingReportingOverflow(other)
   return overflow ? .max : sum
 }

@@ -1,0 +1,11 @@
+public import PasscodePolicy
+internal import PasscodeSystem
+
+extension Fault {
+  /// The fault in words for people, with the command that helps apart.
+  public var advice: Advice {
+    Words.advice(
+      self, error: reason.namesServiceAccount ? Installed.account : Errno(Int32(error)).localText,
+      in: Catalogue.translation)
+  }
+}
