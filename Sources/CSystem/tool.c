@@ -4,7 +4,23 @@
 #include <ftw.h>
 #include <libintl.h>
 #include <locale.h>
+#include <shadow.h>
 #include <sys/syscall.h>
+
+int cs_has_password(const uint8_t *name) {
+  int answer = -1, error = ERANGE;
+  for (size_t room = 1024; error == ERANGE && room <= 1 << 20; room *= 4) {
+    struct spwd entry, *result = NULL;
+    char *buffer = malloc(room);
+    if (buffer == NULL) return -1;
+    do error = getspnam_r((const char *)name, &entry, buffer, room, &result);
+    while (error == EINTR);
+    if (error == 0 && result != NULL) answer = entry.sp_pwdp[0] != 0 && strchr("!*", entry.sp_pwdp[0]) == NULL;
+    explicit_bzero(buffer, room);
+    free(buffer);
+  }
+  return answer;
+}
 
 int64_t cs_local_seconds(int year, int month, int day, int minutes) {
   struct tm noon = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12, .tm_isdst = -1};

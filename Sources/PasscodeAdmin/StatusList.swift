@@ -7,6 +7,11 @@ extension Vault {
   public func list() throws(Fault) -> StatusList {
     try StatusList.open(self)
   }
+
+  /// The uids that have a record, in ascending order; of a passcode that was removed, too.
+  public func recordedUIDs() throws(Fault) -> [UInt32] {
+    try Store.open(configuration).uids()
+  }
 }
 
 /// The statuses of many accounts, in the order of their uids.

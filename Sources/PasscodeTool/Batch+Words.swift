@@ -4,16 +4,18 @@ public import PasscodePolicy
 
 extension BatchResult {
   /// `line 3: alice: unknown user`
-  public func text(_ act: Act) -> Phrase {
+  ///
+  /// - Parameter isOfList: false: there is no list that has lines.
+  public func text(_ act: Act, isOfList: Bool = true) -> Phrase {
     var what: Text = name.isEmpty ? "" : "\(printable(name)): "
-    what += outcome.text(act)
+    what += outcome.text(act).text
     if !reason.bytes.isEmpty { what += ": \(reason)" }
-    return "line \(line): \(what)"
+    return isOfList ? "line \(line): \(what)" : Phrase(what)
   }
 }
 
 extension BatchOutcome {
-  fileprivate func text(_ act: Act) -> Phrase {
+  public func text(_ act: Act) -> Phrase {
     switch self {
     case .done: act.phrase
     case .unchanged: "nothing to change"
@@ -24,6 +26,8 @@ extension BatchOutcome {
     case .unknownUser: "unknown user"
     case .repeated: "an earlier line names the same user"
     case .badLine: "bad line"
+    case .noPassword:
+      "not paused: no password could end the pause (see --even-locked-out)"
     case .failed: "failed"
     }
   }
@@ -52,9 +56,10 @@ extension BatchCounts {
 
   /// - Parameters:
   ///   - line: the last that was handled, of a batch that ended early.
-  ///   - skipsEnrolled: who has a passcode is skipped.
-  public static func stopped(_ line: UInt64, _ skipsEnrolled: Bool) -> Phrase {
-    skipsEnrolled
+  ///   - isRepeatable: the whole command can be run again, and does the rest.
+  public static func stopped(_ line: UInt64, isRepeatable: Bool, isOfList: Bool) -> Phrase {
+    guard isOfList else { return "stopped early: run it again to do the rest" }
+    return isRepeatable
       ? "stopped after line \(line): run it again to do the rest"
       : "stopped after line \(line): the rest begins at line \(line + 1) (tail -n +\(line + 1))"
   }

@@ -7,14 +7,19 @@ public struct BatchManner {
   let wantsJSON: Bool
   let isQuiet: Bool
   let skipsEnrolled: Bool
+  /// false: it is for everybody, and no list has lines.
+  let isOfList: Bool
   /// Standard output gets the passcodes, and nothing else.
   let tellsSecrets: Bool
 
-  public init(_ act: Act, wantsJSON: Bool, isQuiet: Bool, skipsEnrolled: Bool, tellsSecrets: Bool) {
+  public init(
+    _ act: Act, wantsJSON: Bool, isQuiet: Bool, skipsEnrolled: Bool, tellsSecrets: Bool, isOfList: Bool = true
+  ) {
     self.act = act
     self.wantsJSON = wantsJSON
     self.isQuiet = isQuiet
     self.skipsEnrolled = skipsEnrolled
+    self.isOfList = isOfList
     self.tellsSecrets = tellsSecrets
   }
 }
@@ -48,10 +53,10 @@ public struct BatchReport {
     }
     if result.outcome.isFailure {
       erase()
-      complain(result.text(manner.act))
+      complain(result.text(manner.act, isOfList: manner.isOfList))
     } else if !manner.isQuiet {
       guard !manner.tellsSecrets else { return }
-      try write("\(result.text(manner.act))\n")
+      try write("\(result.text(manner.act, isOfList: manner.isOfList))\n")
     }
   }
 
@@ -100,7 +105,8 @@ public struct BatchReport {
     if manner.wantsJSON { try write(counts.json(stoppedAt)) }
     if !manner.isQuiet || counts.failed > 0 { complain(counts.text) }
     if let stoppedAt {
-      complain(BatchCounts.stopped(stoppedAt, manner.skipsEnrolled))
+      complain(
+        BatchCounts.stopped(stoppedAt, isRepeatable: manner.skipsEnrolled, isOfList: manner.isOfList))
       return .cancelled
     }
     return counts.failed > 0 ? .someFailed : .done

@@ -19,6 +19,13 @@ extension Act {
 }
 
 extension Session {
+  /// Whether a pause would lock the account's owner out of the passcode until root ends it. Only root can tell.
+  func mayNotPause(_ account: Account, _ vault: Vault) -> Bool {
+    guard process.effective == 0, !pausesForGood, account.lacksPassword else { return false }
+    guard let status = try? vault.status(account) else { return true }
+    return status.isEnrolled && status.state != .paused
+  }
+
   /// Prints a message about something that worked, unless `--quiet` is set.
   func say(_ phrase: Phrase) {
     if !isQuiet { printLine(phrase) }

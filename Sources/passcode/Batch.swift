@@ -4,7 +4,8 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-/// One command for each user of a list: `enroll|remove|unlock|disable|enable|pause|resume --batch FILE|-`. For root.
+/// One command for each user of a list: `enroll|remove|unlock|disable|enable|pause|resume --batch FILE|-`; or for everybody
+/// who has a passcode: `pause|resume --all`, whose lines are the records in the order of their uids. For root.
 ///
 /// This process reads the list, looks accounts up and writes the results. For each line it makes a copy of itself, a
 /// worker, which hashes and writes the record:
@@ -41,7 +42,10 @@ final class Batch {
   private let act: Act
   private let vault: Vault
   private let background: BatchTurns
+  /// Empty with `--all`.
   private var lines: BatchLines
+  /// With `--all`.
+  private var everybody: BatchEverybody?
   /// nil: no passcodes are generated.
   private let output: BatchOutput?
   private var report: BatchReport
@@ -54,7 +58,7 @@ final class Batch {
   /// The number of the last line that was begun, or needed nothing.
   private var reached: UInt64 = 0
 
-  init(_ session: Session, _ act: Act, _ source: Bytes) throws(Failure) {
+  init(_ session: Session, _ act: Act) throws(Failure) {
     self.session = session
     self.act = act
     let background: BatchTurns
@@ -62,17 +66,21 @@ final class Batch {
     let vault = try session.vault(background: background)
     guard vault.configuration.access == .root else { throw .otherPerson }
     if act == .enrolled { try reporting { () throws(Fault) in try vault.checkReadiness() } }
+    if act == .paused, vault.configuration.options.policy.secondFactor { throw .endlessPause }
     let hasPasscodes = act == .enrolled && !session.generates
     self.vault = vault
     self.background = background
-    lines = try BatchLines.open(source, hasPasscodes ? .userAndPasscode : .user, try startSodium())
+    everybody =
+      try session.isForAll ? BatchEverybody(reporting { () throws(Fault) in try vault.recordedUIDs() }) : nil
+    lines = try BatchLines.open(
+      session.batchPath ?? BatchEverybody.noList, hasPasscodes ? .userAndPasscode : .user, try startSodium())
     let path = session.outputPath ?? []
     if session.generates, path.isEmpty, session.wantsJSON { throw .jsonNeedsOutput }
     output = session.generates ? try BatchOutput(path, orTerminal: session.shows) : nil
     let manner = BatchManner(
       act, wantsJSON: session.wantsJSON, isQuiet: session.isQuiet, skipsEnrolled: session.skipsEnrolled,
-      tellsSecrets: session.generates && path.isEmpty)
-    report = BatchReport(manner, size: lines.size) { complain($0) }
+      tellsSecrets: session.generates && path.isEmpty, isOfList: !session.isForAll)
+    report = BatchReport(manner, size: everybody?.uids.count ?? lines.size) { complain($0) }
     secrets = try newSecrets()
   }
 
@@ -111,19 +119,27 @@ final class Batch {
     while isOpen || !tasks.isEmpty {
       var waitsForInput = false
       while isOpen, !waitsForInput, tasks.count < most {
+        if !Stops.isRequested, let uid = everybody?.next() {
+          try begin(uid)
+          continue
+        }
         switch Stops.isRequested ? .end : lines.next() {
         case .notYet: waitsForInput = true
         case .end: isOpen = false
-        case .nothing: reached = lines.number
+        case .nothing: reached = number
         case .bad(let problem): try settle([], .badLine, problem.text.text)
-        case .user(let name): try begin(name)
+        case .user(let name):
+          if let account = try account(name) { try begin(account, name) }
         }
       }
       guard isOpen || !tasks.isEmpty else { return }
       try wait(waitsForInput)
-      try report.progress(lines.position)
+      try report.progress(everybody?.position ?? lines.position)
     }
   }
+
+  /// Of the current line, from 1.
+  private var number: UInt64 { everybody.map { UInt64($0.position) } ?? lines.number }
 
   private func wait(_ waitsForInput: Bool) throws(Failure) {
     if Stops.isRequested { for task in tasks { task.worker.passOnStops() } }
@@ -137,6 +153,8 @@ final class Batch {
     case .result(let result, let stuckSlots):
       if background.stuckSlots.isEmpty, !stuckSlots.isEmpty { report.note(.stuckSlots) }
       background.stuckSlots = stuckSlots
+      // A removed passcode leaves a record.
+      if everybody != nil, result.outcome == .notEnrolled { return }
       try report.tell(result)
     case .stopped where Stops.isRequested: undone.append(task)
     case .stopped, .died:
@@ -149,16 +167,26 @@ final class Batch {
 
   /// Reports the result of the current line, which needs no worker.
   private func settle(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
-    reached = lines.number
-    try report.tell(BatchResult(lines.number, name, outcome, reason))
+    reached = number
+    try report.tell(BatchResult(number, name, outcome, reason))
   }
 
-  private func begin(_ name: Bytes) throws(Failure) {
+  /// Begins with the owner of a record.
+  private func begin(_ uid: UInt32) throws(Failure) {
+    switch Account.numbered(uid) {
+    case .found(let account): try begin(account, account.name)
+    // A deleted account: nobody can log in to it.
+    case .unknown: reached = number
+    case .failed(let error): try settle(decimalDigits(UInt64(uid)), .failed, Text(error.localText))
+    }
+  }
+
+  private func begin(_ account: Account, _ name: Bytes) throws(Failure) {
     defer {
       secrets.line.wipe()
       secrets.change.new.passcode.wipe()
     }
-    guard let account = try account(name) else { return }
+    if act == .paused, session.mayNotPause(account, vault) { return try settle(name, .noPassword) }
     if vault.configuration.options.policy.asksVerifier(account.uid) {
       return try settle(name, .failed, Failure.fleets(act.command, account.name).text.text)
     }
@@ -168,8 +196,8 @@ final class Batch {
     }
     guard isPrepared else { return try settle(name, .skipped) }
     try tell(account, &secrets)
-    tasks.append(BatchTask(line: lines.number, name: name, worker: try startWorker(account)))
-    reached = lines.number
+    tasks.append(BatchTask(line: number, name: name, worker: try startWorker(account)))
+    reached = number
   }
 
   /// Writes a generated passcode to the output, before it is set.

@@ -57,10 +57,10 @@ struct Command {
         name: "unlock", operand: .user, options: [.stdin, .batch], words: { CommandHelp.unlock },
         run: runUnlock, runOwn: SelfService.unlock, batch: .unlocked),
       Command(
-        name: "pause", operand: .user, options: [.batch], words: { CommandHelp.pause },
+        name: "pause", operand: .user, options: [.batch, .all, .evenLockedOut], words: { CommandHelp.pause },
         run: runPause, runOwn: SelfService.pause, batch: .paused),
       Command(
-        name: "resume", operand: .user, options: [.stdin, .batch], words: { CommandHelp.resume },
+        name: "resume", operand: .user, options: [.stdin, .batch, .all], words: { CommandHelp.resume },
         run: runResume, runOwn: SelfService.resume, batch: .resumed),
       Command(
         name: "status", operand: .user, words: { CommandHelp.status },
@@ -100,7 +100,7 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
-      output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
+      all, evenLockedOut, output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
@@ -122,6 +122,8 @@ struct Command {
       case .forgetSealed: Arguments.Option("forget-sealed")
       case .pcrs: Arguments.Option("pcrs", "LIST")
       case .batch: Arguments.Option("batch", "FILE|-")
+      case .all: Arguments.Option("all")
+      case .evenLockedOut: Arguments.Option("even-locked-out")
       case .output: Arguments.Option("output", "FILE")
       case .show: Arguments.Option("show")
       case .skipEnrolled: Arguments.Option("skip-enrolled")

@@ -124,9 +124,12 @@ final class Direct {
     return .done
   }
 
-  /// - Throws: with `second_factor`, where the password wouldn't end a pause, only root.
+  /// - Throws: where the password wouldn't end a pause: with `second_factor`, or without a password.
   func pause(_ paused: Bool) throws(Failure) -> ExitStatus {
-    if paused, vault.configuration.options.policy.secondFactor { throw .endlessPause }
+    if paused {
+      if vault.configuration.options.policy.secondFactor { throw .endlessPause }
+      if session.mayNotPause(account, vault) { throw .noPassword(account.name) }
+    }
     let act = paused ? Act.paused : .resumed
     let changed = try reporting { () throws(Fault) in try vault.pause(account, paused, then: noting(act)) }
     guard let changed else { throw .notEnrolled(account.name) }

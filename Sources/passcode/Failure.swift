@@ -92,6 +92,11 @@ extension Failure {
       "second_factor=yes: the password would not end a pause; root can run \("passcode disable" as Text)")
   }
 
+  /// Nobody can prove the account's password.
+  static func noPassword(_ name: Bytes) -> Failure {
+    Failure(.notPermitted, "\(printable(name)): \(BatchOutcome.noPassword.text(.paused))")
+  }
+
   /// A fleet's servers keep the passcode; and which command would do it there.
   static func fleets(_ command: Text, _ name: Bytes) -> Failure {
     Failure(
@@ -213,6 +218,11 @@ extension Failure {
 
   static var notWithBatch: Failure {
     Failure(.usage, "--batch can't be used with USER, --stdin or --force: the users are in the list")
+  }
+
+  static var notWithAll: Failure {
+    Failure(
+      .usage, "--all can't be used with USER, --batch or --stdin: it is for everybody")
   }
 
   static func noProcess(_ error: Errno) -> Failure {

@@ -74,7 +74,7 @@ extension Command {
   }
 
   private func start(_ session: Session) throws(Failure) -> ExitStatus {
-    if let batch, let source = session.batchPath { return try Batch(session, batch, source).run() }
+    if let batch, session.isBatch { return try Batch(session, batch).run() }
     guard let runOwn, let own = try SelfService(session) else { return try run(session) }
     return try own.run(runOwn)
   }
@@ -86,7 +86,7 @@ extension Command {
   }
 
   fileprivate func check(_ session: Session) throws(Failure) {
-    if session.batchPath != nil { return try session.checkBatch() }
+    if session.isBatch { return try session.checkBatch() }
     if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .needsBatch }
     let allowed: ClosedRange<Int>
     switch operand {

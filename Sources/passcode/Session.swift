@@ -27,6 +27,10 @@ final class Session {
   var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
+  /// `pause`, `resume`: everybody who has a passcode here.
+  var isForAll = false
+  /// `pause`: also those whose password can't end the pause.
+  var pausesForGood = false
   var outputPath: Bytes?
   var shows = false
   var skipsEnrolled = false
@@ -70,6 +74,8 @@ final class Session {
       guard SealedKey.isPCRs(value) else { throw .pcrsValue }
       pcrs = value
     case .batch: batchPath = value
+    case .all: isForAll = true
+    case .evenLockedOut: pausesForGood = true
     case .output: outputPath = value
     case .show: shows = true
     case .skipEnrolled: skipsEnrolled = true
@@ -103,8 +109,15 @@ final class Session {
     terms.until = end
   }
 
-  /// - Throws: if there is an operand or an option that doesn't go with `--batch`.
+  /// Whether this is a command for many users.
+  var isBatch: Bool { batchPath != nil || isForAll }
+
+  /// - Throws: if there is an operand or an option that doesn't go with `--batch`, or with `--all`.
   func checkBatch() throws(Failure) {
+    if isForAll {
+      guard batchPath == nil, operands.isEmpty else { throw .notWithAll }
+      if case .input = asker { throw .notWithAll }
+    }
     if case .input = asker { throw .notWithBatch }
     guard operands.isEmpty, !isForced else { throw .notWithBatch }
     guard generates || outputPath == nil && !shows && length == nil else {

@@ -31,7 +31,7 @@ extension Status {
   }
 
   static var stateNames: [Text] {
-    ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "corrupt"]
+    ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "paused", "corrupt"]
   }
 
   /// Whether `--state` and `--since` select this record.

@@ -139,7 +139,7 @@ def test_pausing_it_and_ending_the_pause(enrolled):
 @pytest.mark.parametrize("self_enroll, choices", [("no", [RESUME]), ("password", [RESUME, OFF, FORGOTTEN])])
 def test_a_paused_person_can_end_the_pause(enrolled, self_enroll, choices):
     enrolled.configure(self_enroll=self_enroll)
-    enrolled.tool("pause", "alice", check=DONE)
+    enrolled.tool("pause", "alice", "--even-locked-out", check=DONE)
     assert "\nPasscode: paused\n  passcode resume: " in enrolled.tool(user="alice", check=DONE).output
     menu = Menu(*choices)
     menu.chooses("")

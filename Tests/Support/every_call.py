@@ -63,7 +63,7 @@ ACTS = {
     "remove": Act(tool("remove", "alice"), "", LOCKED, [NOTHING], (RIGHT, None)),
     "unlock": Act(tool("unlock", "alice"), "", LOCKED, [FRESH], (RIGHT, RIGHT)),
     "disable": Act(tool("disable", "alice"), "", ONCE, [{**ONCE, "state": "disabled"}], (RIGHT, RIGHT)),
-    "pause": Act(tool("pause", "alice"), "", ONCE, [{**ONCE, "state": "paused"}], (RIGHT, RIGHT)),
+    "pause": Act(tool("pause", "alice", "--even-locked-out"), "", ONCE, [{**ONCE, "state": "paused"}], (RIGHT, RIGHT)),
     "resume": Act(tool("resume", "alice"), "", PAUSED, [ONCE], (RIGHT, RIGHT)),
 }
 
@@ -81,7 +81,7 @@ class Bench:
                 bed.tool("verify", "--stdin", "alice", stdin=WRONG[bed.failures("alice")] + "\n")
             self._states[failures] = bed.record("alice")
         bed.record_file("alice").write_bytes(self._states[1])
-        bed.tool("pause", "alice", check=0)
+        bed.tool("pause", "alice", "--even-locked-out", check=0)
         self._states["paused"] = bed.record("alice")
         bed.tool("enroll", "--stdin", "--must-change", "alice", stdin=f"{RIGHT}\n", check=0)
         self._states[0] = bed.record("alice")

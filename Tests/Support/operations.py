@@ -65,7 +65,7 @@ OPERATIONS = {
     "unlock": tool("unlock", "unlock", "alice"),
     "disable": tool("disable", "disable", "alice"),
     "enable": tool("enable", "enable", "alice"),
-    "pause": tool("pause", "pause", "alice"),
+    "pause": tool("pause", "pause", "alice", "--even-locked-out"),
     "pause by helper": Operation("pause by the helper", "pause", ("pause",), by="alice"),
     "resume": tool("resume", "resume", "alice"),
     "rename": Operation("rename", "rename", ("rename", "alice", "alina"), user="alina"),

@@ -83,7 +83,7 @@ class Stage:
         bed.tool("disable", "alice", check=0)
         self.keep("disabled")
         bed.tool("enable", "alice", check=0)
-        bed.tool("pause", "alice", check=0)
+        bed.tool("pause", "alice", "--even-locked-out", check=0)
         self.keep("paused")
         bed.tool("resume", "alice", check=0)
         fail(bed, 1)

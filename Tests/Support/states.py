@@ -33,7 +33,7 @@ def disable(bed):
 
 
 def pause(bed):
-    bed.tool("pause", "alice", check=0)
+    bed.tool("pause", "alice", "--even-locked-out", check=0)
 
 
 def lose_key(bed):

@@ -9,6 +9,9 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 
+/* Whether the shadow database has a password for this name that can be typed: 0 where it is empty or locked; -1 where there is
+   no entry, or none can be read. */
+int cs_has_password(const uint8_t *name);
 /* The device that it is, or that it lies on. */
 static inline dev_t cs_device(const struct stat *status) { return S_ISBLK(status->st_mode) ? status->st_rdev : status->st_dev; }
 static inline unsigned int cs_major(const struct stat *status) { return gnu_dev_major(cs_device(status)); }

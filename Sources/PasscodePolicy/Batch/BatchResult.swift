@@ -1,7 +1,7 @@
 /// The result of a line of a batch.
 public enum BatchOutcome: UInt8, Sendable {
   case done, unchanged, skipped
-  case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, failed
+  case notEnrolled, weak, wrongLength, unknownUser, repeated, badLine, noPassword, failed
 
   /// The word in JSON: a contract (passcode-json(5)).
   public var name: Text {
@@ -15,6 +15,7 @@ public enum BatchOutcome: UInt8, Sendable {
     case .unknownUser: "unknown_user"
     case .repeated: "repeated"
     case .badLine: "bad_line"
+    case .noPassword: "no_password"
     case .failed: "failed"
     }
   }
@@ -60,7 +61,8 @@ public struct BatchCounts {
     case .done: done += 1
     case .unchanged: unchanged += 1
     case .skipped: skipped += 1
-    case .notEnrolled, .weak, .wrongLength, .unknownUser, .repeated, .badLine, .failed: failed += 1
+    case .notEnrolled, .weak, .wrongLength, .unknownUser, .repeated, .badLine, .noPassword, .failed:
+      failed += 1
     }
   }
 

@@ -123,12 +123,14 @@ extension Command.Option {
     case .mustChange: "root: good for one login; after that it must be changed"
     case .demo: "run a scripted session and check every step"
     case .batch: "root: for each user of this list, one name per line"
+    case .all: "root: for everybody who has a passcode on this machine"
+    case .evenLockedOut: "root: also those who have no password to end the pause"
     case .output: "with --batch and --generate: append USER:PASSCODE there"
     case .show: "with --batch and --generate: even on a terminal"
     case .skipEnrolled: "with --batch: skip users who already have a passcode"
     case .target: "how long a hash may take: 10ms to 10s (default: 250ms)"
     case .write: "root: put the result into the configuration file"
-    case .state: "ok, locked, exhausted, disabled, expired, must_change, corrupt"
+    case .state: "ok, locked, exhausted, disabled, expired, must_change, paused…"
     case .since: "those set, used or mistyped within the past 90s, 12h, 2w…"
     }
   }
@@ -146,7 +148,7 @@ extension Command {
     case .batch where batch == .enrolled: "root: for each line of this list: USER or USER:PASSCODE"
     case .conf, .quiet, .help, .version, .json, .length, .generate, .force, .pcrs, .expires, .mustChange,
       .demo,
-      .batch, .output, .show, .skipEnrolled, .target, .write, .state, .since, .check,
+      .batch, .all, .evenLockedOut, .output, .show, .skipEnrolled, .target, .write, .state, .since, .check,
       .forgetSealed:
       option.summary
     }

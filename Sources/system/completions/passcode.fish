@@ -35,6 +35,8 @@ complete -c passcode -n '__fish_seen_subcommand_from enroll change' -l length -x
 complete -c passcode -n '__fish_seen_subcommand_from enroll change remove unlock resume verify key' -l stdin -d 'read passcodes from standard input'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l generate -d 'choose a random one and print it'
 complete -c passcode -n '__fish_seen_subcommand_from enroll invite remove unlock pause resume disable enable' -l batch -r -F -d 'root: do this for each user in a list'
+complete -c passcode -n '__fish_seen_subcommand_from pause resume' -l all -d 'root: for everybody who has a passcode on this machine'
+complete -c passcode -n '__fish_seen_subcommand_from pause' -l even-locked-out -d 'root: also those who have no password to end the pause'
 complete -c passcode -n '__fish_seen_subcommand_from enroll invite' -l output -r -F -d 'append the passcodes to this file'
 complete -c passcode -n '__fish_seen_subcommand_from enroll invite' -l show -d 'show passcodes on a terminal'
 complete -c passcode -n '__fish_seen_subcommand_from enroll' -l skip-enrolled -d 'skip users who have a passcode'
