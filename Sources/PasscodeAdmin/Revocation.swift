@@ -45,26 +45,49 @@ extension Vault {
     }
   }
 
+  /// Pauses an account's passcode, and waits for nobody. Needs no key. For root, or a person's own store.
+  ///
+  /// Its mark is `disable`'s. Only one that it has set itself is taken away: another one is that of a `disable` that isn't
+  /// finished, which must not end with the pause.
+  ///
+  /// - Returns: whether that changed anything; nil if not enrolled.
+  public func pauseAtOnce(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool? {
+    var own: UInt32 = 0
+    let found = try acquire(account, RevocationMark.disabling.rawValue, &own)
+    return try pause(account, found, true, ending: own, then: done)
+  }
+
   /// Milliseconds.
   private static let patience: UInt64 = 1_000
   private static let longest: UInt64 = 10_000
 
-  /// The record for a revocation.
   private func acquire(_ account: Account, _ marks: UInt32) throws(Fault) -> LockedRecord.Outcome {
+    var own: UInt32 = 0
+    return try acquire(account, marks, &own)
+  }
+
+  /// The record for a revocation.
+  ///
+  /// - Parameter own: gets the marks that it has set, and that weren't there before.
+  private func acquire(
+    _ account: Account, _ marks: UInt32, _ own: inout UInt32
+  ) throws(Fault) -> LockedRecord.Outcome {
     guard configuration.access == .root else { return try acquire(account) }
     let store = try Store.open(configuration)
     switch try LockedRecord.acquire(store, account.uid, .none) {
     case .locked(let record): return .locked(record)
     case .missing: return .missing
     case .busy:
-      try mark(store, account, marks)
+      own = try mark(store, account, marks)
       return try acquireFromHolders(store, account)
     }
   }
 
   /// Sets marks on a record's file, and returns when they are on the device.
-  private func mark(_ store: Store, _ account: Account, _ marks: UInt32) throws(Fault) {
-    guard let file = try store.open(account.uid) else { return }
+  ///
+  /// - Returns: those that weren't there before.
+  private func mark(_ store: Store, _ account: Account, _ marks: UInt32) throws(Fault) -> UInt32 {
+    guard let file = try store.open(account.uid) else { return 0 }
     let mode = try store.check(file, account.uid).mode
     do throws(Errno) {
       try file.setMode(mode | marks)
@@ -72,6 +95,7 @@ extension Vault {
     } catch {
       throw unwritten(account, error)
     }
+    return marks & ~mode
   }
 
   private func acquireFromHolders(_ store: Store, _ account: Account) throws(Fault) -> LockedRecord.Outcome {

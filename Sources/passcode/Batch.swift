@@ -44,7 +44,7 @@ final class Batch {
   private let background: BatchTurns
   /// Empty with `--all`.
   private var lines: BatchLines
-  /// With `--all`.
+  /// The accounts of `--all`, in place of a list's lines.
   private var everybody: BatchEverybody?
   /// nil: no passcodes are generated.
   private let output: BatchOutput?
@@ -138,7 +138,7 @@ final class Batch {
     }
   }
 
-  /// Of the current line, from 1.
+  /// The number of the current line or account, from 1.
   private var number: UInt64 { everybody.map { UInt64($0.position) } ?? lines.number }
 
   private func wait(_ waitsForInput: Bool) throws(Failure) {
@@ -279,7 +279,7 @@ final class Batch {
     case .unlocked: changed = try vault.unlock(account, by: .direct, then: done)
     case .disabled: changed = try vault.disable(account, true, then: done)
     case .enabled: changed = try vault.disable(account, false, then: done)
-    case .paused: changed = try vault.pause(account, true, then: done)
+    case .paused: changed = try vault.pauseAtOnce(account, then: done)
     case .resumed: changed = try vault.pause(account, false, then: done)
     }
     guard let changed else { return .notEnrolled }

@@ -131,7 +131,10 @@ final class Direct {
       if session.mayNotPause(account, vault) { throw .noPassword(account.name) }
     }
     let act = paused ? Act.paused : .resumed
-    let changed = try reporting { () throws(Fault) in try vault.pause(account, paused, then: noting(act)) }
+    let changed = try reporting { () throws(Fault) in
+      try paused
+        ? vault.pauseAtOnce(account, then: noting(act)) : vault.pause(account, false, then: noting(act))
+    }
     guard let changed else { throw .notEnrolled(account.name) }
     session.say(act, account, already: !changed)
     return .done

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import signal
 import subprocess
 
@@ -13,7 +14,7 @@ import pytest
 import lists
 import machine
 import strace
-from process import children, wait_for
+from process import children, in_locks, wait_for
 from scenario import PASSWORD, RIGHT
 from tool import CANCELLED, DONE, NOT_ENROLLED, NOT_PERMITTED, SOME_FAILED, UNUSABLE, USAGE, alone, one_line
 
@@ -224,6 +225,16 @@ def test_killed_what_is_done_stays(three):
     done = {name for name, state in states(three).items() if state == "paused"}
     rows, _ = lists.results(three.tool("pause", "--all", "--json", check=DONE).output)
     assert done and {name for name, result in rows.values() if result == "unchanged"} >= done
+    assert set(states(three).values()) == {"paused"}
+
+
+def test_nobody_who_holds_a_record_holds_it_up(three):
+    """As with `disable`: whoever has it gets a second."""
+    machine.set_password("carol")
+    with subprocess.Popen(["flock", "--no-fork", str(three.record_file("bob")), "sleep", "60"]) as holder:
+        wait_for(lambda: re.search(f" {in_locks(three.record_file('bob'))} ", pathlib.Path("/proc/locks").read_text()))
+        three.tool("pause", "--all", check=DONE)
+        assert holder.wait(10) == -signal.SIGKILL
     assert set(states(three).values()) == {"paused"}
 
 

@@ -28,13 +28,20 @@ extension Vault {
   }
 
   /// Pauses the passcode, or ends the pause: see `Record.paused`. Needs no key. For root, a person's own store, or the
-  /// helper, which ends a pause only after it has checked the password.
+  /// helper, which ends a pause only after it has checked the password. It waits for an attempt that is under way.
   ///
   /// - Returns: whether that changed anything; nil if not enrolled.
   public func pause(
     _ account: Account, _ paused: Bool, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
-    try carryOut(account, acquire(account), ending: 0, then: done) { record throws(Fault) in
+    try pause(account, acquire(account), paused, ending: 0, then: done)
+  }
+
+  package func pause(
+    _ account: Account, _ found: consuming LockedRecord.Outcome, _ paused: Bool, ending marks: UInt32,
+    then done: (() -> Void)?
+  ) throws(Fault) -> Bool? {
+    try carryOut(account, found, ending: marks, then: done) { record throws(Fault) in
       guard let before = record else { throw corrupt(account) }
       guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
       guard before.paused != paused else { return .leave }

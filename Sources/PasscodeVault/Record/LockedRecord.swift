@@ -134,16 +134,18 @@ package var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: is
 /// space on the disk. Root's tool sets them where somebody holds the record, and takes them away under its lock when the
 /// record itself says the same; one that stays belongs to a command that was cut off.
 ///
-///     01000    passcode disable
+///     01000    passcode disable, passcode pause
 ///     00100    passcode remove
 ///
 /// MUST (attempt):
-/// 14  Root's `disable` and `remove` wait for nobody. If somebody holds the record, the mark is made durable first: from
-///     then on no attempt is charged, and one that was charged before is refused when it is to be settled. A process that
-///     still holds the record after 1 s is killed through a pidfd, after it was checked once more that it holds this very
-///     file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named, with exit status
-///     7: it alone may still be let in, if it had already looked at the mark. An interrupted command leaves the passcode
-///     as it was, or refused, and is finished by repeating it; `enable` removes both marks.    test_revocation.py
+/// 14  Root's `disable`, `remove` and `pause` wait for nobody. If somebody holds the record, the mark is made durable
+///     first: from then on no attempt is charged, and one that was charged before is refused when it is to be settled. A
+///     process that still holds the record after 1 s is killed through a pidfd, after it was checked once more that it
+///     holds this very file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named,
+///     with exit status 7: it alone may still be let in, if it had already looked at the mark. An interrupted command
+///     leaves the passcode as it was, or refused, and is finished by repeating it; `enable` removes both marks. After an
+///     interrupted `pause` the passcode may stay disabled until `enable`: the mark might be a `disable`'s.
+///     test_revocation.py
 ///
 /// Writing to the file keeps these bits, and an older version ignores them.
 package enum RevocationMark: UInt32 {
