@@ -27,25 +27,10 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
     }
     return .done
   }
-  try session.setOptions([("opslimit", operations), ("memlimit", memory)])
+  try session.changeConfiguration {
+    configurationText(
+      configurationText($0, setting: "opslimit", to: operations), setting: "memlimit", to: memory)
+  }
   session.say(measured)
   return .done
-}
-
-extension Session {
-  /// Sets them in the configuration file, which is created if there is none. The rest of the file stays as it is.
-  fileprivate func setOptions(_ options: [(String, Bytes)]) throws(Failure) {
-    let path = configurationPath ?? Configuration.usualPath
-    let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
-    let name = Bytes(path[(end + 1)...])
-    do throws(Errno) {
-      try Descriptor.open(Bytes(path[...end]), .directory).replace(name) {
-        var content = $0
-        for (option, value) in options { content = configurationText(content, setting: option, to: value) }
-        return content
-      }
-    } catch {
-      throw error == .wouldBlock ? .inUse(path) : .configuration(path, error)
-    }
-  }
 }

@@ -90,6 +90,9 @@ struct Command {
       Command(
         name: "calibrate", group: .machine, options: [.target, .write], words: { CommandHelp.calibrate },
         run: runCalibrate),
+      Command(
+        name: "configure", group: .machine, options: [.preset, .dryRun, .stdin, .evenLockedOut],
+        words: { CommandHelp.configure }, run: runConfigure),
       Command(name: "check-weak", group: .machine, words: { CommandHelp.checkWeak }, run: runCheckWeak),
       Command(name: "try", group: .machine, options: [.demo], words: { CommandHelp.tryOut }, run: runTry),
       Command(
@@ -100,7 +103,8 @@ struct Command {
   /// An option of the tool.
   enum Option: CaseIterable {
     case conf, quiet, help, version, json, stdin, length, generate, force, expires, mustChange, demo, batch,
-      all, evenLockedOut, output, show, skipEnrolled, target, write, state, since, pcrs, check, forgetSealed
+      all, evenLockedOut, output, show, skipEnrolled, target, write, preset, dryRun, state, since, pcrs,
+      check, forgetSealed
 
     static let everywhere: [Option] = [.conf, .json, .quiet, .help, .version]
 
@@ -129,6 +133,8 @@ struct Command {
       case .skipEnrolled: Arguments.Option("skip-enrolled")
       case .target: Arguments.Option("target", "TIME")
       case .write: Arguments.Option("write")
+      case .preset: Arguments.Option("preset", "NAME")
+      case .dryRun: Arguments.Option("dry-run")
       case .state: Arguments.Option("state", "STATE")
       case .since: Arguments.Option("since", "TIME")
       }

@@ -235,6 +235,35 @@ extension Failure {
     Failure(.usage, "--state needs ok, locked, exhausted, disabled, expired, must_change, paused or corrupt")
   }
 
+  static func noPreset(_ name: Bytes) -> Failure {
+    Failure(.usage, "there is no preset \(printable(name)): see man passcode")
+  }
+
+  static var needsPreset: Failure {
+    Failure(.usage, "configure needs --preset NAME, such as --preset desktop")
+  }
+
+  static func changedMeanwhile(_ path: Bytes) -> Failure {
+    Failure(
+      .unusable, "\(printable(path)): another program changed it meanwhile; nothing was written: run it again"
+    )
+  }
+
+  /// Who knows the password only has no way to log in by it alone.
+  static func notWithSecondFactor(_ preset: Preset) -> Failure {
+    Failure(
+      .notPermitted,
+      "second_factor=yes: with the preset \(Text(stringLiteral: preset.name)), nobody could log in after a boot"
+    )
+  }
+
+  static func cannotProve(_ name: Bytes) -> Failure {
+    Failure(
+      .notPermitted,
+      "\(printable(name)) has no password, and could not use the passcode after a boot: see --even-locked-out"
+    )
+  }
+
   static var noMemoryToMeasure: Failure {
     Failure(.unusable, "there is not enough memory to measure anything")
   }

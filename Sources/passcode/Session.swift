@@ -37,6 +37,9 @@ final class Session {
   /// Milliseconds that a hash may take.
   var target: UInt64 = 250
   var writes = false
+  /// The preset that `configure` writes into the configuration file, or only shows.
+  var preset: Preset?
+  var onlyShows = false
   /// `list`: only records in this state (`Status.stateName`), and only those that were set, used or mistyped in the last
   /// so many seconds.
   var state: Bytes?
@@ -79,10 +82,10 @@ final class Session {
     case .output: outputPath = value
     case .show: shows = true
     case .skipEnrolled: skipsEnrolled = true
-    case .target:
-      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
-      target = milliseconds
+    case .target: try takeTarget(value)
     case .write: writes = true
+    case .preset: try takePreset(value)
+    case .dryRun: onlyShows = true
     case .state:
       guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .stateValue }
       state = value
@@ -92,6 +95,16 @@ final class Session {
     case .help: wantsHelp = true
     case .version: wantsVersion = true
     }
+  }
+
+  private func takePreset(_ value: Bytes) throws(Failure) {
+    guard let preset = Preset.named(value[...]) else { throw .noPreset(value) }
+    self.preset = preset
+  }
+
+  private func takeTarget(_ value: Bytes) throws(Failure) {
+    guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
+    target = milliseconds
   }
 
   /// Takes the end of a passcode's validity: a duration, or a moment in the same range.
@@ -109,7 +122,7 @@ final class Session {
     terms.until = end
   }
 
-  /// Whether this is a command for many users.
+  /// Whether the command is for the users of a list, or for everybody.
   var isBatch: Bool { batchPath != nil || isForAll }
 
   /// - Throws: if there is an operand or an option that doesn't go with `--batch`, or with `--all`.

@@ -114,8 +114,9 @@ def test_every_exit_status_is_documented():
 
 
 def test_every_name_in_json_is_documented(alice):
-    of_status, of_codes, of_line, of_all, of_check = re.split(
-        r"^\.B check-weak\nprints|^\.B --batch|^The summary:|^\.B check\nprints", section(PAGES["passcode-json.5"], "OBJECTS"),
+    of_status, of_codes, of_line, of_all, of_option, of_preset, of_check = re.split(
+        r"^\.B check-weak\nprints|^\.B --batch|^The summary:|^\.B configure\nprints|^Then a last object:|^\.B check\nprints",
+        section(PAGES["passcode-json.5"], "OBJECTS"),
         flags=re.MULTILINE,
     )  # fmt: skip
     assert ["version", *items(of_status)] == list(alice.status("alice"))
@@ -126,6 +127,9 @@ def test_every_name_in_json_is_documented(alice):
     for text, line in zip((of_line, of_all), answer.output.splitlines(), strict=True):
         tags = re.findall(r"^\.TP\n\.BR? (.*)$", text, re.MULTILINE)
         assert re.findall(r"\w+", " ".join(tags)) == [name for name in json.loads(line) if name != "version"]
+    lines = alice.tool("configure", "--preset", "desktop", "--dry-run", "--json").output.splitlines()
+    assert ["version", *items(of_option)] == list(json.loads(lines[0]))
+    assert ["version", *items(of_preset)] == list(json.loads(lines[-1]))
     assert list(items(of_check)) == list(json.loads(alice.tool("check", "--json").output.splitlines()[0]))
 
 

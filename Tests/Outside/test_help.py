@@ -42,6 +42,7 @@ COMMANDS = {
     "check": set(),
     "key ACTION": {"--check", "--force", "--forget-sealed", "--must-change", "--pcrs", "--stdin"},
     "calibrate": {"--target", "--write"},
+    "configure": {"--preset", "--dry-run", "--stdin", "--even-locked-out"},
     "check-weak": set(),
     "try": {"--demo"},
     "server ACTION": set(),
@@ -49,7 +50,7 @@ COMMANDS = {
 ALL = EVERYWHERE.union(*COMMANDS.values())
 VALUES = {
     "--conf": ["/nonexistent"], "--length": ["4"], "--expires": ["7d"], "--batch": ["-"], "--output": ["x"],
-    "--target": ["1s"], "--state": ["ok"], "--since": ["1h"], "--pcrs": ["7"],
+    "--target": ["1s"], "--state": ["ok"], "--since": ["1h"], "--pcrs": ["7"], "--preset": ["desktop"],
 }  # fmt: skip
 
 

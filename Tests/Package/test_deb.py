@@ -260,7 +260,7 @@ def test_the_apparmor_profile_lets_the_helper_do_its_work(installed, release):
 
 # MARK: Completions
 
-COMMANDS = "enroll change remove unlock pause resume disable enable rename status list verify key check check-weak calibrate try".split()
+COMMANDS = "enroll change remove unlock pause resume disable enable rename status list verify key check check-weak calibrate configure try".split()
 # passcode-verifier's, which is in another package: test_verifier_commands.py
 ACTIONS = "init check seen restored list status enroll invite remove unlock disable enable".split()
 FILES = {shell: TREE / "Sources/system/completions" / name

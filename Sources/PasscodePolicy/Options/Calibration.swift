@@ -48,7 +48,7 @@ public enum Calibration {
 public func configurationText(_ file: Bytes, setting name: String, to value: Bytes) -> Bytes {
   let option = Bytes(text: name) + [UInt8(ascii: "=")] + value
   var lines = file[...].parts(between: UInt8(ascii: "\n"))
-  if let index = lines.firstIndex(where: { $0.prefix { $0 != UInt8(ascii: "=") }.trimmed().spells(name) }) {
+  if let index = lines.firstIndex(where: { optionName($0).spells(name) }) {
     lines[index] = option[...]
   } else {
     if lines.last?.isEmpty == true { lines.removeLast() }

@@ -11,6 +11,18 @@ func checkConfiguration(_ run: CheckRun) {
   do throws(Fault) { _ = try run.vault.surroundings(nil) } catch { run.tell(.fault(error)) }
   guard run.isOfSystem, let status = try? FileStatus.of(Configuration.usualPath) else { return }
   if status.mode & 0o004 == 0 { run.tell(.hiddenConfiguration(Configuration.usualPath)) }
+  checkPreset(run)
+}
+
+/// Where the file has become different from the preset that it names.
+private func checkPreset(_ run: CheckRun) {
+  let path = Configuration.usualPath
+  guard let text = try? run.configuration.text(path), let (name, line) = Preset.mark(in: text) else { return }
+  guard let preset = Preset.named(name[...]) else { return run.tell(.unknownPreset(path, line, name)) }
+  for difference in (try? preset.differences(from: text, path: path)) ?? [] {
+    let place = difference.line > 0 ? difference.line : line
+    run.tell(.presetDiffers(path, place, Bytes(text: difference.setting.name), name))
+  }
 }
 
 /// The boot id and the clock since boot: the lockout needs both.

@@ -45,6 +45,18 @@ extension CheckFinding {
     told(.error, "%1: the helper can't read it; run: chmod a+r %1", path)
   }
 
+  static func unknownPreset(_ path: Bytes, _ line: Int, _ name: Bytes) -> CheckFinding {
+    told(.warning, "%1: there is no preset %2: correct or remove the comment", path, line, name: name)
+  }
+
+  /// - Parameter line: of the option, or of the comment that names the preset.
+  static func presetDiffers(_ path: Bytes, _ line: Int, _ option: Bytes, _ preset: Bytes) -> CheckFinding {
+    told(
+      .warning,
+      "%1: %2 is not as in the preset %3, which the file names; run: passcode configure --preset %3", path,
+      line, name: option, other: preset)
+  }
+
   static func slow(milliseconds: UInt64) -> CheckFinding {
     told(.warning, "hashing takes %d ms: lower opslimit or memlimit in passcode.conf", number: milliseconds)
   }

@@ -23,6 +23,7 @@ enum CommandHelp {
   static var check: Phrase { "show what is wrong with the installation and what to do" }
   static var checkWeak: Phrase { "read codes, one per line; say which are weak and why" }
   static var calibrate: Phrase { "find the hashing cost that suits this machine" }
+  static var configure: Phrase { "put options that go together into the configuration file" }
   static var tryOut: Phrase { "try everything in a temporary store; changes nothing else" }
 
   static var usage: Phrase {
@@ -130,6 +131,8 @@ extension Command.Option {
     case .skipEnrolled: "with --batch: skip users who already have a passcode"
     case .target: "how long a hash may take: 10ms to 10s (default: 250ms)"
     case .write: "root: put the result into the configuration file"
+    case .preset: "which options: desktop"
+    case .dryRun: "only show what would be changed"
     case .state: "ok, locked, exhausted, disabled, expired, must_change, paused…"
     case .since: "those set, used or mistyped within the past 90s, 12h, 2w…"
     }
@@ -144,11 +147,13 @@ extension Command {
     case .force where name.bytes.spells("key"): "seal, rotate: print the recovery copy even off a terminal"
     case .mustChange where name.bytes.spells("key"):
       "rotate: each passcode must be changed after one more login"
+    case .evenLockedOut where batch == nil: "even if somebody has a passcode and no password"
     case .force where batch == .enrolled: "root: even if the password is itself 4 or 6 digits"
     case .batch where batch == .enrolled: "root: for each line of this list: USER or USER:PASSCODE"
     case .conf, .quiet, .help, .version, .json, .length, .generate, .force, .pcrs, .expires, .mustChange,
       .demo,
-      .batch, .all, .evenLockedOut, .output, .show, .skipEnrolled, .target, .write, .state, .since, .check,
+      .batch, .all, .evenLockedOut, .output, .show, .skipEnrolled, .target, .write, .preset, .dryRun,
+      .state, .since, .check,
       .forgetSealed:
       option.summary
     }
@@ -163,6 +168,7 @@ extension CommandHelp {
     if name.spells("change") { return "read the old and the new passcode, a line each" }
     if name.spells("remove") { return "read the passcode or the password from standard input" }
     if name.spells("unlock") || name.spells("resume") { return "read the password from standard input" }
+    if name.spells("configure") { return "read the answer from standard input: yes" }
     if name.spells("key") { return "recover: read the recovery copy from standard input" }
     return Command.Option.stdin.summary
   }

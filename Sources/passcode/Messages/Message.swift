@@ -99,6 +99,14 @@ extension Phrase {
     "Set a passcode for root, and not for another user? Type \("yes" as Text) to go on: "
   }
 
+  static func presetWritten(_ preset: Preset, _ path: Bytes) -> Phrase {
+    "\(printable(path)) now has the preset \(Text(stringLiteral: preset.name)). Do the PAM stacks go with it? See: \("passcode check" as Text)"
+  }
+
+  static func presetHolds(_ preset: Preset, _ path: Bytes) -> Phrase {
+    "\(printable(path)) already has the preset \(Text(stringLiteral: preset.name))."
+  }
+
   static func measured(_ cost: Options.Cost, milliseconds: UInt64) -> Phrase {
     // A comment, so that it can be copied into the configuration file with the two lines.
     "# opslimit \(cost.operations) and memlimit \(cost.memory >> 20)M: a hash takes \(milliseconds) ms here"

@@ -19,6 +19,7 @@ complete -c passcode -n __fish_use_subcommand -a server -d 'root: on a fleet\'s 
 complete -c passcode -n __fish_use_subcommand -a check -d 'show what is wrong with the installation and what to do'
 complete -c passcode -n __fish_use_subcommand -a check-weak -d 'read codes, one per line; say which are weak and why'
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'find the hashing cost that suits this machine'
+complete -c passcode -n __fish_use_subcommand -a configure -d 'put options that go together into the configuration file'
 complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store; changes nothing else'
 
 set -l people enroll change remove unlock pause resume disable enable status verify
@@ -48,6 +49,10 @@ complete -c passcode -n '__fish_seen_subcommand_from list' -l state -x -a 'ok lo
 complete -c passcode -n '__fish_seen_subcommand_from list' -l since -x -d 'only passcodes set, used or mistyped within the past TIME'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l target -x -d 'how long a hash may take'
 complete -c passcode -n '__fish_seen_subcommand_from calibrate' -l write -d 'root: put the result into the configuration file'
+complete -c passcode -n '__fish_seen_subcommand_from configure' -l preset -x -a 'desktop' -d 'which options'
+complete -c passcode -n '__fish_seen_subcommand_from configure' -l dry-run -d 'only show what would be changed'
+complete -c passcode -n '__fish_seen_subcommand_from configure' -l stdin -d 'read the answer from standard input: yes'
+complete -c passcode -n '__fish_seen_subcommand_from configure' -l even-locked-out -d 'even if somebody has a passcode and no password'
 complete -c passcode -n '__fish_seen_subcommand_from try' -l demo -d 'run a scripted session'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l pcrs -x -d 'bind the key to these PCRs'
 complete -c passcode -n '__fish_seen_subcommand_from key' -l check -d 'recover: only say whether it fits'
