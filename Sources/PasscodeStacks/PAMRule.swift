@@ -47,6 +47,8 @@ public enum PAMRule: Equatable, Sendable {
   case noSessionLine, firstLoginRefused
   /// `password_every` is set, but no line notes that the password was proven.
   case noProofLine
+  /// The line has another configuration file, which the lines with `proven` don't know.
+  case proofElsewhere
 
   // In the service that proves passwords.
   case asksInPasswordService
@@ -271,6 +273,10 @@ final class PAMRuleContext {
   }
 
   private func proof() -> PAMRule? {
-    isPasswordRequired && door != nil && !surroundings.hasProofLine ? .noProofLine : nil
+    let namesOther = arguments.contains {
+      $0[...].begins(with: "conf=") && !$0.spells("conf=/etc/security/passcode.conf")
+    }
+    if namesOther, surroundings.hasProofLine { return .proofElsewhere }
+    return isPasswordRequired && door != nil && !surroundings.hasProofLine ? .noProofLine : nil
   }
 }

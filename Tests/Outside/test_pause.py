@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
@@ -21,6 +22,7 @@ from helper import (
     CHANGE, DONE_IT, FORBIDDEN, PAUSE, PROVE, REMOVE, RESUME, VERIFY, WRONG_PASSWORD, ask, converse, reply, request,
 )  # fmt: skip
 from machine import ALICE, ACCOUNT, RUN
+from messages import TREE
 from pam import SILENT
 from process import wait_for
 from scenario import NEW, PASSWORD, RIGHT, WRONG, refused_unasked
@@ -193,6 +195,18 @@ def test_a_list_is_paused_and_resumed(own):
     assert listed(own) == ["alice", "bob"] and state(own) == "paused" and own.status("bob")["state"] == "paused"
     own.tool("resume", "--batch", "-", stdin="alice\nbob\n", check=DONE)
     assert state(own) == "ok" and own.status("bob")["state"] == "ok"
+
+
+def test_systemd_finds_no_fault_with_the_example_for_suspending(own, tmp_path):
+    """And what it starts pauses her passcode."""
+    example = TREE / "debian/examples/passcode-pause-on-suspend@.service"
+    unit = tmp_path / "passcode-pause-on-suspend@alice.service"
+    unit.write_bytes(example.read_bytes())
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    [command] = re.findall("^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
+    words = command.replace("%i", "alice").split()
+    assert subprocess.run(words, capture_output=True).returncode == 0 and state(own) == "paused"
 
 
 # MARK: The proof

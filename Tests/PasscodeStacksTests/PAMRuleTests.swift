@@ -172,6 +172,17 @@ struct PAMRuleTests {
     let required = options("password_every=3d")
     #expect(findings([("sddm", profile)], options: required) == ["sddm:1 noProofLine"])
     #expect(findings([("sddm", profile + "auth optional pam_passcode.so proven\n")], options: required) == [])
+    let proof = "auth optional pam_passcode.so proven\n"
+    #expect(
+      findings([("su", "auth sufficient pam_passcode.so conf=/x\nauth required pam_unix.so\n" + proof)])
+        == ["su:1 proofElsewhere"])
+    for line in ["conf=/x", "conf=/etc/security/passcode.conf"] {
+      let isFound = line == "conf=/x"
+      #expect(
+        findings([("su", profile.replacing("either", with: "either " + line)), ("sddm", profile + proof)])
+          == (isFound ? ["su:1 proofElsewhere"] : []))
+    }
+    #expect(findings([("su", "auth sufficient pam_passcode.so conf=/x\nauth required pam_unix.so\n")]) == [])
     let other = "session optional pam_passcode.so proven\nauth optional pam_unix.so proven\n"
     #expect(findings([("sddm", profile + other)], options: required) == ["sddm:1 noProofLine"])
     let session = "session optional pam_passcode.so\n"

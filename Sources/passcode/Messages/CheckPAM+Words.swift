@@ -67,6 +67,7 @@ extension PAMRule {
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .noProofLine:
       "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
+    case .proofElsewhere: "%1: the line proven ignores conf=: the password ends no pause here"
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
@@ -92,7 +93,7 @@ extension PAMRule {
       true
     case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,
       .askedTwice, .fingerAfterEither, .fingerTwice(true), .fingerTwice(false), .faillockCounts,
-      .needsPassword, .onlyFactor, .remoteUseless:
+      .needsPassword, .onlyFactor, .remoteUseless, .proofElsewhere:
       false
     }
   }
