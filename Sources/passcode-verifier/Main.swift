@@ -17,7 +17,7 @@ internal import PasscodeTool
 //                                                                          test_verifier.py, test_verifier_attacks.py
 //  2  Only root and the relay's account are answered; the workstation is who the relay says it is, by the whole
 //     distinguished name in its certificate, and only if the list has that name. That is checked before any of the
-//     request is read; and by the relay, if it can read the list, before a verifier is started.
+//     request is read; and by the relay, if it can read the list, before a verifier or the issuer is started.
 //     test_verifier_attacks.py
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
@@ -64,10 +64,13 @@ struct Main {
     let word = parsed.operands.first ?? []
     if !given.contains(.help) {
       if parsed.operands.isEmpty { return serve() }
-      if word.spells("relay"), parsed.operands.count == 1 { return Relay.run() }
+      if word.spells("relay"), parsed.operands.count == 1 { return Relay.run(.answer) }
+      if word.spells("relay"), parsed.operands.count == 2, parsed.operands[1].spells("renew") {
+        return Relay.run(.renewal)
+      }
       if word.spells("accept"), parsed.operands.count == 1 { return Acceptor.run() }
     }
-    // None of those three has anything to say to a person.
+    // None of those four has anything to say to a person.
     Catalogue.useLanguageOfEnvironment()
     if given.contains(.help) {
       Stream.output.write(Words.usage.bytes)

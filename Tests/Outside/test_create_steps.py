@@ -1,7 +1,10 @@
 """The steps of `passcode server create` that need no fleet. All of them: test_server_create.py."""
 
+import os
 import pathlib
 import subprocess
+
+import pytest
 
 from messages import TREE
 
@@ -23,3 +26,25 @@ def test_what_the_first_server_packs_besides_is_not_unpacked(tmp_path):
     assert [file.read_text() for file in files] == ["packed\n"] * 5
     assert not pathlib.Path("/run/more").exists()
     subprocess.run(["rm", "-r", *files, folder / "issuer", "/etc/stunnel/workstations.pem"], check=True)
+
+
+CREATE = TREE / "Sources/system/setup/passcode-verifier-create"
+
+
+def of_nobody(folder):
+    os.chown(folder, 65534, 65534)
+
+
+def linked(folder):
+    folder.rename(folder.with_name("other"))
+    folder.symlink_to(folder.with_name("other"))
+
+
+@pytest.mark.parametrize("change", [of_nobody, linked, lambda folder: folder.chmod(0o750)])
+def test_an_authority_that_others_may_have_written_is_not_used(tmp_path, change):
+    folder = tmp_path / "authority"
+    folder.mkdir(mode=0o700)
+    change(folder)
+    servers = [f"s{number}=192.0.2.{number}" for number in (1, 2, 3)]
+    done = subprocess.run([CREATE, "ward-7", *servers, "--authority", folder, "--yes"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1 and "must be a folder of root's with mode 0700" in done.stderr, done

@@ -2,8 +2,11 @@
 test_fleet_join.py and test_fleet_renew.py."""
 
 import base64
+import datetime
 import pathlib
+import re
 import subprocess
+import time
 
 import pytest
 from messages import TREE
@@ -42,11 +45,16 @@ def certify(folder, name, certificate, key):
     shell(f"openssl x509 -new -force_pubkey {folder}/public -subj /CN=ws1 -days 5 -CA {certificate} -CAkey {key} -out {folder}/{name}")
 
 
-def is_renewed(station, certificate="ws1.pem"):
-    asked = "passcode-renew 1\n" + (station / "request").read_text() + (station / certificate).read_text()
-    done = subprocess.run([ISSUE], input=asked, capture_output=True, text=True)
+def renewed(station, certificate="ws1.pem", name="CN=ws1"):
+    """What it answers to this certificate and to what the relay says of the connection's name."""
+    asked = f"{name}\npasscode-renew 1\n" + (station / "request").read_text() + (station / certificate).read_text()
+    done = subprocess.run([ISSUE, "renew"], input=asked, capture_output=True, text=True)
     assert (done.returncode == 0) == done.stdout.startswith("-----BEGIN CERTIFICATE-----"), done
-    return done.returncode == 0
+    return done.stdout
+
+
+def is_renewed(station, *how):
+    return renewed(station, *how) != ""
 
 
 def test_a_workstation_that_is_on_the_list_and_has_the_key(station):
@@ -70,3 +78,32 @@ def test_an_authority_that_the_machine_trusts_for_other_things_is_not_the_issuer
     certify(station, "other.pem", "/etc/ssl/certs/other.pem", station / "other.key")
     shell(f"openssl verify {station}/other.pem")
     assert not is_renewed(station, "other.pem")
+
+
+def test_the_connection_s_name_is_the_certificate_s(station):
+    LIST.write_text("CN=ws1\nCN=ws2\n")
+    for name in ("CN=ws2", "ws1", "CN=ws1,O=x", "CN=", ""):
+        assert not is_renewed(station, "ws1.pem", name)
+
+
+def dates(certificate):
+    shown = subprocess.run(["openssl", "x509", "-noout", "-dates"], input=certificate, capture_output=True, text=True, check=True).stdout
+    return [datetime.datetime.strptime(date, "%b %d %H:%M:%S %Y GMT") for date in re.findall("=(.*)", shown)]
+
+
+def test_it_begins_five_minutes_ago(station):
+    """So that a server whose clock is slow accepts it at once."""
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    begin, end = (date - now for date in dates(renewed(station)))
+    assert -310 < begin.total_seconds() < -290 and abs((end - datetime.timedelta(days=90)).total_seconds()) < 10
+
+
+@pytest.mark.parametrize("asked, most", [("CN=ws9\n", 2), ("CN=ws1\n", 5), ("", 5)])
+def test_who_is_silent_is_not_waited_for(station, asked, most):
+    """And for a name that isn't on the list, nothing more is read."""
+    begin = time.monotonic()
+    with subprocess.Popen([ISSUE, "renew"], stdin=subprocess.PIPE, text=True) as issuer:
+        issuer.stdin.write(asked)
+        issuer.stdin.flush()
+        assert issuer.wait(10) == 1
+    assert time.monotonic() - begin < most

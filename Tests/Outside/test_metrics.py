@@ -200,7 +200,7 @@ def test_only_root_may_ask(fleet):
 def with_certificates(fleet, tmp_path):
     """What the unit writes."""
     server = fleet.servers[0]
-    days = {"server": 825, "workstations": 20, "peer": 400, "peers": 3650}
+    days = {"server": 825, "workstations": 20, "peer": 400, "peers": 3650, "servers": 300}
     for name, count in days.items():
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", str(count),
@@ -212,7 +212,7 @@ def with_certificates(fleet, tmp_path):
     text = SCRIPT.read_text()
     for old, new in (
         ("/etc/stunnel/passcode-verifier.conf", f"{tmp_path}/stunnel.conf"), ("/etc/default/etcd", f"{tmp_path}/etcd"),
-        ("/usr/sbin/passcode-verifier", str(VERIFIER)),
+        ("/usr/sbin/passcode-verifier", str(VERIFIER)), ("/etc/passcode/issuer/servers.pem", f"{tmp_path}/servers.pem"),
     ):  # fmt: skip
         assert old in text
         text = text.replace(old, new)

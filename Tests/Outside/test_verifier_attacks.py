@@ -75,6 +75,38 @@ def test_for_a_name_that_the_list_doesn_t_have_the_relay_starts_nothing(fleet, n
         (server.door / "socket").unlink()
 
 
+@pytest.mark.parametrize("name, passed", [("CN=ws3", None), ("CN=ws1", b"CN=ws1\nasked")])
+def test_the_issuer_hears_only_of_a_renewal_for_a_name_that_the_list_has(fleet, name, passed):
+    server = fleet.servers[0]
+    path = server.door / "renew"
+    words = server.command("setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay", "renew")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(path))
+        path.chmod(0o666)
+        door.listen()
+        door.settimeout(10 if passed else 0.5)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = subprocess.Popen(words, stdin=theirs, stdout=theirs, cwd="/", env={**os.environ, "SSL_CLIENT_DN": name})
+            theirs.close()
+            ours.sendall(b"asked")
+            if passed:
+                connection, _ = door.accept()
+                with connection:
+                    got = b""
+                    while got != passed:
+                        assert passed.startswith(got)
+                        got += connection.recv(64)
+                    connection.sendall(b"answer")
+                ours.settimeout(10)
+                assert b"".join(iter(lambda: ours.recv(64), b"")).strip(b"\0") == b"answer"
+            else:
+                with pytest.raises(TimeoutError):
+                    door.accept()
+            assert process.wait(10) == 0
+            path.unlink()
+
+
 def test_only_root_can_look_into_the_relay(fleet):
     """Passcodes pass there. It runs as stunnel's account, as other tunnels do."""
     server = fleet.servers[0]

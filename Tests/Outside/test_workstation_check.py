@@ -85,6 +85,18 @@ def test_what_is_wrong_is_told(ward):
         assert words in found.get((check, "error"), ""), (name, found)
 
 
+def test_a_certificate_that_is_renewed_by_itself_is_not_to_be_replaced_by_hand(ward):
+    """Where the timer is enabled. (systemctl is a stand-in: the real one in test_fleet_renew.py.)"""
+    own, question = Station(ward), "systemctl -q is-enabled passcode-fleet-renew.timer"
+    own.restore(servers=3)
+    text = own.script.read_text()
+    assert question in text
+    for answer, words in (("true", "has not been renewed yet"), ("false", "replace it (chapter 8")):
+        own.script.write_text(text.replace(question, answer))
+        found = own.check(0)[CERTIFICATES, "warning"]
+        assert words in found.splitlines()[0] and "servers.pem: expires on" in found, found
+
+
 @pytest.fixture
 def trusted(ward):
     """This machine trusts both authorities, for whatever else it does."""

@@ -9,7 +9,8 @@ from package import needed_packages, needing, output, passcode_works
 
 FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
 UNITS = "usr/lib/systemd/system"
-SETUP = "create", "invite-workstation", "issue", "workstations"
+SETUP = "create", "invite-workstation"
+RUN = "issue", "workstations"  # by systemd
 READ = "steps", "issuer"  # by these
 JOIN, JOIN_PAGE = "usr/sbin/passcode-fleet-join", "usr/share/man/man8/passcode-fleet-join.8.gz"
 # {package: (its program, what else is in it)}
@@ -24,9 +25,10 @@ CONTENT = {
         VERIFIER,
         {f"{UNITS}/passcode-verifier{name}"
          for name in (".socket", ".service", "-seen.service", "-seen.timer", "-stunnel.service", "-etcd.service",
-                      "-metrics.service", "-metrics.timer", "-join.service", "-issue.socket", "-issue@.service")}
+                      "-metrics.service", "-metrics.timer", "-join.service", "-issue.socket", "-issue@.service",
+                      "-renew.socket", "-renew@.service")}
         | {"etc/apparmor.d/usr.sbin.passcode-verifier", "usr/libexec/passcode-verifier-check"}
-        | {f"usr/libexec/passcode-verifier-{name}" for name in (*SETUP, *READ)}
+        | {f"usr/libexec/passcode-verifier-{name}" for name in (*SETUP, *RUN, *READ)}
         | {f"usr/share/man/man8/passcode-verifier-{name}.8.gz" for name in SETUP}
         | {"usr/share/passcode-verifier/passcode-verifier.nft", "usr/share/passcode-verifier/join.conf"}
         | {"usr/share/doc/passcode-verifier/README.Debian.gz"}
@@ -55,7 +57,7 @@ def test_what_is_in_the_packages_of_a_fleet(package, name):
     page, link = (f"usr/share/man/man8/{name}{part}.8.gz" for part in ("", "-check"))
     assert set(files) == {program, page, link, *documents, *others}
     assert files.pop(link) == ("lrwxrwxrwx", "root/root")
-    scripts = {"passcode-fleet": [JOIN], "passcode-verifier": [f"usr/libexec/{name}-{part}" for part in SETUP]}
+    scripts = {"passcode-fleet": [JOIN], "passcode-verifier": [f"usr/libexec/{name}-{part}" for part in (*SETUP, *RUN)]}
     for path in (program, f"usr/libexec/{name}-check", *scripts[name]):
         assert files.pop(path) == ("-rwxr-xr-x", "root/root")
     for link in [JOIN_PAGE, *(f"usr/share/man/man8/{name}-{part}.8.gz" for part in SETUP)]:
@@ -130,7 +132,7 @@ def test_installing_them_changes_nothing_but_their_own_files(server):
     assert of(machine, STATE) == "700 _passcode:_passcode" and f"{STATE}/" not in " ".join(after)
     assert all(line in said for line in NO_FLEET)
     units = [f"/{path}" for path in own if path.startswith(f"{UNITS}/") and "@" not in path]
-    assert len(units) == 13
+    assert len(units) == 14
     assert machine.run("systemd-analyze", "verify", "--man=no", *units) == ""
     passcode_works(machine)
 

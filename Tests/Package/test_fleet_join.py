@@ -37,6 +37,16 @@ def test_from_fresh_servers_to_a_login(few, capsys):
         assert few.run("systemctl --failed --no-legend", name) == ""
 
 
+def test_the_logs_say_who_did_what(few):
+    own = "workstation=CN\\x3dws1"
+    said = few.run("journalctl -o cat -t passcode")
+    for line in ("server set up fleet=ward-7 from=server1 by_uid=0", f"workstation invited {own} by_uid=0", f"certificate issued {own}"):
+        assert f"passcode-verifier: {line}" in said, line
+    assert f"passcode-fleet: joined {own} by_uid=0" in few.run("journalctl -o cat -t passcode", "ws1")
+    for name in SERVERS[1:]:
+        assert "server set up fleet=ward-7 from=server1" in few.run("journalctl -o cat -t passcode", name)
+
+
 def ask(few, request, token, identity="ws2", server="server1"):
     """What the issuer answers to these lines, by stunnel with a token's key; as passcode-fleet-join does."""
     few.path("root/request", "ws1").write_text("".join(f"{line}\n" for line in request))
@@ -87,8 +97,10 @@ def test_a_request_that_is_none_spends_no_invitation(few):
     told = few.run("openssl x509 -in /root/answer -noout -subject -ext extendedKeyUsage,basicConstraints,subjectAltName", "ws1")
     assert re.search(r"^subject=CN ?= ?ws2$", told, re.MULTILINE) and "DNS:ws2" in told
     assert "CA:FALSE" in told and "TLS Web Client Authentication" in told and "Server" not in told
-    # And once is all.
+    # And once is all. The log names the workstation, and has no token.
     assert not is_certificate(ask(few, good, token))
+    said = few.run("journalctl --no-pager")
+    assert "CN\\x3dws2" in said and token not in said and token.replace("-", "") not in said
 
 
 def test_the_port_is_open_only_while_an_invitation_is(few):
@@ -141,6 +153,26 @@ grep -c 'server server1' /root/got*
     assert sorted(counts) == ["0"] * 5 + ["1"]
 
 
+SLOW = """
+printf '%s\\n' foreground=yes pid= syslog=no client=yes connect=server1:7470 sni=renew cert=/etc/stunnel/workstation.pem \\
+  key=/etc/stunnel/workstation.key >/root/slow
+for number in $(seq 12); do
+  (echo passcode-renew 1; for line in $(seq 10); do echo; sleep 2; done) | timeout 20 stunnel4 /root/slow >/dev/null 2>&1 &
+done
+wait
+"""
+
+
+def test_renewals_do_not_hold_up_a_workstation_that_joins(few):
+    """One that is on the list keeps all places for renewals."""
+    few.path("root/keep", "ws1").write_text(SLOW)
+    few.run("systemd-run -q --unit=keep bash /root/keep", "ws1")
+    few.hosts["server1"].wait("[ $(systemctl list-units --plain --no-legend 'passcode-verifier-renew@*' | wc -l) = 4 ]")
+    token = few.token("ws7")
+    assert is_certificate(ask(few, lines(token, few, name="ws7"), token, identity="ws7"))
+    few.run("systemctl stop keep", "ws1", None)
+
+
 def test_an_invitation_that_expired(few):
     token = few.token("ws5")
     etcd = "export ETCDCTL_API=3 ETCDCTL_USER=root:$(cat /root/etcd-root.password);"
@@ -186,3 +218,13 @@ def test_every_server_lists_the_workstation_once(few):
     assert "different list" not in found, found
     few.run("sed -i '/^CN=ws2$/d' /etc/passcode/workstations && systemctl start passcode-verifier-seen")
     assert "CN=ws2\n" not in few.path("etc/passcode/workstations").read_text()
+
+
+def test_a_name_that_was_taken_off_the_list_is_not_invited_by_accident(few):
+    assert "CN=ws2\n" not in few.path("etc/passcode/workstations").read_text()
+    again = "passcode server invite-workstation ws2"
+    for answer in ("", "n\n"):
+        said = few.run(f"{again} 2>&1", status=1, input=answer)
+        assert "has been taken off the list" in said and "ws2 was not invited" in said
+    assert "has been taken off" in few.run(f"{again} 2>&1", input="y\n")
+    assert "has been taken off" not in few.run(f"{again} --again 2>&1")

@@ -62,6 +62,24 @@ def test_a_certificate_that_ends_soon_is_told_and_renewed(few):
     few.hosts["ws1"].log_in("alice", (OURS, RIGHT))
 
 
+def test_the_issuer_s_own_authority_is_renewed(few):
+    """By the page. The workstations' certificates stay valid, and can be renewed."""
+    before = few.path("etc/stunnel/workstations.pem").read_text()
+    few.follow("8.5")
+    text = few.path("etc/stunnel/workstations.pem").read_text()
+    assert text != before
+    for name in SERVERS:
+        few.path("etc/stunnel/workstations.pem", name).write_text(text)
+        few.run("systemctl restart passcode-verifier-stunnel", name)
+    assert "verifier-certificates" not in few.run("passcode check --quiet; true")
+    few.hosts["ws1"].wait("passcode status alice >/dev/null")
+    put(few, 20)
+    few.run(RENEW, "ws1")
+    assert lasts(few, 89)
+    assert r"certificate renewed server=server" in few.run("journalctl -o cat -t passcode", "ws1")
+    assert "CN=ws1" in few.run("openssl verify -CAfile /etc/stunnel/workstations.pem /dev/stdin && echo CN=ws1", input=few.path(CERTIFICATE, "ws1").read_text())
+
+
 def test_any_server_will_do(few):
     put(few, 20)
     few.hosts["server1"].cut()
@@ -100,6 +118,11 @@ def test_not_when_it_has_ended_or_is_off_the_list(few):
     put(few, 20)
     for name in SERVERS:
         few.run("sed -i '/^CN=ws1$/d' /etc/passcode/workstations", name)
+    started = "journalctl -o cat -u 'passcode-verifier-renew@*'"
+    before = few.run(started, "server2")
     few.run(RENEW, "ws1", 1)
-    assert "is it still on their lists" in few.run("journalctl -u passcode-fleet-renew", "ws1")
+    assert "still on their lists" in few.run("journalctl -u passcode-fleet-renew", "ws1")
     assert not lasts(few, 30) and not renewed(few, own)
+    # The relay has turned it away.
+    assert few.run(started, "server2") == before != ""
+    assert r"not on the list of workstations workstation=CN\x3dws1" in few.run("journalctl -o cat -t passcode", "server2")
