@@ -1,4 +1,4 @@
-internal import PasscodeFleetPolicy
+public import PasscodeFleetPolicy
 public import PasscodePolicy
 internal import PasscodeSystem
 public import PasscodeVault
@@ -11,6 +11,7 @@ public import PasscodeVault
 /// - It is written without a sync, in place: a power cut may lose the latest ones, but a snapshot is older than those.
 /// - A server that has seen nothing MUST refuse every etcd: otherwise, once its files are lost, it would believe a
 ///   snapshot. Only `seen` and `restored`, which root runs, make the file.                   FleetSnapshotTests
+/// - What other servers have seen (`seen --at-least`) MUST only raise it.   FleetSnapshotTests, test_verifier_seen.py
 /// - A wait for another process ends after 2 s.                                             test_verifier_seen.py
 public final class SeenFile {
   /// What a server does that has seen nothing of etcd yet.
@@ -110,6 +111,24 @@ public final class SeenFile {
     guard try ServiceFile.lock(file, within: SeenFile.milliseconds, pauses: 200...200) else {
       throw .wouldBlock
     }
+  }
+
+  /// Begins with what other servers have seen, or takes note of it. For root; before etcd is asked.
+  ///
+  /// - Throws: a fault, too, if what was seen here is another cluster.
+  public func raise(to other: FleetSeen) throws(Fault) {
+    let next: FleetSeen?
+    do throws(Errno) {
+      try lock()
+      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      let content = try file.read(FleetSeen.length, at: 0)
+      next = content.isEmpty ? other : FleetSeen(content)?.raised(to: other)
+      if let next { try file.write(next.encoded, at: 0) }
+    } catch {
+      throw Fault(.failed, path: path, error: error.code)
+    }
+    guard let next else { throw restored }
+    floor = next
   }
 
   /// Forgets what was seen: an administrator says that etcd was restored. For root.

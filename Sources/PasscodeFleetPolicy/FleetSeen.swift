@@ -10,12 +10,16 @@ public import PasscodePolicy
 /// refunded. Therefore a cluster that is behind what was seen, and any other cluster, MUST be refused until an
 /// administrator says that it was restored; then every passcode must be unlocked. One that was behind once MUST be
 /// refused even when it has come as far again.                                                     FleetTests
+///
+/// A new server in a fleet begins with what the others have seen ("CLUSTER:REVISION:TERM", in decimal), not with what its
+/// etcd says. That MUST only raise what was seen: never to another cluster, and never to end a refusal.      FleetTests
 public struct FleetSeen: Equatable, Sendable {
   public let origin: EtcdOrigin
 
   public static let length = 24
   /// etcd's revisions are below 2^63.
   private static let neverReached = UInt64.max
+  private static let latest = UInt64.max / 2
 
   public init(_ origin: EtcdOrigin) {
     self.origin = origin
@@ -27,6 +31,15 @@ public struct FleetSeen: Equatable, Sendable {
     origin = EtcdOrigin(
       cluster: littleEndianNumber(bytes, 0, 8), revision: littleEndianNumber(bytes, 8, 8),
       term: littleEndianNumber(bytes, 16, 8))
+  }
+
+  /// Decodes what other servers have seen; nil for anything else, and where they refuse every answer.
+  public init?(text: Bytes) {
+    let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard parts.count == 3, let cluster = decimal(parts[0]), let revision = decimal(parts[1]),
+      let term = decimal(parts[2]), cluster > 0, (1...FleetSeen.latest).contains(revision), term > 0
+    else { return nil }
+    origin = EtcdOrigin(cluster: cluster, revision: revision, term: term)
   }
 
   public var encoded: Bytes {
@@ -46,6 +59,15 @@ public struct FleetSeen: Equatable, Sendable {
 
   /// Whether no answer will do: `refusingAll` was kept.
   public var refusesAll: Bool { origin.revision == FleetSeen.neverReached }
+
+  /// What to keep where other servers have seen that much: the higher of each. nil: they have another cluster.
+  public func raised(to other: FleetSeen) -> FleetSeen? {
+    guard other.origin.cluster == origin.cluster else { return nil }
+    return FleetSeen(
+      EtcdOrigin(
+        cluster: origin.cluster, revision: max(origin.revision, other.origin.revision),
+        term: max(origin.term, other.origin.term)))
+  }
 
   /// What to keep after this answer; nil: it comes from another cluster, or from the past.
   public func next(_ answer: EtcdOrigin) -> FleetSeen? {

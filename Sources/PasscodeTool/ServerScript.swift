@@ -5,6 +5,10 @@ public import PasscodePolicy
 public enum ServerScript: CaseIterable, Sendable {
   /// Makes a fleet of three or five fresh servers.
   case create
+  /// Adds fresh servers to a fleet.
+  case add
+  /// Puts a fresh server in place of a lost one.
+  case replace
   /// Lets a workstation join the fleet.
   case inviteWorkstation
 
@@ -12,6 +16,8 @@ public enum ServerScript: CaseIterable, Sendable {
   public var name: Text {
     switch self {
     case .create: "create"
+    case .add: "add"
+    case .replace: "replace"
     case .inviteWorkstation: "invite-workstation"
     }
   }
@@ -20,6 +26,8 @@ public enum ServerScript: CaseIterable, Sendable {
   public var file: StaticString {
     switch self {
     case .create: "passcode-verifier-create"
+    case .add: "passcode-verifier-add"
+    case .replace: "passcode-verifier-replace"
     case .inviteWorkstation: "passcode-verifier-invite-workstation"
     }
   }

@@ -31,6 +31,12 @@ struct Administration {
       say(order, Words.restored)
     case .seen, .check, .metrics, .list, .status, .enroll, .invite, .remove, .unlock, .disable, .enable:
       let start: SeenFile.Start = order.command == .seen ? .allowed : .refused
+      if let least = order.least {
+        try reporting { () throws(Fault) in
+          try SeenFile(SeenFile.usualPath, for: configuration.access, .allowed).raise(to: least)
+        }
+        note("etcd's revision taken from other servers")
+      }
       let fleet = try reporting { () throws(Fault) in try FleetServer.open(vault, start) {} }
       return try Administration(order: order, vault: vault, fleet: fleet, sodium: sodium).run()
     }

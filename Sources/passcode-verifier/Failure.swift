@@ -47,6 +47,11 @@ extension Failure {
     Failure(.usage, "--expires needs a time like 90m, 12h, 7d or 2w: a minute to 90 days")
   }
 
+  static var leastValue: Failure {
+    Failure(
+      .usage, "--at-least needs CLUSTER:REVISION:TERM, three decimal numbers that another server has seen")
+  }
+
   static var needsBatch: Failure {
     Failure(.usage, "--output, --show, --skip-enrolled and --json need --batch")
   }

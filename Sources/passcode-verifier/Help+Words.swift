@@ -36,6 +36,8 @@ extension Words {
   private static func summary(of script: ServerScript) -> Phrase {
     switch script {
     case .create: "create a fleet of three or five fresh servers, over ssh"
+    case .add: "add fresh servers to the fleet, over ssh"
+    case .replace: "put a fresh server in place of a lost one, over ssh"
     case .inviteWorkstation: "print a token with which a workstation joins the fleet"
     }
   }
@@ -74,6 +76,7 @@ extension Order.Option {
     case .expires: "invite: how long the code is valid (default: 7d)"
     case .withdraw: "invite: withdraw the code instead"
     case .first: "seen: this server is new, and etcd was not restored"
+    case .atLeast: "seen: other servers have seen etcd come this far"
     case .workstation: "unlock, status: a workstation instead, such as CN=ws1"
     case .since: "list: those set, used or mistyped within the past 12h, 2w…"
     case .batch: "for each line of this list: USER or USER:PASSCODE"

@@ -37,7 +37,7 @@ enum Command: CaseIterable {
   var options: [Order.Option] {
     switch self {
     case .initialize, .restored, .metrics: []
-    case .seen: [.first]
+    case .seen: [.first, .atLeast]
     case .check: [.json]
     case .list: [.since, .json]
     case .status: [.json, .workstation]
@@ -66,7 +66,7 @@ enum Command: CaseIterable {
 struct Order {
   enum Option: CaseIterable {
     case help, version, quiet, json, stdin, length, generate, batch, output, show, skipEnrolled, expires,
-      withdraw, first, workstation, since
+      withdraw, first, workstation, since, atLeast
 
     static let everywhere: [Option] = [.help, .version, .quiet]
 
@@ -88,6 +88,7 @@ struct Order {
       case .first: Arguments.Option("first")
       case .workstation: Arguments.Option("workstation", "NAME")
       case .since: Arguments.Option("since", "TIME")
+      case .atLeast: Arguments.Option("at-least", "SEEN")
       }
     }
   }
@@ -105,6 +106,8 @@ struct Order {
   private(set) var workstation = Bytes()
   /// Only passcodes that were set, used or mistyped within so many seconds; nil: all.
   private(set) var since: UInt64?
+  /// How far other servers have seen etcd come; nil: not told.
+  private(set) var least: FleetSeen?
   /// Seconds that a one-time code is valid.
   private(set) var seconds = KeptCode.usualSeconds
 
@@ -145,6 +148,9 @@ struct Order {
     case .since:
       guard let seconds = duration(value[...]) else { throw .sinceValue }
       since = seconds
+    case .atLeast:
+      guard let seen = FleetSeen(text: value) else { throw .leastValue }
+      least = seen
     // A contract is in one language, and so is what goes with it.
     case .json: Catalogue.useEnglish()
     case .help, .version, .quiet, .stdin, .generate, .show, .skipEnrolled, .withdraw, .first: break

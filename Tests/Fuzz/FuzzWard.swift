@@ -28,11 +28,12 @@ public func fuzzWard(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   }
   if let note = ServerNote(input) { precondition(note.encoded == input, "read, and not what is written") }
   if let seen = FleetSeen(input) {
-    precondition(seen.encoded == input && seen.next(seen.origin) == seen)
+    precondition(seen.encoded == input && seen.next(seen.origin) == seen && seen.raised(to: seen) == seen)
     let past = EtcdOrigin(
       cluster: seen.origin.cluster, revision: seen.origin.revision &- 1, term: seen.origin.term)
     precondition(past.revision > seen.origin.revision || seen.next(past) == nil, "the past was taken")
   }
+  if let seen = FleetSeen(text: input) { precondition(FleetSeen(seen.encoded) == seen && !seen.refusesAll) }
   let key = Bytes(input.prefix(80))
   if let account = FleetKeys.account(key) { precondition(FleetKeys.record(account) == key) }
   if let epoch = FleetKeys.epoch(in: input) { precondition(Text("\(epoch)").bytes == input) }

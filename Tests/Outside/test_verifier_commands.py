@@ -196,7 +196,7 @@ def test_help_names_every_command_and_option_and_so_does_the_completion():
     completion = (pathlib.Path(__file__).parents[2] / "Sources/system/completions/passcode").read_text()
     part = completion.split("    server)\n")[1].split(";;")[0]
     assert set(re.findall(r"--[\w-]+", part)) == options
-    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 15
+    assert set(re.search("operands='([^']*)'", part)[1].split()) == set(commands) and len(commands) == 17
     assert subprocess.run([VERIFIER, "--version"], capture_output=True, text=True).stdout.startswith("passcode-verifier 0.")
 
 

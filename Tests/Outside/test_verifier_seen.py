@@ -48,6 +48,33 @@ def test_what_was_seen_is_not_given_up_by_seen(fleet):
         seen.write_bytes(before)
 
 
+def test_a_new_server_begins_with_what_others_have_seen(unseen):
+    """Not with what its etcd says."""
+    server = unseen.servers[0]
+    unseen.servers[1].run("seen", "--first")
+    numbers = struct.unpack("<QQQ", (unseen.servers[1].state / "seen").read_bytes())
+    seen = ":".join(map(str, numbers))
+    for bad in ("", seen[:-2], f"{seen}:1", f" {seen}", f"{numbers[0]}:{2**64 - 1}:1", "0:1:1", f"-{seen}", f"0x{seen}"):
+        assert server.run("seen", "--at-least", bad, check=2).stderr, bad
+        assert not (server.state / "seen").exists()
+    server.run("seen", "--at-least", seen)
+    assert server.verify(RIGHT).kind == GRANTED and (server.state / "seen").owner() == ACCOUNT
+    now = (server.state / "seen").read_bytes()
+    server.run("seen", "--at-least", f"{numbers[0]}:1:1")
+    assert (server.state / "seen").read_bytes() >= now
+    assert "etcd was restored" in server.run("seen", "--at-least", f"{numbers[0] - 1}:1:1", check=FAILED).stderr
+
+
+def test_an_etcd_that_is_behind_what_others_have_seen_is_refused(unseen):
+    server, other = unseen.servers[:2]
+    other.run("seen", "--first")
+    cluster, revision, term = struct.unpack("<QQQ", (other.state / "seen").read_bytes())
+    assert "etcd was restored" in server.run("seen", "--at-least", f"{cluster}:{revision + 1000}:{term}", check=FAILED).stderr
+    # Also when it has come as far, and when the others are asked again.
+    server.run("seen", "--at-least", f"{cluster}:{revision}:{term}", check=FAILED)
+    assert server.verify(RIGHT).kind == UNAVAILABLE
+
+
 def test_restored_begins_and_each_passcode_is_locked_out(unseen):
     for server in unseen.servers:
         server.run("restored")

@@ -9,9 +9,9 @@ from package import needed_packages, needing, output, passcode_works
 
 FLEET, VERIFIER = "usr/libexec/passcode-fleet", "usr/sbin/passcode-verifier"
 UNITS = "usr/lib/systemd/system"
-SETUP = "create", "invite-workstation"
+SETUP = "create", "add", "replace", "invite-workstation"
 RUN = "issue", "workstations"  # by systemd
-READ = "steps", "issuer"  # by these
+READ = "steps", "servers", "issuer"  # by these
 JOIN, JOIN_PAGE = "usr/sbin/passcode-fleet-join", "usr/share/man/man8/passcode-fleet-join.8.gz"
 # {package: (its program, what else is in it)}
 CONTENT = {

@@ -95,8 +95,8 @@ def test_nothing_is_left_out(installed):
     destination, _ = installed
     files = files_below(destination)
     programs = {HELPER, FINGER, FLEET, VERIFIER, f"{FLEET}-check", f"{FOLDER}/passcode-verifier-check"}
-    programs |= {f"{FOLDER}/passcode-verifier-{name}" for name in ("create", "steps", "invite-workstation", "issuer", "issue")}
-    programs |= {f"{FOLDER}/passcode-verifier-workstations", "/usr/sbin/passcode-fleet-join"}
+    setup = "create add replace servers steps invite-workstation issuer issue workstations".split()
+    programs |= {f"{FOLDER}/passcode-verifier-{name}" for name in setup} | {"/usr/sbin/passcode-fleet-join"}
     assert {f"{MODULES}/pam_passcode.so", TOOL} | programs <= files.keys()
     assert {oct(files[name].stat().st_mode)[-3:] for name in programs} == {"755"}
     units = {path.name for path in (TREE / "Sources/system/systemd").iterdir()}

@@ -5,14 +5,10 @@ import re
 
 import pytest
 
-from few import AUTHORITY, CREATE, NAMES, PASSPHRASE, Few
+from few import AUTHORITY, CREATE, FOLDERS, NAMES, PASSPHRASE, Few, described
 from fleet_machines import SERVERS, Ward
 
 pytestmark = pytest.mark.on_request
-
-FOLDERS = "etc/passcode", "etc/stunnel", "etc/etcd", "etc/default", "etc/systemd", "root", "var/lib/passcode-verifier"
-# What a run of ours has besides: ssh, and the issuer of workstations' certificates.
-BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*/passcode-(verifier-issue|fleet-renew)\.")
 
 
 @pytest.fixture(scope="module")
@@ -130,29 +126,6 @@ def ward(few, release, deb, fleet_debs):
     made.set_up()
     yield made
     made.end()
-
-
-def described(machine, *folders):
-    """{path: (mode, owner, group, what it is)} below these, with what differs between any two fleets left out."""
-    found = {}
-    names = {name: dict(re.findall(r"^([^:]*):[^:]*:(\d+):", (machine.path / f"etc/{name}").read_text(), re.MULTILINE))
-             for name in ("passwd", "group")}  # fmt: skip
-    owners, groups = ({int(number): name for name, number in names[kind].items()} for kind in ("passwd", "group"))
-    for path, (mode, owner, group, content) in machine.snapshot(*folders).items():
-        if not BESIDES.match(path):
-            found[path] = mode, owners[owner], groups[group], likeness(machine, path, content)
-    return found
-
-
-def likeness(machine, path, content):
-    if path.endswith(".pem"):
-        fields = "-noout -subject -issuer -ext subjectAltName".split()
-        return machine.run("openssl", "x509", "-in", f"/{path}", *fields)
-    if path.endswith(("key", ".password")) or "passcode-verifier/" in path or "root/" in path:
-        return "a secret"
-    if isinstance(content, bytes) and path.endswith(("workstations", "passcode-fleet.conf")):
-        return sorted(line for line in content.decode().splitlines() if not re.match("# [0-9a-f]{32} ws|CN=ws[2-9]", line))
-    return content
 
 
 @pytest.mark.parametrize("name", [*SERVERS, "ws1"])

@@ -11,6 +11,10 @@ CREATE = f"passcode server create ward-7 {{}} --authority {AUTHORITY} --passphra
 NAMES = " ".join(f"{name}.example.org" for name in SERVERS)
 SSH = "StrictHostKeyChecking accept-new\n"
 
+FOLDERS = "etc/passcode", "etc/stunnel", "etc/etcd", "etc/default", "etc/systemd", "root", "var/lib/passcode-verifier"
+# What a run of ours has besides: ssh, and the issuer of workstations' certificates.
+BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*/passcode-(verifier-issue|fleet-renew)\.")
+
 
 class Few:
     def __init__(self, release, debs):
@@ -27,7 +31,7 @@ class Few:
 
     def trust(self, source, *targets):
         """Root on `source` may log in on these by ssh."""
-        self.run("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519", source)
+        self.run("[ -e /root/.ssh/id_ed25519 ] || ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519", source)
         self.path("root/.ssh/config", source).write_text(SSH)
         key = self.path("root/.ssh/id_ed25519.pub", source).read_text()
         for target in targets:
@@ -54,7 +58,7 @@ class Few:
         """These steps of the page's short way."""
         page = steps(self.debs[-1])
         phrase = dict.fromkeys(("Passphrase of the authorities:", "Repeat it:"), PASSPHRASE)
-        answers = {**SAID, **phrase, "Create the fleet ward-7? [y/N]": "y"}
+        answers = {**SAID, **phrase, "Create the fleet ward-7? [y/N]": "y", "Change the fleet ward-7? [y/N]": "y"}
         for number in numbers:
             name = {"server1": "server1", "the workstation": "ws1"}[page[number].place]
             person = Person(self.hosts[name].machine, answers=answers)
@@ -65,3 +69,26 @@ class Few:
         for host in self.hosts.values():
             host.remove()
         self.network.end()
+
+
+def described(machine, *folders):
+    """{path: (mode, owner, group, what it is)} below these, with what differs between any two fleets left out."""
+    found = {}
+    names = {name: dict(re.findall(r"^([^:]*):[^:]*:(\d+):", (machine.path / f"etc/{name}").read_text(), re.MULTILINE))
+             for name in ("passwd", "group")}  # fmt: skip
+    owners, groups = ({int(number): name for name, number in names[kind].items()} for kind in ("passwd", "group"))
+    for path, (mode, owner, group, content) in machine.snapshot(*folders).items():
+        if not BESIDES.match(path):
+            found[path] = mode, owners[owner], groups[group], likeness(machine, path, content)
+    return found
+
+
+def likeness(machine, path, content):
+    if path.endswith(".pem"):
+        fields = "-noout -subject -issuer -ext subjectAltName".split()
+        return machine.run("openssl", "x509", "-in", f"/{path}", *fields)
+    if path.endswith(("key", ".password")) or "passcode-verifier/" in path or "root/" in path:
+        return "a secret"
+    if isinstance(content, bytes) and path.endswith(("workstations", "passcode-fleet.conf")):
+        return sorted(line for line in content.decode().splitlines() if not re.match("# [0-9a-f]{32} ws|CN=ws[2-9]", line))
+    return content

@@ -21,7 +21,7 @@ AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4"
 DOWNLOAD = f"""--customize-hook=export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get clean && \
 apt-get -q -y --download-only install {AVAILABLE} >/dev/null && \
 mkdir -p "$1/{ARCHIVE}" && mv "$1"/var/cache/apt/archives/*.deb "$1/{ARCHIVE}/" """
-ADDRESSES = {"server1": "192.0.2.1", "server2": "192.0.2.2", "server3": "192.0.2.3", "ws1": "192.0.2.11"}
+ADDRESSES = {**{f"server{number}": f"192.0.2.{number}" for number in range(1, 6)}, "ws1": "192.0.2.11"}
 HOSTS = "".join(f"{address} {name}.example.org {name}\\n" for name, address in ADDRESSES.items())
 # In BOOT: a cable to the switch, which is a bridge in a namespace. The port there has its machine's name.
 CABLE = """hostname {name}

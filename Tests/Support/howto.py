@@ -15,7 +15,7 @@ STEP = re.compile(r"^(\d\.\d)  On (.+?): .*\n\n", re.MULTILINE)
 PROMPT = re.compile(
     # apt's progress bar ends with that sequence.
     r"\[Y/n\] $|(?:^|\x1b\[J)(?:New passcode \(4 or 6 digits\)|Repeat new passcode|Passphrase of the authorities|Repeat it|Token): $"
-    r"|^Create the fleet [\w-]+\? \[y/N\] $",
+    r"|^(?:Create|Change) the fleet [\w-]+\? \[y/N\] $",
     re.MULTILINE,
 )
 REPEAT = "Repeat this"

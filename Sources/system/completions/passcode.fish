@@ -24,7 +24,7 @@ complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a tem
 
 set -l people enroll change remove unlock pause resume disable enable status verify
 complete -c passcode -n "__fish_seen_subcommand_from $people" -a '(__fish_complete_users)'
-complete -c passcode -n '__fish_seen_subcommand_from server' -a 'create invite-workstation init list check metrics seen restored enroll invite remove unlock disable enable status'
+complete -c passcode -n '__fish_seen_subcommand_from server' -a 'create add replace invite-workstation init list check metrics seen restored enroll invite remove unlock disable enable status'
 complete -c passcode -n '__fish_seen_subcommand_from key' -a 'init status seal mount load unseal recover rotate'
 
 complete -c passcode -l conf -r -F -d 'another configuration file'
@@ -63,3 +63,4 @@ complete -c passcode -n '__fish_seen_subcommand_from invite' -l expires -x -a '1
 complete -c passcode -n '__fish_seen_subcommand_from invite' -l withdraw -d 'withdraw the one-time code'
 complete -c passcode -n '__fish_seen_subcommand_from server' -l workstation -x -d 'unlock, status: a workstation in place of a user'
 complete -c passcode -n '__fish_seen_subcommand_from seen' -l first -d 'this server is new, and etcd was not restored'
+complete -c passcode -n '__fish_seen_subcommand_from seen' -x -l at-least -d 'other servers have seen etcd come this far'

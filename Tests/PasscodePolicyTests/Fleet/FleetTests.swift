@@ -221,6 +221,23 @@ struct FleetSeenTests {
     #expect(FleetSeen(seen.encoded) == seen)
     #expect(FleetSeen(Bytes(seen.encoded.dropLast())) == nil)
     #expect(FleetSeen(seen.encoded + [0]) == nil)
+    #expect(FleetSeen(text: Bytes(text: "9:100:4")) == seen)
+    for text in [
+      "", "9:100", "9:100:4:1", "9::4", "0:100:4", "9:0:4", "9:100:0", "9:100:-4", "9:0100:4",
+      "9:9223372036854775808:4",
+    ] {
+      #expect(FleetSeen(text: Bytes(text: text)) == nil, "\(text)")
+    }
+  }
+
+  @Test func `what others have seen only raises it`() {
+    func raised(_ cluster: UInt64, _ revision: UInt64, _ term: UInt64) -> FleetSeen? {
+      seen.raised(to: FleetSeen(EtcdOrigin(cluster: cluster, revision: revision, term: term)))
+    }
+    #expect(raised(9, 1, 1) == seen && raised(8, 200, 9) == nil)
+    #expect(raised(9, 200, 1) == FleetSeen(EtcdOrigin(cluster: 9, revision: 200, term: 4)))
+    #expect(raised(9, 1, 9) == FleetSeen(EtcdOrigin(cluster: 9, revision: 100, term: 9)))
+    #expect(seen.refusingAll.raised(to: seen)?.refusesAll == true)
   }
 }
 

@@ -99,6 +99,30 @@ struct FleetSnapshotTests {
     #expect(reason { try bed.fleet(server: "other", start: .allowed).noteEpoch() } == .fleetRestored)
   }
 
+  @Test func `a new server begins with what others have seen, and refuses an etcd that is behind that`()
+    throws
+  {
+    let bed = try FleetBed()
+    let snapshot = bed.etcd.snapshot
+    try bed.fail(2)
+    let now = bed.etcd.snapshot
+    let new = Bytes(text: bed.bed.folder.path + "/new")
+    func raise(by number: UInt64, cluster: UInt64 = 0) throws {
+      let origin = EtcdOrigin(
+        cluster: bed.etcd.cluster + cluster, revision: now.revision + number, term: bed.etcd.term)
+      try SeenFile(new, for: .person(0), .allowed).raise(to: FleetSeen(origin))
+    }
+    try raise(by: 0)
+    try bed.fleet(server: "new", start: .allowed).noteEpoch()
+    #expect(reason { try raise(by: 0, cluster: 1) } == .fleetRestored)
+    try raise(by: 0)
+    bed.etcd.restore(snapshot)
+    #expect(reason { try bed.fleet(server: "new").checkEpoch() } == .fleetRestored)
+    for number in 0..<9 { bed.etcd.set(FleetKeys.epoch, Bytes(text: "\(number)")) }
+    try raise(by: 1)
+    #expect(reason { try bed.fleet(server: "new").checkEpoch() } == .fleetRestored, "that ends no refusal")
+  }
+
   @Test func `another cluster is refused, and a later term of the same is not`() throws {
     let bed = try FleetBed()
     bed.etcd.term += 1
