@@ -21,6 +21,7 @@ class Few:
         self.release, self.debs = release, debs
         self.network = Network()
         self.hosts = {}
+        self.commands = 0  # of the page, so far
         for name in (*SERVERS, "ws1"):
             self.add(name)
         self.hosts["ws1"].machine.people()
@@ -63,7 +64,8 @@ class Few:
             name = {"server1": "server1", "the workstation": "ws1"}[page[number].place]
             person = Person(self.hosts[name].machine, answers=answers)
             person.follow(page, number)
-            answers["Token:"] = person.names.get("TOKEN")
+            answers["Token:"] = person.names.get("TOKEN") or answers.get("Token:")
+            self.commands += sum(len(part[0].replace("\\\n", "").splitlines()) for part in page[number].parts if isinstance(part, tuple))
 
     def end(self):
         for host in self.hosts.values():
