@@ -144,8 +144,7 @@ extension ServerCounts.Verdict {
     case .refused: self = .refused
     case .unavailable: self = .unavailable
     case .status, .statusWithTerms, .wrongPassword, .closed, .passwordIsDigits, .expired, .mustChange,
-      .paused,
-      .passwordDue:
+      .paused, .passwordDue, .fingerNeeded:
       return nil
     }
   }

@@ -49,6 +49,9 @@ public enum PAMRule: Equatable, Sendable {
   case noProofLine
   /// The line has another configuration file, which the lines with `proven` don't know.
   case proofElsewhere
+  /// `finger=both`, but nobody gets in by the password where no finger can be taken; or, with `finger_for`, no line notes
+  /// that the password was proven.
+  case bothWithoutPassword, noProofLineForFinger
 
   // In the service that proves passwords.
   case asksInPasswordService
@@ -99,6 +102,7 @@ final class PAMRuleContext {
   let arguments: [Bytes]
   private let isSecondByPolicy: Bool
   private let isPasswordRequired: Bool
+  private let needsFinger: Bool
   /// The options that apply to the line; nil: not known.
   let door: Options.Door?
   let surroundings: PAMSurroundings
@@ -115,6 +119,7 @@ final class PAMRuleContext {
     self.arguments = arguments
     isSecondByPolicy = policy.secondFactor
     isPasswordRequired = policy.passwordEvery > 0
+    needsFinger = policy.needsFinger
     self.door = door
     surroundings = machine
   }
@@ -123,7 +128,7 @@ final class PAMRuleContext {
   func findings() -> [PAMRule?] {
     [
       outcome(), nullok(), order(), finger(), faillock(), needsPassword(), secondFactor(), remote(),
-      firstLogin(), proof(),
+      firstLogin(), proof(), both(),
     ]
   }
 
@@ -277,6 +282,12 @@ final class PAMRuleContext {
       $0[...].begins(with: "conf=") && !$0.spells("conf=/etc/security/passcode.conf")
     }
     if namesOther, surroundings.hasProofLine { return .proofElsewhere }
-    return isPasswordRequired && door != nil && !surroundings.hasProofLine ? .noProofLine : nil
+    guard let door, !surroundings.hasProofLine else { return nil }
+    if isPasswordRequired { return .noProofLine }
+    return needsFinger && door.fingerFor > 0 ? .noProofLineForFinger : nil
+  }
+
+  private func both() -> PAMRule? {
+    needsFinger && door != nil && !passwordOpens() ? .bothWithoutPassword : nil
   }
 }

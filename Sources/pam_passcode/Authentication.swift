@@ -104,7 +104,7 @@ struct Authentication {
         permit, conditions, service: origin.service, by: configuration.access == .helper ? .helper : .fleet)
       return try runLogin(login, question, &secrets)
     }
-    let login: DirectLogin
+    var login: DirectLogin
     do throws(Fault) {
       let vault = Vault(configuration, sodium) { [pam] in pam.log(.error, $0.logLine) }
       login = try DirectLogin.open(vault, permit, service: origin.service)
@@ -113,6 +113,7 @@ struct Authentication {
     }
     pam.note(.mayLogIn, permit.account.uid)
     question.finger = Gate.finger(permit, origin, configuration)
+    if question.finger != nil { login.touch = FingerTranscript() }
     return try runLogin(login, question, &secrets)
   }
 
@@ -131,7 +132,9 @@ struct Authentication {
       if case .passcode = response { wasTyped = true }
       return response
     }
-    return Ending(verdict, wasTyped: wasTyped, finger: finger?.transcript.outcome)
+    var outcome = finger?.transcript.outcome
+    if question.isBoth, case .unused? = outcome { outcome = verdict.touch }
+    return Ending(verdict, wasTyped: wasTyped, finger: outcome)
   }
 
   /// Whether the prompt says why the passcode can't be used, and takes the password.
@@ -152,8 +155,14 @@ struct Authentication {
     if takeFirstPass(question, &line, &passcode) { return .passcode }
     if question.door.useFirstPass { throw nothing }
     if let request = question.finger { begin(request, question, &finger) }
-    let prompted = pam.ask(question.prompt(finger: finger?.isOffered ?? false), &line)
-    finger?.stop(atEnter: prompted == .typed && line.count == 0)
+    let isOffered = finger?.isOffered ?? false
+    if question.isBoth, !isOffered, question.reason == nil,
+      !asks(question, despite: .notPermitted(.fingerNeeded))
+    {
+      return .finger(finger?.transcript ?? FingerTranscript())
+    }
+    let prompted = pam.ask(question.prompt(finger: isOffered), &line)
+    finger?.stop(atEnter: prompted == .typed && (question.isBoth || line.count == 0))
     if prompted == .cancelled {
       log("prompt cancelled", question, finger?.transcript)
       throw Interruption(result: .cancelled)
@@ -163,17 +172,14 @@ struct Authentication {
       throw Interruption(result: .failed)
     }
     // No module gets a part of an answer that is too long: the next one asks for itself.
-    switch prompted == .tooLong ? .empty : passcode.take(line) {
-    case .passcode: return .passcode
-    case .empty:
-      if prompted == .typed, finger?.isOffered ?? false {
-        finger?.confirm()
-        if let transcript = finger?.transcript { return .finger(transcript) }
-      }
-    case .other:
-      // One prompt for both: the next module finds the password there, and doesn't ask again.
-      if question.door.either { pam.setToken(&line) }
+    let answer = prompted == .tooLong ? .empty : passcode.take(line)
+    if isOffered, prompted == .typed, answer == (question.isBoth ? .passcode : .empty) {
+      finger?.confirm()
+      if let transcript = finger?.transcript { return .finger(transcript) }
     }
+    if answer == .passcode { return .passcode }
+    // One prompt for both: the next module finds the password there, and doesn't ask again.
+    if answer == .other, question.door.either { pam.setToken(&line) }
     log("no passcode typed", question, finger?.transcript)
     throw nothing
   }
@@ -181,6 +187,7 @@ struct Authentication {
   /// Asks for the reader, and says why it isn't offered.
   private func begin(_ request: FingerRequest, _ question: Question, _ finger: inout FingerPrompt?) {
     finger = FingerPrompt.begin(request)
+    if question.isBoth { return }  // said once, by the verdict
     var outcome = finger?.refusal
     if question.needsPasscode, finger?.isOffered ?? false { outcome = .passcodeFirst }
     if !question.door.quiet, let outcome { tell(.fingerRefused(outcome)) }

@@ -38,6 +38,8 @@ final class Question {
   /// For the prompt to tell; 0: it tells nothing.
   private var attemptsLeft: UInt32 = 0
 
+  /// Whether `finger=both` is set: the passcode needs a finger, too.
+  var isBoth: Bool { configuration.options.policy.needsFinger }
   var door: Options.Door { configuration.options.door }
 
   init(user: Bytes, configuration: Configuration) {
@@ -71,6 +73,7 @@ final class Question {
   /// - Parameter finger: the reader can be used now.
   func prompt(finger: Bool) -> Bytes {
     guard isUsual else { return withBlank(door.prompt) }
+    if finger, isBoth { return told(Words.promptForBoth(either: door.either)) }
     guard let reason else {
       return told(Words.prompt(either: door.either, finger: finger, attemptsLeft: attemptsLeft))
     }

@@ -8,8 +8,7 @@ extension ExitStatus {
     case .granted, .fingerGranted: self = .done
     case .wrong, .fingerRefused: self = .wrong
     case .locked, .exhausted, .disabled, .expired, .mustChange, .notPermitted(.workstation),
-      .notPermitted(.paused),
-      .notPermitted(.passwordDue):
+      .notPermitted(.paused), .notPermitted(.passwordDue), .notPermitted(.fingerNeeded):
       self = .locked
     case .notEnrolled: self = .notEnrolled
     case .notPermitted: self = .notPermitted

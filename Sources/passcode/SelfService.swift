@@ -70,10 +70,13 @@ final class SelfService {
 
   func change() throws(Failure) -> ExitStatus {
     try session.checkOptions(configuration.access)
-    guard try openStatus(needsPassword: false).isEnrolled else { throw .notEnrolled(account.name) }
+    guard try openStatus(needsPassword: needsFinger).isEnrolled else { throw .notEnrolled(account.name) }
     var secrets = try newSecrets()
-    return try change(&secrets)
+    return needsFinger ? try enroll(&secrets) : try change(&secrets)
   }
+
+  /// With `finger=both` the passcode alone proves nothing: the password does.
+  private var needsFinger: Bool { configuration.options.policy.needsFinger }
 
   private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     let verdict = try verify(.oldPasscode, &secrets)
@@ -96,7 +99,7 @@ final class SelfService {
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
     let takesPassword = configuration.options.policy.selfEnroll == .password
-    let takesPasscode = status.state == .ok
+    let takesPasscode = status.state == .ok && !needsFinger
     let question: Question =
       takesPasscode ? (takesPassword ? .passcodeOrPassword : .passcode) : .password
     guard takesPasscode || takesPassword else { throw .selfServiceClosed }
@@ -222,7 +225,8 @@ final class SelfService {
     case .passwordIsDigits: return .passwordIsDigits
     case .disabled: return .disabled
     case .notEnrolled: return .notEnrolled(account.name)
-    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue:
+    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue,
+      .fingerNeeded:
       return .forbidden
     case .unavailable: return .fault(reply.fault ?? Helper.invalidReply)
     case .granted, .wrong, .wrongAndLocked, .wrongAndExhausted, .locked, .exhausted, .expired, .mustChange,

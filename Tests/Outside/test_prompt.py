@@ -216,18 +216,18 @@ LONGEST = {"minute": 90, "second": 59, "hours": 48, "days": 30}
 
 
 def patterns():
-    """What stands before "Password:", and with attempts left the whole prompt."""
+    """What stands before "Password:"; and with attempts left, or a finger that is needed, the whole prompt."""
     texts = list(messages())
     reasons = [text for text in texts if text.startswith("Passcode locked (")]
     reasons += [prompt.removesuffix(" Password: ") for prompt, *_ in TABLE.values()
                 if prompt.endswith(". Password: ") and not prompt.startswith("Passcode locked (")]  # fmt: skip
-    return sorted(set(reasons)), [text for text in texts if re.match(r"Passcode \(%d attempt left\)", text)]
+    return sorted(set(reasons)), [text for text in texts if re.match(r"Passcode (\(%d attempt left\)|and )", text)]
 
 
 @pytest.mark.parametrize("language", ["en", *languages.languages()])
 def test_prompts_fit_a_line_and_sort_as_a_password_s(language):
     reasons, counted = patterns()
-    assert len(reasons) == 12 and len(counted) == 4
+    assert len(reasons) == 13 and len(counted) == 6
     password = said(language, "Password:")
     assert said(language, "Passcode or password:").casefold().endswith(password.casefold())
     for text in (*reasons, *counted):
@@ -237,7 +237,7 @@ def test_prompts_fit_a_line_and_sort_as_a_password_s(language):
             assert languages.width(whole) <= 80, whole
             assert not SORTED_BY_SDDM.search(whole), whole
             if language == "en" and "assword" in whole:
-                assert whole.endswith("fingerprint: " if "fingerprint" in whole else "assword: ")
+                assert whole.endswith("fingerprint: " if "or fingerprint" in whole else "assword: ")
 
 
 def said(language, text):

@@ -197,6 +197,17 @@ struct PAMRuleTests {
         [("sshd", "auth required pam_passcode.so"), ("su", profile)], options: options("remote=allow")) == [])
   }
 
+  @Test func `passcode and finger want a password where none can be taken`() {
+    let both = options("finger=both")
+    #expect(findings([("sddm", profile)], options: both) == [])
+    #expect(
+      findings([("kiosk", "auth required pam_passcode.so\n"), ("su", profile)], options: both)
+        == ["kiosk:1 bothWithoutPassword"])
+    let due = options("finger=both\nfinger_for=72h")
+    #expect(findings([("sddm", profile)], options: due) == ["sddm:1 noProofLineForFinger"])
+    #expect(findings([("sddm", profile + "auth optional pam_passcode.so proven\n")], options: due) == [])
+  }
+
   @Test func `a home that systemd-homed manages needs the password`() {
     var surroundings = PAMSurroundings()
     let stack = "auth [success=3 default=ignore] pam_systemd_home.so\n" + profile

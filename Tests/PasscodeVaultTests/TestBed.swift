@@ -167,7 +167,7 @@ final class TestBed {
   func accept(_ transcript: FingerTranscript) throws -> Verdict {
     var secrets = try secrets()
     var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
-    let verdict = login.accept(transcript, &secrets.unsealed)
+    let verdict = login.accept(transcript, secrets.passcode, &secrets.unsealed)
     expectWiped(secrets.unsealed)
     return verdict
   }

@@ -49,6 +49,13 @@ STATES = {
     "open, fingerprint": stay,
     "open after failures, fingerprint": fail_once,
 }
+
+
+def want_both(bed):
+    bed.configure(finger="both")
+
+
+STATES |= {f"both, {what}": want_both for what in ("touched", "not touched", "no reader")}
 ITEMS = {"remote": {"RHOST": "192.0.2.1"}, "another's account": {"RUSER": "bob"}}
 PERSON = {"RUSER": "alice"}
 # What stands behind the module: with `either` as in the profile.
@@ -77,7 +84,8 @@ TABLE = table()
 READERS = [case for case in TABLE if case[0].endswith("fingerprint")]
 FLEETS = [case for case in TABLE if case[0].endswith("fleet")]
 # Without a reader, and with the passcode on this machine.
-PLAIN = [case for case in TABLE if case not in READERS + FLEETS]
+BOTH = [case for case in TABLE if case[0].startswith("both")]
+PLAIN = [case for case in TABLE if case not in READERS + FLEETS + BOTH]
 
 
 def named(cases):
@@ -93,11 +101,11 @@ def ask(bed, either, hidden, *answers, more=(), stack=None, items=PERSON, **how)
     return bed.authenticate("alice", *answers, flags=SILENT if hidden == "yes" else 0, items=items, **how)
 
 
-def as_the_table_says(bed, case, fail_again=fail_once, typing=lambda text: text, after_enter=(), **how):
+def as_the_table_says(bed, case, fail_again=fail_once, typing=lambda text: text, after_enter=(), after_digits=(), **how):
     """The bed is in the state. A success forgets the failures: `fail_again` brings them back.
 
     - `typing`: what is answered in place of a text.
-    - `after_enter`: what is told after Enter alone, where notices are shown.
+    - `after_enter`, `after_digits`: what is told after Enter alone, or the passcode, where notices are shown.
     """
     state, either, hidden = case
     prompt, notice, *results, _ = TABLE[case]
@@ -105,7 +113,7 @@ def as_the_table_says(bed, case, fail_again=fail_once, typing=lambda text: text,
     for typed, result in zip((RIGHT, PASSWORD, ""), results, strict=True):
         outcome = ask(bed, either, hidden, typing(typed), **how)
         assert (outcome.prompts, outcome.result) == (listed(prompt), result), typed
-        more = list(after_enter) if hidden == "no" and not typed else []
+        more = list({"": after_enter, RIGHT: after_digits}.get(typed, ())) if hidden == "no" else []
         assert outcome.texts == listed(notice) + more, typed
         forgets = state.startswith("open after failures") and typed == RIGHT
         if forgets:
@@ -122,7 +130,7 @@ def next_module(bed, case, typed, typing, **how):
     assert behind in ("asks", "takes text")
     answers = [*([typing(typed)] if listed(prompt) else []), PASSWORD]
     outcome = ask(bed, either, hidden, *answers, stack=BEHIND[either], **how)
-    if typed == RIGHT and listed(prompt) and (behind == "takes text" or digits == "SUCCESS"):
+    if typed == RIGHT and listed(prompt) and digits != "PERM_DENIED" and (behind == "takes text" or digits == "SUCCESS"):
         own, result = [], "SUCCESS" if digits == "SUCCESS" else "AUTH_ERR"
     elif typed == PASSWORD and behind == "takes text":
         own, result = [], "SUCCESS"

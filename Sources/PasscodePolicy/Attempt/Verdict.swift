@@ -94,6 +94,7 @@ extension Verdict {
     case .notPermitted(.workstation): "passcode locked on this workstation"
     case .notPermitted(.paused): "passcode paused"
     case .notPermitted(.passwordDue): "passcode not permitted: the password is due"
+    case .notPermitted(.fingerNeeded): "passcode not permitted: without a matching finger"
     case .unavailable: "passcode unavailable"
     }
   }
@@ -115,4 +116,6 @@ public enum NotPermitted: Equatable, Sendable {
   case paused
   /// The password has not been proven within `password_every`, or since the machine started.
   case passwordDue
+  /// With `finger=both`: no touch that matched came with it, or none could be asked for here.
+  case fingerNeeded
 }

@@ -167,6 +167,9 @@ public final class Fault: Error, Sendable {
     case revokedAndHeld = 70
     /// A note: a process that held a record was ended for that. (number: the process; name: its program)
     case endedHolder = 71
+
+    /// `finger=both` in the configuration (path), with `second_factor` or `verifier`.
+    case bothNeedsPassword = 72
   }
 }
 

@@ -20,6 +20,7 @@ extension HelperReply {
     case .notPermitted(.workstation): self.init(.stationLocked)
     case .notPermitted(.paused): self.init(.paused)
     case .notPermitted(.passwordDue): self.init(.passwordDue)
+    case .notPermitted(.fingerNeeded): self.init(.fingerNeeded)
     case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
     // The helper has nothing to do with fingers.
@@ -52,6 +53,7 @@ extension HelperReply {
     case .stationLocked: return .notPermitted(.workstation)
     case .paused: return .notPermitted(.paused)
     case .passwordDue: return .notPermitted(.passwordDue)
+    case .fingerNeeded: return .notPermitted(.fingerNeeded)
     case .unavailable: return fault.map { .unavailable($0) }
     case .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:

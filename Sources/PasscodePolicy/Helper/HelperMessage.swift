@@ -188,6 +188,8 @@ public struct HelperReply: Equatable, Sendable {
     case paused = 29
     /// Added later: the password must be proven once more.
     case passwordDue = 30
+    /// Added later: the passcode works only with a finger, and here none is taken.
+    case fingerNeeded = 31
 
     /// So many of the numbers count.
     var numbers: Int {
@@ -198,7 +200,7 @@ public struct HelperReply: Equatable, Sendable {
       case .statusWithTerms: 7
       case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .notAdministrators, .beforeLogin,
         .wrongPassword, .closed, .passwordIsDigits, .noCode, .stationLocked, .paused,
-        .passwordDue:
+        .passwordDue, .fingerNeeded:
         0
       }
     }

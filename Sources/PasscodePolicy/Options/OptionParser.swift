@@ -41,12 +41,15 @@ public struct OptionParser {
     }
     var seen: UInt64 = 0
     var place = Place(path: path, line: 0)
-    _ = file.allParts(between: UInt8(ascii: "\n")) { text in
+    let isWhole = file.allParts(between: UInt8(ascii: "\n")) { text in
       place.line += 1
       let option = text.trimmed()
       if option.isEmpty || option.first == UInt8(ascii: "#") { return true }
       do throws(Fault) { try take(option, at: place, &seen) } catch { return goesOn(error) }
       return true
+    }
+    if isWhole, options.policy.isContradictory {
+      _ = goesOn(Fault(.bothNeedsPassword, inConfiguration: true, path: path))
     }
   }
 
@@ -95,6 +98,10 @@ public struct OptionParser {
       rows[index].set(&options, value)
     else {
       throw place.fault(.badValue, place.isModuleLine ? Bytes(option) : Bytes(text: rows[index].name))
+    }
+    // Of the flags only `finger` has this value.
+    if place.isModuleLine, rows[index].isFlag, value.spells("both") {
+      throw place.fault(.policyInModuleLine, Bytes(option))
     }
   }
 

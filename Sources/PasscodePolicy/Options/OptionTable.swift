@@ -54,7 +54,7 @@ public struct OptionRow: Sendable {
         assign(&$0.door.prompt, 1...80 ~= $1.count ? Bytes($1) : nil)
       },
       flag(.door, "either") { setFlag(&$0.door.either, $1) },
-      flag(.door, "finger") { setFlag(&$0.door.finger, $1) },
+      flag(.door, "finger", yesNoOrBoth, set: setFinger),
       door("finger_for", "always", "1h to 30d, or always") { assign(&$0.door.fingerFor, days($1, "always")) },
       flag(.door, "try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
       flag(.door, "use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
@@ -85,9 +85,14 @@ public struct OptionRow: Sendable {
     OptionRow(kind: .door, isFlag: false, name: name, values: values, set: set)
   }
 
-  private static func flag(_ kind: Class, _ name: String, set: @escaping Setter) -> OptionRow {
-    OptionRow(
-      kind: kind, isFlag: true, name: name, values: "yes or no; the name alone means yes", set: set)
+  private static var yesOrNo: Pattern { "yes or no; the name alone means yes" }
+  private static var yesNoOrBoth: Pattern { "yes, no or both" }
+
+  private static func flag(
+    _ kind: Class, _ name: String, _ values: Pattern = yesOrNo,
+    set: @escaping Setter
+  ) -> OptionRow {
+    OptionRow(kind: kind, isFlag: true, name: name, values: values, set: set)
   }
 }
 
@@ -110,6 +115,14 @@ private func choose<Choice: RawRepresentable<Int>>(
 @inline(never)
 private func setFlag(_ place: inout Bool, _ word: ArraySlice<UInt8>) -> Bool {
   assign(&place, number(of: word, among: "yes no").map { $0 == 0 })
+}
+
+/// `both` is policy: no module line has it, and none takes it back (`OptionParser.take`).
+@Sendable private func setFinger(_ options: inout Options, _ word: ArraySlice<UInt8>) -> Bool {
+  guard let number = number(of: word, among: "yes no both") else { return false }
+  options.door.finger = number != 1
+  if number == 2 { options.policy.needsFinger = true }
+  return true
 }
 
 private func lengths(_ text: ArraySlice<UInt8>) -> Options.Lengths? {

@@ -26,12 +26,18 @@ public struct Options: Equatable, Sendable {
     public var passwordEvery: UInt64 = 0
     /// Seconds: an hour to 30 days.
     public static let passwordEveryRange: ClosedRange<UInt64> = 3_600...2_592_000
+    /// `finger=both`: the passcode opens nothing without a touch that matches at the same prompt (BothFactors.swift).
+    public var needsFinger = false
     /// The socket that leads to a fleet's verifier; empty: there is none.
     public var verifier = Bytes()
     /// Bytes of a path that a socket's address has room for.
     public static let longestSocketPath = 107
     /// Whose passcodes the verifier keeps; `asksVerifier` decides.
     public var verifierUIDs = UserRanges.people
+
+    /// Whether `finger=both` stands where the password couldn't stand in for passcode and finger: where it is asked for
+    /// anyway, or in a fleet, whose servers see no finger.
+    var isContradictory: Bool { needsFinger && (secondFactor || !verifier.isEmpty) }
 
     /// Whether the account's password gives the right to an operation of the helper. It ends a pause even if it may not set
     /// a passcode, except with `second_factor`, where it is asked for anyway.

@@ -90,6 +90,8 @@ extension Words {
     case .badValue: "%1: \"%2\" needs %3"
     case .privilegedConfiguration: "a program with raised privileges can't use another configuration file"
     case .secondFactorOff: "the module line has second_factor: set second_factor=yes in %1, too"
+    case .bothNeedsPassword:
+      "%1: finger=both works neither with second_factor nor with verifier: remove one of them"
     case .inPasswordService: "%1: remove the pam_passcode line: this service checks passwords"
     default: nil
     }

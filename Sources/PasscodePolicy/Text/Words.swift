@@ -25,6 +25,12 @@ public enum Words {
     }
   }
 
+  /// The prompt with `finger=both`, where the reader can be used. It tells no attempts that are left: who lacks the finger
+  /// has none.
+  public static func promptForBoth(either: Bool) -> Sentence {
+    either ? "Passcode and fingerprint, or password:" : "Passcode and fingerprint:"
+  }
+
   @inline(never)
   private static func counting(either: Bool, finger: Bool, _ left: UInt64) -> Sentence {
     switch (either, finger) {
@@ -58,7 +64,9 @@ public enum Words {
     case .unavailable(let fault): return fault.reason.isOfKey ? "Passcode unavailable." : nil
     case .notPermitted(.paused): return "Passcode paused."
     case .notPermitted(.passwordDue): return "Use your password this time."
-    case .locked, .disabled, .notPermitted(.firstLogin), .notPermitted(.workstation): return notice(refusal)
+    case .locked, .disabled, .notPermitted(.firstLogin), .notPermitted(.workstation),
+      .notPermitted(.fingerNeeded):
+      return notice(refusal)
     case .granted, .fingerGranted, .fingerRefused, .wrong, .notEnrolled, .notPermitted: return nil
     }
   }
@@ -93,6 +101,7 @@ public enum Words {
     case .notPermitted(.workstation): "Too many wrong passcodes on this workstation. Use your password."
     case .notPermitted(.paused): "Passcode paused. Use your password."
     case .notPermitted(.passwordDue): "Use your password this time. It is required from time to time."
+    case .notPermitted(.fingerNeeded): "Passcode needs a matching fingerprint. Use your password."
     case .notPermitted(.notAdministrators):
       "Your passcode can't be used here: ask an administrator to set a new one."
     case .fingerRefused(let outcome): notice(outcome)

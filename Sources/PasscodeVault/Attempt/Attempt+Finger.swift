@@ -4,7 +4,10 @@ public import PasscodeSystem
 extension DirectLogin {
   /// The finger's rules are in FingerPrompt and FingerMessage: all that the passcode has to pass before it is hashed, and then a fresh
   /// match that is the last change of the touch count. The ledger stays as it is.
-  public mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict {
+  public mutating func accept(
+    _ transcript: FingerTranscript, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
+  ) -> Verdict {
+    if vault.policy.needsFinger { return attempt(passcode, with: transcript, &unsealed) }
     defer { unsealed.wipe() }
     guard case .matched = transcript.state else { return .fingerRefused(transcript.outcome) }
     do throws(Fault) {
@@ -24,7 +27,7 @@ extension DirectLogin {
   }
 
   /// Uses up a finger's match, so that it lets nobody in twice. In doubt there was no match.
-  private func isUsable(_ transcript: FingerTranscript) -> Bool {
+  func isUsable(_ transcript: FingerTranscript) -> Bool {
     guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
       return false
     }

@@ -34,6 +34,8 @@ public struct DirectLogin: Login, ~Copyable {
   public private(set) var takesFinger = false
   public private(set) var needsPasscode = false
   public private(set) var attemptsLeft: UInt32 = 0
+  /// With `finger=both`: what came from the reader so far; nil: it can't be asked here.
+  public var touch: FingerTranscript?
 
   /// - Parameter service: the PAM service, for people who ask where a wrong passcode was typed.
   /// - Throws: a fault if the store is missing or not to be trusted.
@@ -64,7 +66,7 @@ public struct DirectLogin: Login, ~Copyable {
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
         needsPasscode = try isFingerDue
-        takesFinger = record.current.terms.allowFinger && !needsPasscode
+        takesFinger = vault.policy.needsFinger || record.current.terms.allowFinger && !needsPasscode
         return nil
       }
     } catch {
@@ -89,6 +91,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .refused(let verdict): return verdict
       case .ready(var record, let standing):
         isContested = record.isContested
+        guard useTouch() else { return .notPermitted(.fingerNeeded) }
         return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }
     } catch {
@@ -201,6 +204,7 @@ public struct DirectLogin: Login, ~Copyable {
     if review.isExpired { return .refused(.expired) }
     switch review.standing {
     case .open where purpose == .login && record.current.terms.change == .needed: return .refused(.mustChange)
+    case .open where vault.policy.needsFinger && touch == nil: return .refused(.notPermitted(.fingerNeeded))
     case .open: return .ready(review.standing)
     case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
     case .exhausted: return .refused(.exhausted(failures: failures))

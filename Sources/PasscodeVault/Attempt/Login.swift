@@ -33,10 +33,14 @@ public protocol Login: ~Copyable {
   /// After failures, how many attempts the last look found left before a delay. 0: none failed, or it isn't known.
   var attemptsLeft: UInt32 { get }
 
-  /// Enter alone, while the fingerprint reader could be used.
+  /// Enter, while the fingerprint reader could be used: alone, or with `finger=both` after a passcode.
   ///
-  /// - Parameter transcript: all that had arrived from it by then.
-  mutating func accept(_ transcript: FingerTranscript, _ unsealed: inout Unsealed) -> Verdict
+  /// - Parameters:
+  ///   - transcript: all that had arrived from it by then.
+  ///   - passcode: an `Answer.passcode`, or none.
+  mutating func accept(
+    _ transcript: FingerTranscript, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
+  ) -> Verdict
 }
 
 /// What a prompt needs to know of the look before it; `Login` explains both.
@@ -49,6 +53,7 @@ public struct Looked: Sendable {
 /// What the person answered a prompt with.
 public enum Response: Sendable {
   case passcode
+  /// What came from the reader; with `finger=both` there is a passcode, too.
   case finger(FingerTranscript)
 }
 
@@ -57,7 +62,9 @@ extension Login where Self: ~Copyable {
   public var needsPasscode: Bool { false }
 
   /// Only a login that opens the store itself takes fingers.
-  public mutating func accept(_ transcript: FingerTranscript, _: inout Unsealed) -> Verdict {
+  public mutating func accept(
+    _ transcript: FingerTranscript, _: borrowing Passcode, _: inout Unsealed
+  ) -> Verdict {
     .fingerRefused(transcript.outcome)
   }
 
@@ -80,7 +87,7 @@ extension Login where Self: ~Copyable {
         takesFinger: takesFinger, needsPasscode: needsPasscode, attemptsLeft: attemptsLeft))
     {
     case .passcode: return attempt(passcode, &unsealed)
-    case .finger(let transcript): return accept(transcript, &unsealed)
+    case .finger(let transcript): return accept(transcript, passcode, &unsealed)
     }
   }
 }

@@ -59,7 +59,9 @@ extension Vault {
 
   /// Notes that a passcode was accepted, for `finger_for`.
   func noteUse(of account: Account) {
-    guard configuration.options.door.fingerFor > 0, let now = try? clock.now() else { return }
+    guard configuration.options.door.fingerFor > 0 || policy.needsFinger, let now = try? clock.now() else {
+      return
+    }
     NotedTime(.use, account.uid, configuration.access).set(at: now)
   }
 }
@@ -68,6 +70,8 @@ extension DirectLogin {
   /// Whether the password must be proven before the passcode opens anything again.
   var isPasswordDue: Bool {
     get throws(Fault) {
+      // Without the finger the passcode can't come first.
+      if vault.policy.needsFinger, try isFingerDue { return true }
       let limit = vault.policy.passwordEvery
       guard limit > 0 else { return false }
       return !NotedTime(.proof, account.uid, vault.configuration.access)

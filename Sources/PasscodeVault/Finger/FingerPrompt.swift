@@ -11,7 +11,8 @@ internal import PasscodeSystem
 ///     locked, locked out nor disabled; besides, only with effective uid 0, for a local login (even with `remote=allow`), and
 ///     without `second_factor=yes` (the password is enough to enrol a finger).   GateTests, test_finger_prompt.py
 ///  2  It is offered, and a match taken, only for a passcode that its owner chose: not while one stands that was given out
-///     for one login, which a finger wouldn't spend.                          AttemptTests, test_finger_prompt.py
+///     for one login, which a finger wouldn't spend, except with `finger=both`, where the passcode spends it.
+///     AttemptTests, test_finger_prompt.py
 ///  3  The person's session is checked (of the class user, on a seat, active, local, not locked) where the program runs for
 ///     somebody: the real uid isn't root's, or PAM_RUSER names somebody else than root (sudo's real uid is 0). For other
 ///     programs it is the session that the caller itself belongs to; without one the prompt must be on the virtual console
@@ -25,10 +26,10 @@ internal import PasscodeSystem
 ///  6  The prompt waits at most 300 ms: for fprintd to say whether a finger is enrolled, for which no reader is claimed, and
 ///     at most 100 ms of that for the reader, which may be in use (a slower one joins later); and not at all while the bus
 ///     starts fprintd.                                           test_finger_prompt.py, test_finger_figures.py
-///  7  A match is only one whole valid transcript, from this connection, that had arrived when Enter alone was answered, or
-///     within 1 s after that: of a finger that was on the reader then, or at a login screen one kept from before. It is at
-///     most 10 s old, and in a program that runs for a person from the prompt's first 30 s, by CLOCK_BOOTTIME, which counts
-///     suspend.
+///  7  A match is only one whole valid transcript, from this connection, that had arrived when Enter (alone, or with
+///     `finger=both` after a passcode) was answered, or within 1 s after that: of a finger that was on the reader then, or
+///     at a login screen one kept from before. It is at most 10 s old, and in a program that runs for a person from the
+///     prompt's first 30 s, by CLOCK_BOOTTIME, which counts suspend.
 ///     FingerTranscriptTests, test_finger_prompt.py, FuzzFinger
 ///  8  It is granted from one line, under the record's lock, after it was decided again there: state, ledger, terms, the
 ///     sealed credential, the match's age, and last the touch count, whose serial must be the match's own. One

@@ -68,12 +68,19 @@ extension PAMRule {
     case .noProofLine:
       "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
     case .proofElsewhere: "%1: the line proven ignores conf=: the password ends no pause here"
+    case .noProofLineForFinger, .bothWithoutPassword: bothPattern
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
       "%1: this service must ask for the password alone: use pam_unix.so or a similar module instead"
     case .passwordServiceOpen: "%1: accepts any password: make pam_unix.so or a similar module required"
     }
+  }
+
+  private var bothPattern: Pattern {
+    self == .bothWithoutPassword
+      ? "%1: finger=both, but there is no password for when no fingerprint can be taken: add one, or set finger=yes"
+      : "%1: finger=both with finger_for, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
   }
 
   private static func rootPattern(_ hasPasscode: Bool?) -> Pattern {
@@ -89,7 +96,8 @@ extension PAMRule {
     switch self {
     case .badLine, .badControl, .missingFile, .wrongType, .neverLetsIn, .letsAnyoneIn, .nullokLetsAnyoneIn,
       .rootNeedsPasscode(false), .secondFactorOff, .notSecond, .remoteDenied, .noSessionLine,
-      .firstLoginRefused, .noProofLine, .asksInPasswordService, .passwordServiceOpen:
+      .firstLoginRefused, .noProofLine, .noProofLineForFinger, .bothWithoutPassword, .asksInPasswordService,
+      .passwordServiceOpen:
       true
     case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,
       .askedTwice, .fingerAfterEither, .fingerTwice(true), .fingerTwice(false), .faillockCounts,

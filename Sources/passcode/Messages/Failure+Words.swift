@@ -33,7 +33,7 @@ extension Verdict {
     case .granted, .fingerGranted: ""
     case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
       .notPermitted(.notAdministrators), .notPermitted(.workstation), .notPermitted(.paused),
-      .notPermitted(.passwordDue):
+      .notPermitted(.passwordDue), .notPermitted(.fingerNeeded):
       told ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text

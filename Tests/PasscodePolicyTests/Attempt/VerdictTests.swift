@@ -22,6 +22,7 @@ struct VerdictTests {
     (.notPermitted(.workstation), "passcode locked on this workstation"),
     (.notPermitted(.paused), "passcode paused"),
     (.notPermitted(.passwordDue), "passcode not permitted: the password is due"),
+    (.notPermitted(.fingerNeeded), "passcode not permitted: without a matching finger"),
     (.unavailable(Fault(.noMemory)), "passcode unavailable"),
   ]
 

@@ -33,6 +33,7 @@ struct HelperMessageTests {
     .wrong(.locked(milliseconds: 60_000), failures: 3), .locked(milliseconds: 1, failures: 3),
     .notPermitted(.otherAccount), .notPermitted(.firstLogin), .notPermitted(.notAdministrators),
     .notPermitted(.workstation), .notPermitted(.paused), .notPermitted(.passwordDue),
+    .notPermitted(.fingerNeeded),
     .unavailable(
       Fault(
         .unknownOption, path: Bytes(text: "/etc/security/passcode.conf"), name: Bytes(text: "x"), number: 3)),
@@ -139,7 +140,7 @@ struct HelperMessageTests {
 
   @Test func `each reason comes through, and a note is none`() {
     // The numbers are the wire's: each stays what it is.
-    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<72).filter { $0 != 28 })
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<73).filter { $0 != 28 })
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
       #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))

@@ -36,6 +36,10 @@ struct Flip: Sendable, CustomTestStringConvertible {
     Flip("max_parallel=64") { $0.policy.maxParallel = 64 },
     Flip("either") { $0.door.either = true },
     Flip("finger") { $0.door.finger = true },
+    Flip("finger=both") {
+      $0.door.finger = true
+      $0.policy.needsFinger = true
+    },
     Flip("finger_for=1h") { $0.door.fingerFor = 3_600 },
     Flip("finger_for=30d") { $0.door.fingerFor = 30 * 86_400 },
     Flip("try_first_pass") { $0.door.tryFirstPass = true },
@@ -100,8 +104,9 @@ struct OptionTests {
   func `a module line takes door options and refuses policy`(flip: Flip) throws {
     let row = try #require(OptionRow.all().first { $0.name == flip.name })
     switch row.kind {
-    case .door: #expect(try parsed(arguments: [flip.line]) == flip.expected)
-    case .policy:
+    case .door where !flip.expected.policy.needsFinger:
+      #expect(try parsed(arguments: [flip.line]) == flip.expected)
+    case .door, .policy:
       #expect(
         complaint(arguments: [flip.line])
           == "module line: \"\(flip.line)\" belongs in the configuration file")
@@ -178,6 +183,19 @@ struct OptionTests {
     expected.door.failDelay = 0
     expected.policy.lengths = .init(four: true, six: false)
     #expect(parser.options == expected)
+  }
+
+  @Test func `passcode and finger together stay wanted whatever a module line says`() throws {
+    for line in ["finger", "finger=yes", "finger=no"] {
+      var parser = OptionParser()
+      try parser.take(file: slice("finger=both"), path: [])
+      try parser.take(arguments: [Bytes(text: line)])
+      #expect(parser.options.policy.needsFinger && parser.options.door.finger == (line != "finger=no"))
+    }
+    for other in ["second_factor", "verifier=/run/v.sock"] {
+      #expect(complaint("finger=both\n\(other)")?.contains("finger=both works neither with") == true)
+      #expect(complaint("\(other)\nfinger=both") == complaint("finger=both\n\(other)"))
+    }
   }
 
   @Test(arguments: [

@@ -44,6 +44,7 @@ struct WordsTests {
       (
         .notPermitted(.passwordDue), "Use your password this time. It is required from time to time."
       ),
+      (.notPermitted(.fingerNeeded), "Passcode needs a matching fingerprint. Use your password."),
     ] as [(Verdict, String)])
   func `each refusal says what happened and how it goes on`(verdict: Verdict, words: String) {
     #expect(notice(verdict).map { text($0) } == words)
@@ -54,7 +55,7 @@ struct WordsTests {
       .wrong(.open(attemptsLeft: .max), failures: 1), .locked(milliseconds: 172_800_000, failures: 1),
       .exhausted(failures: .max), .disabled, .expired, .mustChange, .notPermitted(.firstLogin),
       .notPermitted(.notAdministrators), .notPermitted(.workstation), .notPermitted(.paused),
-      .notPermitted(.passwordDue),
+      .notPermitted(.passwordDue), .notPermitted(.fingerNeeded),
       .granted(FailedAttempts(count: 999, time: 1_000, service: Bytes(text: "a-locker"))),
     ] as [Verdict])
   func `each fits a line of 80 columns`(verdict: Verdict) throws {
