@@ -39,12 +39,8 @@ extension DirectLogin {
 extension Verdict {
   /// With `finger=both`: the reader's outcome for the log, where a touch had matched when the passcode was typed.
   public var touch: FingerOutcome {
-    switch self {
-    case .granted, .wrong: .matched
-    case .notPermitted(.fingerNeeded): .tooLate
-    case .fingerGranted, .fingerRefused, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled,
-      .notPermitted, .unavailable:
-      .unused
-    }
+    if case .wrong = self { return .matched }
+    if case .notPermitted(.fingerNeeded) = self { return .tooLate }
+    return isGranted ? .matched : .unused
   }
 }

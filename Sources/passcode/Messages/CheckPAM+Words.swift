@@ -47,10 +47,7 @@ extension PAMRule {
     case .askedTwice: "%1: the stack asks for the passcode twice: remove one of its lines"
     case .fingerAfterEither:
       "%1: after a password pam_fprintd waits for a fingerprint: put its line before this one"
-    case .fingerTwice(true):
-      "%1: finger=yes, and pam_fprintd asks for a fingerprint, too; run: pam-auth-update --disable fprintd"
-    case .fingerTwice(false):
-      "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
+    case .fingerTwice(let isProfile): PAMRule.fingerPattern(isProfile)
     case .faillockCounts:
       "%1: pam_faillock counts a wrong passcode as a wrong password: use auth_err=die, see examples/faillock"
     case .needsPassword:
@@ -75,6 +72,12 @@ extension PAMRule {
       "%1: this service must ask for the password alone: use pam_unix.so or a similar module instead"
     case .passwordServiceOpen: "%1: accepts any password: make pam_unix.so or a similar module required"
     }
+  }
+
+  private static func fingerPattern(_ isProfile: Bool) -> Pattern {
+    isProfile
+      ? "%1: finger=yes, and pam_fprintd asks for a fingerprint, too; run: pam-auth-update --disable fprintd"
+      : "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
   }
 
   private var bothPattern: Pattern {
