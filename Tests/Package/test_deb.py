@@ -308,7 +308,7 @@ def test_completions(content, complete):
 def test_the_completion_for_zsh_has_every_option(content):
     text = FILES["zsh"].read_text()
     sh("zsh", "-n", FILES["zsh"])
-    of_the_fleet = {"--withdraw", "--first", "--workstation"}
+    of_the_fleet = {"--withdraw", "--first", "--at-least", "--workstation"}
     everything = set().union(*(options(content, command) for command in COMMANDS)) | of_the_fleet
     assert set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text)) == everything
     assert set(re.findall(r"^  '([\w-]+):", text, re.MULTILINE)) == {*COMMANDS, "server"}

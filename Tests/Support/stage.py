@@ -33,6 +33,11 @@ BESIDES = {
     ("remove", "right"): [(0, "AUTH_ERR", ("alice", "removed", "", 0, False, "no", False, False))],
     ("disable", "right"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
     ("disable", "right by helper"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
+    # Refused because of the mark, before the charge or after it.
+    ("pause", "right"): [
+        (0, "AUTH_ERR", alice(failures=number, must_change=change, paused=True))
+        for number, change in ((2, "no"), (3, "no"), (0, "yes"), (1, "yes"))
+    ],
     ("right", "disable"): [("AUTH_ERR", 0, alice(failures=1, disabled=True, must_change="yes"))],
     # One of them has the lock.
     ("rotate", "rotate"): [(0, 7, alice(failures=2)), (7, 0, alice(failures=2))],
