@@ -165,9 +165,10 @@ final class TestBed {
   }
 
   func accept(_ transcript: FingerTranscript) throws -> Verdict {
+    let none = try self.secrets()
     var secrets = try secrets()
     var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
-    let verdict = login.accept(transcript, secrets.passcode, &secrets.unsealed)
+    let verdict = login.accept(transcript, none.passcode, &secrets.unsealed)
     expectWiped(secrets.unsealed)
     return verdict
   }
