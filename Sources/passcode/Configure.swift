@@ -14,26 +14,33 @@ func runConfigure(_ session: Session) throws(Failure) -> ExitStatus {
   let configuration = try session.configuration()
   if !session.onlyShows, configuration.access == .helper { throw .onlyRoot }
   let path = session.configurationFile
-  let (before, differences, after) = try reporting { () throws(Fault) in
-    let before = try configuration.text(path)
-    return (
-      before, try preset.differences(from: before, path: path), try preset.applied(to: before, path: path)
-    )
+  let differences: [ConfigurationChange.Line]
+  let change: ConfigurationChange
+  do throws(Fault) {
+    let text = try configuration.text(path)
+    differences = try preset.differences(from: text, path: path)
+    change = try preset.change(of: text, differences, path: path)
+  } catch {
+    throw .fault(error)
   }
   try refuse(preset, for: session, configuration)
-  let hasChanged = before != after
-  if hasChanged { try session.show(differences, before, after) }
-  if hasChanged, !session.onlyShows {
-    guard try session.agrees() else { throw .cancelled }
-    var isOther = false
-    try session.changeConfiguration { now in
-      isOther = now != before
-      return isOther ? now : after
-    }
-    if isOther { throw .changedMeanwhile(path) }
+  let hasChanged = change.before != change.after
+  if hasChanged {
+    try session.show(differences, change)
+    if !session.onlyShows { try write(change, path, session) }
   }
   try tell(preset, hasChanged, differences.count, session)
   return .done
+}
+
+private func write(_ change: ConfigurationChange, _ path: Bytes, _ session: Session) throws(Failure) {
+  guard try session.agrees() else { throw .cancelled }
+  var isOther = false
+  try session.changeConfiguration { now in
+    isOther = now != change.before
+    return isOther ? now : change.after
+  }
+  if isOther { throw .changedMeanwhile(path) }
 }
 
 /// - Throws: where the preset would shut people out of their passcodes.
@@ -74,19 +81,12 @@ private func tell(
   }
 }
 
-extension Preset.Difference {
-  /// The value as it is; nil: the file doesn't set the option.
-  private var value: Bytes? {
-    guard let equals = before.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    return Bytes(before[(equals + 1)...].trimmed())
-  }
-
+extension ConfigurationChange.Line {
   fileprivate var json: Text {
-    let old: Text = value.map { "\"\(jsonEscaped($0))\"" } ?? "null"
-    let place: Text = line > 0 ? "\(UInt64(line))" : "null"
-    let name = Text(stringLiteral: setting.name)
+    let old: Text = number > 0 ? "\"\(jsonEscaped(ConfigurationChange.value(before)))\"" : "null"
+    let place: Text = number > 0 ? "\(number)" : "null"
     return
-      "{\"version\":1,\"option\":\"\(name)\",\"line\":\(place),\"before\":\(old),\"after\":\"\(Text(stringLiteral: setting.value))\"}\n"
+      "{\"version\":1,\"option\":\"\(name)\",\"line\":\(place),\"before\":\(old),\"after\":\"\(ConfigurationChange.value(after))\"}\n"
   }
 }
 
@@ -99,18 +99,14 @@ extension Session {
   }
 
   /// Prints what would be changed, as `diff` does: `-` and a line that goes, `+` and one that comes.
-  fileprivate func show(_ differences: [Preset.Difference], _ before: Bytes, _ after: Bytes) throws(Failure) {
+  fileprivate func show(
+    _ differences: [ConfigurationChange.Line], _ change: ConfigurationChange
+  ) throws(Failure) {
     var text: Text = ""
     if wantsJSON {
       for difference in differences { text += difference.json }
     } else if !isQuiet || asker.isPatient {
-      text += "\(printable(configurationFile))\n"
-      for change in Preset.changes(from: before, to: after) {
-        switch change {
-        case .gone(let line): text += "-\(printable(line))\n"
-        case .new(let line): text += "+\(printable(line))\n"
-        }
-      }
+      text = "\(printable(configurationFile))\n\(change.shown)"
     }
     guard Stream.output.write(text) else { throw .unwritable }
   }

@@ -41,20 +41,3 @@ public enum Calibration {
     return number
   }
 }
-
-/// The text of a configuration file, with an option set to this value. All else, comments included, stays as it is.
-///
-/// - Parameter file: one that the parser accepts, so it has the option at most once.
-public func configurationText(_ file: Bytes, setting name: String, to value: Bytes) -> Bytes {
-  let option = Bytes(text: name) + [UInt8(ascii: "=")] + value
-  var lines = file[...].parts(between: UInt8(ascii: "\n"))
-  if let index = lines.firstIndex(where: { optionName($0).spells(name) }) {
-    lines[index] = option[...]
-  } else {
-    if lines.last?.isEmpty == true { lines.removeLast() }
-    lines += [option[...], []]
-  }
-  var text = Bytes()
-  for line in lines.dropLast() { text += line + [UInt8(ascii: "\n")] }
-  return text + (lines.last ?? [])
-}

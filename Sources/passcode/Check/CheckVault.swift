@@ -20,8 +20,8 @@ private func checkPreset(_ run: CheckRun) {
   guard let text = try? run.configuration.text(path), let (name, line) = Preset.mark(in: text) else { return }
   guard let preset = Preset.named(name[...]) else { return run.tell(.unknownPreset(path, line, name)) }
   for difference in (try? preset.differences(from: text, path: path)) ?? [] {
-    let place = difference.line > 0 ? difference.line : line
-    run.tell(.presetDiffers(path, place, Bytes(text: difference.setting.name), name))
+    let place = difference.number > 0 ? difference.number : line
+    run.tell(.presetDiffers(path, place, difference.name, name))
   }
 }
 

@@ -11,8 +11,12 @@ import Testing
 
   private let mark = "# passcode configure --preset desktop"
 
+  private func change(_ file: Bytes) throws -> ConfigurationChange {
+    try desktop.change(of: file, try desktop.differences(from: file, path: []), path: [])
+  }
+
   private func applied(_ text: String) throws -> String {
-    String(decoding: try desktop.applied(to: Bytes(text: text), path: []), as: UTF8.self)
+    String(decoding: try change(Bytes(text: text)).after, as: UTF8.self)
   }
 
   @Test func anEmptyFileGetsThePresetWithAComment() throws {
@@ -26,9 +30,12 @@ import Testing
   func eachIsTakenByTheParserAndChangesWhatItNames(name: String) throws {
     let preset = try #require(Preset.named(Bytes(text: name)[...]))
     var parser = OptionParser()
-    try parser.take(file: try preset.applied(to: [], path: [])[...], path: [])
+    let differences = try preset.differences(from: [], path: [])
+    let text = try preset.change(of: [], differences, path: []).after
+    try parser.take(file: text[...], path: [])
     #expect(parser.options != Options())
-    #expect(try preset.differences(from: [], path: []).map(\.setting.name) == preset.settings.map(\.name))
+    let lines = text.split(separator: UInt8(ascii: "\n")).filter { $0.first != UInt8(ascii: "#") }
+    #expect(!lines.isEmpty && lines.map { Bytes($0) } == differences.map(\.after))
   }
 
   @Test func twiceIsOnce() throws {
@@ -57,7 +64,7 @@ import Testing
 
   @Test func aDifferenceHasItsLine() throws {
     let found = try desktop.differences(from: Bytes(text: "quiet\nfirst_login=allow\n"), path: [])
-    #expect(found.map(\.line) == [2, 0])
+    #expect(found.map(\.number) == [2, 0])
     #expect(found.map(\.before) == [Bytes(text: "first_login=allow"), []])
   }
 
@@ -78,13 +85,14 @@ import Testing
     }
   }
 
-  @Test func whatIsShownIsWhatChanges() {
-    let changes = Preset.changes(from: Bytes(text: "a\nb\nc"), to: Bytes(text: "a\n# b\nB\nc\n\nd\n"))
-    #expect(
-      changes == [
-        .gone(Bytes(text: "b")), .new(Bytes(text: "# b")), .new(Bytes(text: "B")), .new([]),
-        .new(Bytes(text: "d")),
-      ])
-    #expect(Preset.changes(from: Bytes(text: "a\n"), to: Bytes(text: "a\n")).isEmpty)
+  @Test func whatIsShownIsWhatChanges() throws {
+    let file = Bytes(text: "quiet\nfinger_for=1h\n# ours")
+    let change = try self.change(file)
+    let shown = String(decoding: change.shown, as: UTF8.self).split(separator: "\n")
+    #expect(change.before == file && shown.count == 7)
+    #expect(shown[0] == "-finger_for=1h" && shown[1].hasPrefix("+# ") && shown[2] == "+finger_for=72h")
+    #expect(shown[3] == "+" && shown[4] == "+" + mark)
+    #expect(shown[5].hasPrefix("+# ") && shown[6] == "+first_login=deny")
+    #expect(try self.change(change.after).shown.isEmpty)
   }
 }
