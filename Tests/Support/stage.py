@@ -19,6 +19,11 @@ def alice(code=RIGHT, failures=0, *, disabled=False, must_change="no", paused=Fa
     return ("alice", "enrolled", code, failures, disabled, must_change, False, paused)
 
 
+# Refused because of root's mark, before the charge or after it.
+PAUSED_MEANWHILE = [
+    (0, "AUTH_ERR", alice(failures=number, must_change=change, paused=True))
+    for number, change in ((2, "no"), (3, "no"), (0, "yes"), (1, "yes"))
+]
 # What comes of both at once, and of neither order of the two. In a row, the answers and the record.
 BESIDES = {
     # Verified between the proof of the old passcode and the new one, which has no failures.
@@ -33,11 +38,8 @@ BESIDES = {
     ("remove", "right"): [(0, "AUTH_ERR", ("alice", "removed", "", 0, False, "no", False, False))],
     ("disable", "right"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
     ("disable", "right by helper"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
-    # Refused because of the mark, before the charge or after it.
-    ("pause", "right"): [
-        (0, "AUTH_ERR", alice(failures=number, must_change=change, paused=True))
-        for number, change in ((2, "no"), (3, "no"), (0, "yes"), (1, "yes"))
-    ],
+    ("pause", "right"): PAUSED_MEANWHILE,
+    ("pause", "right by helper"): PAUSED_MEANWHILE,
     ("right", "disable"): [("AUTH_ERR", 0, alice(failures=1, disabled=True, must_change="yes"))],
     # One of them has the lock.
     ("rotate", "rotate"): [(0, 7, alice(failures=2)), (7, 0, alice(failures=2))],
