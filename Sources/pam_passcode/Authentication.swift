@@ -140,10 +140,6 @@ struct Authentication {
   /// Whether the prompt says why the passcode can't be used, and takes the password.
   @inline(never)
   private func asks(_ question: Question, despite refusal: Verdict) -> Bool {
-    // Or the password would come before the prints that it is to accept were seen.
-    if refusal.endsByPassword, question.door.fingerFor > 0, let request = question.finger {
-      FingerPrompt.isPresent(request)
-    }
     guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
     log(Ending(refusal), question.user)
     noteWait(refusal)

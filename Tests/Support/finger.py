@@ -22,7 +22,7 @@ WATCH, LIST, SESSION = 1, 2, 3
 KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed", 7: "present"}
 ENDS = {
     1: "no service", 2: "no reader", 3: "in use", 4: "denied", 5: "not enrolled", 6: "off",
-    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch", 14: "prints changed",
+    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch",
 }  # fmt: skip
 LENGTH = 16
 ENTER = b"\1"

@@ -162,8 +162,6 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noSession = 12
   /// At Enter no finger was on the reader, or it didn't decide within 1 s.
   case noTouch = 13
-  /// With `finger_for`: prints changed since passcode or password were last used, or nothing tells.
-  case printsChanged = 14
 
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
@@ -171,7 +169,7 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
       Int(rawValue) - 1,
       of: """
         no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session \
-        no-touch prints-changed
+        no-touch
         """)
   }
 }

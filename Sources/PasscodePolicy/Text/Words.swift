@@ -122,8 +122,7 @@ public enum Words {
     case .ended(.noReader): "No fingerprint reader. Use your passcode."
     case .ended(.notEnrolled): "No fingerprint is enrolled: run fprintd-enroll."
     case .ended(.gone): "The fingerprint reader was disconnected. Use your passcode."
-    case .passcodeFirst, .ended(.printsChanged):
-      "Type your passcode this time. Then your fingerprint works again."
+    case .passcodeFirst: "Type your passcode this time. Then your fingerprint works again."
     case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.inUse), .ended(.denied), .ended(.slow),
       .ended(.failed), .ended(.noSession):
       "The fingerprint reader can't be used now. Use your passcode."

@@ -123,9 +123,7 @@ public final class FingerPrompt {
     if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
   }
 
-  /// Whether the person is where the finger is used, and no prints changed; with `finger_for` their prints are seen by that.
-  @discardableResult
-  public static func isPresent(_ request: FingerRequest) -> Bool {
+  private static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
     guard let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin),

@@ -74,10 +74,6 @@ struct WordsTests {
     (.passcodeFirst, "passcode-first", "Type your passcode this time. Then your fingerprint works again."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
     (.ended(.tries), "tries", "Fingerprint not recognised."),
-    (
-      .ended(.printsChanged), "prints-changed",
-      "Type your passcode this time. Then your fingerprint works again."
-    ),
     (.ended(.off), "off", "Fingerprint off: use your passcode."),
     (.ended(.time), "time", "No touch within 30 seconds."),
     (.ended(.gone), "gone", "The fingerprint reader was disconnected. Use your passcode."),
