@@ -32,10 +32,13 @@ MEBIBYTE = 1 << 20
 def citizens(people):
     """Accounts, a hundred times as many as there are slots."""
     names = [f"citizen{number:03}" for number in range(CROWD)]
+    before = pathlib.Path("/etc/passwd").read_text()
     with open("/etc/passwd", "a") as passwd:
         for number, name in enumerate(names):
             passwd.write(f"{name}:x:{40500 + number}:{40500 + number}::/:/bin/sh\n")
-    return names
+    yield names
+    # libc reads a longer list in more calls, and they are counted elsewhere.
+    pathlib.Path("/etc/passwd").write_text(before)
 
 
 def enroll_all(bed, users):

@@ -40,6 +40,7 @@ BESIDES = {
     ("disable", "right by helper"): [(0, "AUTH_ERR", alice(failures=3, disabled=True))],
     ("pause", "right"): PAUSED_MEANWHILE,
     ("pause", "right by helper"): PAUSED_MEANWHILE,
+    ("pause", "wrong"): PAUSED_MEANWHILE,
     ("right", "disable"): [("AUTH_ERR", 0, alice(failures=1, disabled=True, must_change="yes"))],
     # One of them has the lock.
     ("rotate", "rotate"): [(0, 7, alice(failures=2)), (7, 0, alice(failures=2))],
