@@ -31,8 +31,9 @@ BESIDES = {
     # Another one was set meanwhile.
     ("change", "enrol other"): [(7, 0, alice(OTHER))],
     ("change", "change other"): [(7, 0, alice(OTHER)), (0, 7, alice(NEW))],
-    # Paused between the proof of the old one and the new one, which would have ended that.
-    ("pause", "change"): [(0, 7, alice(paused=True))],
+    # Paused between the proof of the old one and the new one, which would have ended that; or charged, and then refused
+    # because of root's mark.
+    ("pause", "change"): [(0, 7, alice(paused=True)), (0, 4, alice(failures=3, paused=True))],
     # Charged, and then refused because of the mark.
     ("change", "disable"): [(4, 0, alice(failures=3, disabled=True))],
     ("remove", "right"): [(0, "AUTH_ERR", ("alice", "removed", "", 0, False, "no", False, False))],
