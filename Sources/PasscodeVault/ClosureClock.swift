@@ -17,7 +17,7 @@ extension Clock {
   }
 }
 
-/// A clock that asks closures: of a test, or of whoever sleeps in another way.
+/// A clock that asks closures: a test's, or those of a wait that sleeps in another way.
 public final class ClosureClock: Clock {
   private let moment: () throws(Fault) -> Instant
   private let seconds: () -> UInt64

@@ -229,7 +229,7 @@ def test_killed_what_is_done_stays(three):
 
 
 def test_nobody_who_holds_a_record_holds_it_up(three):
-    """As with `disable`: whoever has it gets a second."""
+    """As with `disable`: the process that holds it gets a second."""
     machine.set_password("carol")
     with subprocess.Popen(["flock", "--no-fork", str(three.record_file("bob")), "sleep", "60"]) as holder:
         wait_for(lambda: re.search(f" {in_locks(three.record_file('bob'))} ", pathlib.Path("/proc/locks").read_text()))
