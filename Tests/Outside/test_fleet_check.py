@@ -103,7 +103,8 @@ def a_server_that_is_missing(fleet):
 
 
 def no_workstation(fleet):
-    fleet.servers[0].write("workstations", "\n")
+    """All that joined have been taken off it: what is left says which invitations were carried out."""
+    fleet.servers[0].write("workstations", "\n# 0123456789abcdef0123456789abcdef ws1\n")
 
 
 def no_etcd(fleet):

@@ -107,3 +107,22 @@ def test_who_is_silent_is_not_waited_for(station, asked, most):
         issuer.stdin.flush()
         assert issuer.wait(10) == 1
     assert time.monotonic() - begin < most
+
+
+# etcd has this one name for the list.
+JOINED = """
+source <(sed -e '/^LIST=/a etcd() { echo "$LISTED/0123456789abcdef0123456789abcdef"; echo ws2; }' -e '/^LIST=/a systemctl() { return 1; }' \
+  -e "s|[$]{BASH_SOURCE\\[0\\]%/\\*}|${0%/*}|" "$0")
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", ""], ids=["with its end", "without"])
+def test_who_joins_takes_nobody_off_the_list(station, end):
+    """Also where the last line has no end, as some editors leave it."""
+    LIST.write_text("CN=ws0\nCN=ws1" + end)
+    subprocess.run(["bash", "-c", JOINED, ISSUE.with_name("passcode-verifier-workstations")], check=True)
+    assert LIST.read_text() == "# 0123456789abcdef0123456789abcdef ws2\nCN=ws0\nCN=ws1\nCN=ws2\n"
+    # Taken off again, it stays off.
+    subprocess.run(["sed", "-i", "/^CN=ws2$/d", LIST], check=True)
+    subprocess.run(["bash", "-c", JOINED, ISSUE.with_name("passcode-verifier-workstations")], check=True)
+    assert "CN=ws2" not in LIST.read_text()

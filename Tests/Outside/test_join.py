@@ -1,6 +1,8 @@
-"""passcode-fleet-join where it is interrupted after a server has answered. With servers: test_fleet_join.py."""
+"""passcode-fleet-join where it is interrupted after a server has answered, and what a renewal makes of the servers' names. With
+servers: test_fleet_join.py, test_server_add.py."""
 
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -95,3 +97,85 @@ def test_a_file_that_somebody_made_meanwhile_stays(folder):
     (folder / "after").unlink()
     done = join(folder)
     assert done.returncode == 1 and "servers.pem exists" in done.stderr and (FOLDER / "servers.pem").read_text() == "mine"
+
+
+# MARK: The servers' names
+
+A, B, C, D, E = (f"server{number}.example.org" for number in range(1, 6))
+EXAMPLE = TREE / "Sources/system/stunnel/passcode-fleet.conf"
+KNOW = """
+source <(sed '$d' "$1")
+FOLDER=$CUT/stunnel work=$CUT EXAMPLE=$2
+note() { echo "$1"; }
+shuf() { echo "${@: -1}"; }
+server=$3 servers=($4)
+if [[ ! -e $FOLDER/passcode-fleet.conf ]]; then configure $EXAMPLE && replace passcode-fleet.conf "$work/configuration"; fi
+know_servers
+"""
+
+
+def know(folder, answer, first=B):
+    (folder / "stunnel").mkdir(exist_ok=True)
+    (folder / "answer").write_text("".join(f"server {name}\n" for name in answer))
+    command = ["bash", "-euo", "pipefail", "-c", KNOW, "know", JOIN, EXAMPLE, first, f"{A} {B} {C}"]
+    done = subprocess.run(command, env={"CUT": str(folder), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = (folder / "stunnel/passcode-fleet.conf").read_text()
+    return [re.findall(r"^connect = (.*):7470$", part, re.M) for part in text.split("[second]")], done.stdout + done.stderr, text
+
+
+@pytest.mark.parametrize(
+    "answer, first, second",
+    [
+        ([A, B, C, D, E], [B, C, D, E, A], [C, D, E, A, B]),
+        ([D, B], [B, D], [D, B]),
+        ([C, D, A], [A, C, D], [C, D, A]),  # the one that it asked first is gone
+    ],
+)
+def test_other_servers_take_the_place_of_those_that_it_knows(tmp_path, answer, first, second):
+    before = know(tmp_path, [])[2]
+    connected, said, text = know(tmp_path, answer)
+    assert connected == [first, second] and said == f"servers are now {' '.join(answer)}\n"
+    assert sorted(re.findall("^checkHost = (.*)$", text, re.M)) == sorted(answer)
+    assert others(text) == others(before)
+    assert know(tmp_path, answer) == (connected, "", text)
+
+
+def others(text):
+    return [line for line in text.splitlines() if not line.startswith(("connect", "checkHost"))]
+
+
+@pytest.mark.parametrize("answer", [[], [C, B, A], [A, "server 4"], [A, "x;reboot"], [A, ""]], ids=str)
+def test_the_same_servers_or_none_change_nothing(tmp_path, answer):
+    before = know(tmp_path, [])[2]
+    assert know(tmp_path, answer)[1:] == ("", before)
+
+
+@pytest.mark.parametrize("line", [f"connect = {D}:7470", "connect = 192.0.2.1:7470", f"checkHost = {D}"])
+def test_a_configuration_of_somebody_s_own_stays(tmp_path, line):
+    text = know(tmp_path, [])[2]
+    text = text.replace(f"connect = {A}:7470", line) if line[1] == "o" else text.replace("\ncheckHost", f"\n{line}\ncheckHost", 1)
+    (tmp_path / "stunnel/passcode-fleet.conf").write_text(text)
+    connected, said, after = know(tmp_path, [A, B, C, D, E])
+    assert after == text and f"the fleet's servers are now {A} {B} {C} {D} {E}: change" in said
+
+
+RENEW = """
+source <(sed '$d' "$1")
+FOLDER=$CUT names="$2"
+openssl() { : >"$work/request"; }
+for stub in ask is_ours note configure; do eval "$stub() { :; }"; done
+divide() { printf 'server %s\\n' $names >"$work/answer"; }
+lasts() { [[ $1 == */certificate1 ]]; }
+replace() { [[ $1 == workstation.pem ]]; }
+systemctl() { echo "$*"; }
+renew
+"""
+
+
+def test_the_new_certificate_is_used_even_if_the_servers_can_t_be_written_down(tmp_path):
+    """Otherwise stunnel would keep the old one, until after its end: no later renewal restarts it."""
+    (tmp_path / "passcode-fleet.conf").write_text(f"checkHost = {A}\nconnect = {A}:7470\n")
+    environment = {"CUT": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", RENEW, "renew", JOIN, f"{A} {B}"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "try-restart passcode-fleet\n"), done.stderr

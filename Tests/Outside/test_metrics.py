@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -21,6 +22,7 @@ from tool import NOT_PERMITTED
 
 EXAMPLES = TREE / "Sources/system/prometheus"
 SCRIPT = TREE / "Sources/system/check/passcode-fleet-check"
+UNIT = (TREE / "Sources/system/systemd/passcode-verifier-metrics.service").read_text()
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"]*",?)+)\})? (\d+(?:\.\d+)?)')
 SECONDS = "passcode_server_reply_duration_seconds"
 
@@ -164,8 +166,9 @@ def test_workstations_that_are_blocked_are_counted(fleet):
     blocked = "passcode_fleet_workstations_blocked"
     assert (now[blocked, 'for="everyone"'], now[blocked, 'for="strangers"']) == (0, 1)
     assert now["passcode_fleet_workstations", None] == 2 and now["passcode_fleet_accounts_with_wrong_passcodes", None] == 12
-    # More than etcd is asked of at once.
-    server.write("workstations", "".join(f"CN=other{number}\n" for number in range(150)) + "CN=ws1\nCN=ws2\n")
+    # More than etcd is asked of at once, and a line about one that has joined.
+    others = "".join(f"CN=other{number}\n" for number in range(150))
+    server.write("workstations", f"# 0123456789abcdef0123456789abcdef ws1\n{others}CN=ws1\nCN=ws2\n")
     now = metrics(server)
     server.write("workstations", "CN=ws1\nCN=ws2\n")
     assert now["passcode_fleet_workstations", None] == 152 and now[blocked, 'for="strangers"'] == 1
@@ -244,9 +247,23 @@ def test_the_examples_name_only_what_is_printed(with_certificates):
 
 
 def test_the_unit_writes_it_where_the_exporter_reads_and_never_half():
-    unit = (TREE / "Sources/system/systemd/passcode-verifier-metrics.service").read_text()
-    assert "passcode-verifier-check metrics >passcode.prom.new && mv passcode.prom.new passcode.prom" in unit
+    assert "passcode-verifier-check metrics >passcode.prom.new && mv -T passcode.prom.new passcode.prom" in UNIT
     assert "[Install]" in (TREE / "Sources/system/systemd/passcode-verifier-metrics.timer").read_text()
+
+
+def test_the_exporter_s_account_makes_the_unit_write_nowhere_else(tmp_path):
+    """Its folder may contain links to what the unit may write; here, one comes back as soon as it is removed."""
+    seen = tmp_path / "seen"
+    command = shlex.split(re.search("^ExecStart=(.*)", UNIT, re.M)[1].replace("/usr/libexec/passcode-verifier-check metrics", "echo numbers"))
+    for name in "passcode.prom.new", "passcode.prom":
+        seen.write_text("seen")
+        (tmp_path / name).symlink_to(seen)
+        assert subprocess.run(command, cwd=tmp_path).returncode == 0
+        assert seen.read_text() == "seen" and (tmp_path / "passcode.prom").read_text() == "numbers\n"
+        (tmp_path / "passcode.prom").unlink()
+    (tmp_path / "passcode.prom.new").symlink_to(seen)
+    assert subprocess.run([*command[:2], command[2].removeprefix("rm -f passcode.prom.new && ")], cwd=tmp_path).returncode != 0
+    assert seen.read_text() == "seen"
 
 
 @pytest.mark.on_request

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from fleet import ACCOUNT, GRANTED, LOOK, OPEN, VERIFIER, VERIFY, decode, request
-from process import children, wait_for
+from process import children, start_at_socket, wait_for
 from scenario import RIGHT
 
 AT_ONCE = 512
@@ -24,11 +24,13 @@ class Acceptor:
         self.path.unlink(missing_ok=True)
         start = ["setpriv", "--reuid", ACCOUNT, "--regid", ACCOUNT, "--clear-groups", *before, VERIFIER, "accept"]
         command = server.command("systemd-socket-activate", "--listen", "/run/passcode-verifier/accept", *start)
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        wait_for(self.path.is_socket)
+        self.process = start_at_socket(command)
 
     def start(self):
-        self.connect().close()  # the first one starts it
+        """The first connection starts it, which has taken that one from the queue, too, once it is answered."""
+        with self.connect() as connection:
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(1) == b""
         self.idle()
 
     @property
@@ -118,7 +120,9 @@ def test_one_connection_too_many_is_closed_and_told(acceptor, journal):
     acceptor.idle()
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"\3\xff\xff" + b"A" * 65535])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0" * 4096, b"\3\xff\xff" + b"A" * 65535], ids=["nothing", "zeros", "too long"]
+)
 def test_nonsense_ends_one_process_only(acceptor, data):
     with acceptor.connect() as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(data)

@@ -40,7 +40,7 @@ def test_a_name_that_the_list_doesn_t_have_is_not_waited_for(fleet):
     with ours:
         ours.settimeout(1)
         assert fleets.says_not_listed(fleets.decode(b"".join(iter(lambda: ours.recv(4096), b""))))
-    assert process.wait(1) == 0
+    assert process.wait(20) == 0
 
 
 @pytest.mark.parametrize("name", ["CN=ws3", "CN=ws1"])
@@ -128,6 +128,7 @@ def test_only_root_can_look_into_the_relay(fleet):
             listener.end()
 
 
+@pytest.mark.calm
 def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):
     """By connections on which it asks nothing: 128 wait for a request, for 10 s, and one more is refused."""
     server = fleet.servers[0]
@@ -165,14 +166,23 @@ def test_a_workstation_may_ask_a_thousand_times_and_then_once_a_second(fleet):
 
     assert server.ask(LOOK, "carol").kind == NOT_ENROLLED
     assert (server.state / "asked").stat().st_mode & 0o777 == 0o600
+    began = time.monotonic()
     asked(996)
     kinds = [server.ask(operation, "carol").kind for operation in [LOOK, STATUS] * 10]
     answers = len(kinds) - kinds.count(UNAVAILABLE)
-    assert 3 <= answers < 15 and UNAVAILABLE not in kinds[:3], kinds
-    refused = server.converse(request(VERIFY, "alice", passcode=RIGHT))
-    assert fleets.decode(refused).kind == UNAVAILABLE and refused.endswith(b"\5"), "another server may be asked"
+    assert 3 <= answers <= 5 + (time.monotonic() - began) and UNAVAILABLE not in kinds[:3], kinds
+    refused = []
+
+    def is_refused():
+        """Within a second of its last answer."""
+        asked(1000)
+        refused[:] = [server.converse(request(VERIFY, "alice", passcode=RIGHT))]
+        return fleets.decode(refused[0]).kind == UNAVAILABLE
+
+    fleets.wait_for(is_refused)
+    assert refused[0].endswith(b"\5"), "another server may be asked"
     assert server.verify(RIGHT, name="CN=ws2").kind == fleet.servers[1].verify(RIGHT).kind == GRANTED
-    fleets.wait_for(lambda: server.verify(RIGHT).kind == GRANTED, 5)
+    fleets.wait_for(lambda: server.verify(RIGHT).kind == GRANTED)
     asked(10**6)  # since the machine was started, that many can't have been asked
     assert server.verify(RIGHT).kind == GRANTED
     assert server.failures() == 0

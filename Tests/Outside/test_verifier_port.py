@@ -57,10 +57,10 @@ def nft(fleet, *words, **how):
     return fleet.in_net(UNPACKED / "usr/sbin/nft", *words, env=environment, **how)
 
 
-def load(fleet):
+def load(fleet, port=2379):
     # This machine has neither etcd's account (its members run as root here) nor the issuer's.
-    rule = RULE.read_text().replace(", etcd, _passcode-issuer }", " }")
-    nft(fleet, "--define", "port=2379", "--file", "-", input=rule)
+    rule = RULE.read_text().replace(", etcd, _passcode-issuer }", " }").replace(", etcd }", " }")
+    nft(fleet, "--define", f"port={port}", "--file", "-", input=rule)
 
 
 @pytest.fixture
@@ -98,6 +98,39 @@ def test_a_connection_from_before_the_rule_is_ended(fleet):
         load(fleet)  # again, as after "systemctl reload nftables"
         assert ask(fleet, "lease/leases", "{}", *NOBODY) == "ConnectionRefusedError"
     finally:
+        nft(fleet, "delete", "table", "inet", "passcode_verifier")
+
+
+# Who has the port while etcd is down.
+ANSWER = """if True:
+    import socket
+    server = socket.create_server(("127.0.0.1", 2222))
+    print("ready", flush=True)
+    while True:
+        server.accept()[0].sendall(b"granted")
+"""
+LISTEN = """if True:
+    import socket
+    try:
+        etcd = socket.create_connection(("127.0.0.1", 2222), timeout=3)
+        print(etcd.recv(100).decode())
+    except OSError as error:
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("prefix, heard", [(NOBODY, "TimeoutError"), ((), "granted")], ids=["another account", "root"])
+def test_no_other_account_can_answer_there(fleet, prefix, heard):
+    """etcdctl sends its password to whoever does, and believes what comes back."""
+    server = subprocess.Popen([*fleet.inside(0), *prefix, sys.executable, "-c", ANSWER], stdout=subprocess.PIPE, text=True)
+    assert server.stdout.readline() == "ready\n"
+    try:
+        assert fleet.in_net(sys.executable, "-c", LISTEN).strip() == "granted"
+        load(fleet, 2222)
+        assert fleet.in_net(sys.executable, "-c", LISTEN).strip() == heard
+    finally:
+        server.kill()
+        server.communicate()
         nft(fleet, "delete", "table", "inet", "passcode_verifier")
 
 

@@ -98,7 +98,7 @@ class Programs:
         prompts = []
         while child.expect([r"([^\r\n]*: )$", r"uid="]) == 0:
             prompts.append(child.match.group(1))
-            assert child.waitnoecho(timeout=5)
+            assert child.waitnoecho(timeout=20)
             child.send(answer + "\r")
         child.expect(pexpect.EOF)
         return prompts

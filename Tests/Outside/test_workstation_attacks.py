@@ -16,7 +16,7 @@ from helper import fault
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
-from ward import NOTE, PLACE, PROGRAM, SOCKET, UNAVAILABLE, install_fleet, leave, make_folder
+from ward import NOTE, PLACE, PROGRAM, SOCKET, UNAVAILABLE, ask_program, asked, install_fleet, leave, make_folder
 
 
 @pytest.fixture
@@ -184,26 +184,6 @@ def connects(path):
 def test_without_root_the_socket_is_out_of_reach(machine, folder):
     with Liar(folder / "verifier.sock", reply(22)):
         assert not alice_gets(lambda: connects(folder / "verifier.sock"))
-
-
-def ask_program(data):
-    """What passcode-fleet answers to these bytes, started by whoever this process is; and its exit status."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            process = subprocess.Popen([PROGRAM], stdin=theirs, stderr=subprocess.DEVNULL)
-        ours.sendall(data)
-        ours.shutdown(socket.SHUT_WR)
-        ours.settimeout(20)
-        try:
-            answer = b"".join(iter(lambda: ours.recv(4096), b""))
-        except ConnectionResetError:
-            answer = b""
-    return answer, process.wait(20)
-
-
-def asked(operation, account, code=""):
-    return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()
 
 
 @pytest.fixture

@@ -112,6 +112,11 @@ def test_from_three_to_five(few):
     for name in ("server2", "server3"):
         few.hosts[name].start()
         few.hosts[name].wait("systemctl start passcode-verifier-seen")
+    few.run("passcode-fleet-join --renew --now", "ws1")
+    text = few.path("etc/stunnel/passcode-fleet.conf", "ws1").read_text()
+    assert [text.count(f"connect = {name}.example.org:7470") for name in (*SERVERS, *NEW)] == [2] * 5
+    assert "servers are now" in few.run("journalctl -o cat -t passcode", "ws1")
+    log_in(few)
     said = change(few, ADD)  # nothing is left to do
     assert "the list of all 5 servers" in said and "On server4" not in said and PASSPHRASE not in said
 
