@@ -29,6 +29,12 @@ const char *cs_option_value(void) {
 }
 
 const char *cs_option_text(void) {
+  static char letter[] = "-?";
+  if (optopt) {
+    /* optind may still be that of the word: in -xy, of -x. */
+    letter[1] = (char)optopt;
+    return letter;
+  }
   const char *text = cs_argument(optind - 1);
   return text ? text : "";
 }

@@ -3,7 +3,8 @@ public import PasscodeSystem
 public import PasscodeVault
 
 // Deleting an account leaves its record. If the account is made again with the same name and number, it is the same
-// account for all that anybody can tell: so the record has to go with the first one.  test_deleted.py
+// account for all that anybody can tell: so the record has to go with the first one. So do notes that last until the next boot
+// and are kept by number alone: that the account has logged in, and when its password was proven.  test_deleted.py
 
 extension Vault {
   /// Removes the passcode of a deleted account, and its disabled state. Needs no key. For root.
@@ -37,6 +38,19 @@ extension Vault {
       deleted.append(Account(uid: uid, gid: uid, name: word))
     }
     return deleted
+  }
+
+  /// Forgets that accounts which are gone have logged in, or used a passcode or a password, since the machine started: the next
+  /// account with such a number has not. For root.
+  public func forgetDeletedLogins() {
+    guard let folder = try? Descriptor.open(RunFolder.path, .directory) else { return }
+    for name in (try? folder.names()) ?? [] {
+      guard let dot = name.firstIndex(of: UInt8(ascii: ".")), let uid = decimal(name[..<dot]),
+        uid < UInt64(UInt32.max), number(of: name[dot...], among: ".login .proof .use") != nil,
+        Account.numbered(UInt32(uid)) == .unknown
+      else { continue }
+      try? folder.remove(name)
+    }
   }
 
   /// Whether the account of the record's name has another uid than the record.

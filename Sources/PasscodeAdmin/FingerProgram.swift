@@ -62,8 +62,8 @@ public enum FingerProgram {
   private static func answer(_ program: consuming HelperProcess, _ uid: UInt32) -> Answer {
     program.send(FingerRequest(.list, uid: uid).bytes)
     // Its answer is one event; then it ends.
-    let pause = HelperProcess.Pause(length: 0, secondByte: 0)
-    let patience = HelperProcess.Patience(withoutMovement: 3_000, altogether: 3_000)
+    let pause: HelperProcess.Pause = (length: 0, secondByte: 0)
+    let patience: HelperProcess.Patience = (withoutMovement: 3_000, altogether: 3_000)
     guard let bytes = try? program.reply(limit: FingerEvent.length, pause: pause, patience) else {
       return .unusable
     }

@@ -52,6 +52,7 @@ extension Vault {
   ///
   /// - Returns: whether that changed anything; nil if not enrolled.
   public func pauseAtOnce(_ account: Account, then done: (() -> Void)? = nil) throws(Fault) -> Bool? {
+    if policy.asksVerifier(account.uid) { return try pauseHere(account, true, then: done) }
     var own: UInt32 = 0
     let found = try acquire(account, RevocationMark.disabling.rawValue, &own)
     return try pause(account, found, true, ending: own, then: done)

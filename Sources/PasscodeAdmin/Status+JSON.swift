@@ -10,7 +10,7 @@ extension Status {
     """
     "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid == .max ? "null" : "\(account.uid)" as Text),\
     "enrolled":\(isEnrolled ? "true" : "false" as Text),\
-    "length":\(length.map { "\($0)" as Text } ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(secondsLeft),\
+    "length":\(length.map { "\($0)" as Text } ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(wholeSeconds(state == .locked ? told.milliseconds : 0)),\
     "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
     "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
     "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text),\
@@ -18,28 +18,15 @@ extension Status {
     """
   }
 
-  public var stateName: Text {
-    switch state {
-    case .ok: "ok"
-    case .locked: "locked"
-    case .exhausted: "exhausted"
-    case .disabled: "disabled"
-    case .corrupt: "corrupt"
-    case .expired: "expired"
-    case .mustChange: "must_change"
-    case .paused: "paused"
-    }
-  }
+  /// The names of the states, in the order of their numbers.
+  public static var stateNames: Literal { "ok locked exhausted disabled corrupt expired must_change paused" }
+
+  public var stateName: Text { Text(word(Int(state.rawValue), of: Status.stateNames)) }
 
   /// Whether the passcode was set, last used or last mistyped within so many seconds (`--since`).
   public func isRecent(within seconds: UInt64) -> Bool {
     let now = SystemClock.wallSeconds()
     return max(enrolledAt ?? 0, lastSuccess ?? 0, lastFailure ?? 0) >= now - min(seconds, now)
-  }
-
-  private var secondsLeft: UInt64 {
-    guard case .locked(let milliseconds) = state else { return 0 }
-    return wholeSeconds(milliseconds)
   }
 }
 

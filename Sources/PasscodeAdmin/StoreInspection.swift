@@ -11,7 +11,7 @@ public enum StoreFinding: Sendable {
   case lowSpace(Bytes, bytes: UInt64)
   case fewFiles(Bytes, UInt64)
   case readOnly(Bytes)
-  /// A file that is neither a record nor the file of the hashing slots.
+  /// A file that is neither a record, the file of the hashing slots nor the pause of a fleet's account.
   case stray(Bytes)
   /// One copy of a record can't be read: a write was interrupted.
   case damagedCopy(Bytes)
@@ -78,8 +78,19 @@ extension Vault {
   private func inspectStrays(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {
     for name in try store.names() where name != HashingSlots.name {
       if let number = decimal(name[...]), number < UInt64(UInt32.max) { continue }
+      if isPause(name) { continue }
       tell(.stray(Text("\(policy.store)/\(name)").bytes))
     }
+  }
+
+  private func isPause(_ name: Bytes) -> Bool {
+    let end = Configuration.pauseEnd
+    guard name.count > end.count, name.suffix(end.count) == end[...],
+      let number = decimal(name.dropLast(end.count)), number < UInt64(UInt32.max)
+    else { return false }
+    // It would be the next one's who gets the uid of a deleted account.
+    if case .unknown = Account.numbered(UInt32(number)) { return false }
+    return policy.asksVerifier(UInt32(number))
   }
 
   private func inspectRecords(_ store: Store, _ tell: (StoreFinding) -> Void) throws(Fault) {

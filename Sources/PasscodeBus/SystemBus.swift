@@ -52,8 +52,8 @@ public import PasscodeReader
     var message: OpaquePointer?
     let result = unsafe lend(call.destination) { destination in
       unsafe lend(call.path) { path in
-        unsafe lend(Bytes(text: call.interface)) { interface in
-          unsafe lend(Bytes(text: call.member)) { member in
+        unsafe lend(call.interface) { interface in
+          unsafe lend(call.member) { member in
             unsafe sd_bus_message_new_method_call(bus, &message, destination, path, interface, member)
           }
         }

@@ -89,7 +89,7 @@ public final class EtcdClient: EtcdStore {
   }
 
   /// The body of an answer; nil: there is none, or it is an error.
-  private func post(_ path: String, _ body: Bytes) -> Bytes? {
+  private func post(_ path: Literal, _ body: Bytes) -> Bytes? {
     guard !user.isEmpty else { return success(send(path, body, token: [])) }
     var stale = unanswered
     for _ in 0..<EtcdClient.mostTokens {
@@ -126,7 +126,7 @@ public final class EtcdClient: EtcdStore {
     return token
   }
 
-  private func send(_ path: String, _ body: Bytes, token: Bytes) -> HTTPResponse? {
+  private func send(_ path: Literal, _ body: Bytes, token: Bytes) -> HTTPResponse? {
     atWork()
     wasSent = false
     guard let open = connection ?? connect() else { return nil }

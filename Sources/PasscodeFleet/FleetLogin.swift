@@ -43,7 +43,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   /// passcode. It is therefore kept only if no wrong passcode is remembered: one that is typed later changes the
   /// record, and then the charge is refused.
   public var known: FleetState?
-  public private(set) var attemptsLeft: UInt32 = 0
+  public private(set) var looked = Looked()
 
   /// - Parameters:
   ///   - workstation: what tells it from all others; not empty, at most 64 bytes.
@@ -84,7 +84,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
         if fleet.etcd.isFull { throw Fault(.failed, path: Bytes(text: "etcd"), error: Errno.noSpace.code) }
         if state.last == nil { known = state }
         let failures = record.record.ledger.failures
-        if failures > 0 { attemptsLeft = fleet.options.lockout.attemptsLeft(after: failures) }
+        if failures > 0 { looked.attemptsLeft = fleet.options.lockout.attemptsLeft(after: failures) }
         return nil
       }
     } catch {

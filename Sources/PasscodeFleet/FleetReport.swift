@@ -11,7 +11,7 @@ extension FleetVault {
 
   private func status(_ record: FleetRecord?, _ wait: EtcdEntry?) throws(Fault) -> HelperStatus {
     guard let record else {
-      return HelperStatus(.ok, isEnrolled: false, length: nil, failures: 0, milliseconds: 0)
+      return HelperStatus(.ok, isEnrolled: false)
     }
     let isEnrolled = record.record.state != .removed
     let left = try wait.map { (entry) throws(Fault) in try timeLeft(entry) } ?? 0
@@ -23,13 +23,8 @@ extension FleetVault {
     } else {
       said = left > 0 ? .locked : .ok
     }
-    var status = HelperStatus(
-      said, isEnrolled: isEnrolled, length: nil, failures: record.record.ledger.failures,
-      milliseconds: said == .locked ? left : 0)
-    status.enrolledAt = record.record.times.enrolled
-    status.lastSuccess = record.record.times.success
-    status.lastFailure = record.record.times.failure
-    status.failureService = record.record.failureService
+    var status = HelperStatus(said, of: record.record)
+    if said == .locked { status.milliseconds = left }
     return status
   }
 
@@ -52,7 +47,7 @@ extension HelperStatus {
   /// What a workstation may know before a code is typed there: whether it may be, and how many wrong ones there were. Not
   /// when somebody has logged in, and where: a workstation may ask about everybody.        FleetAdministrationTests
   public var forWorkstation: HelperStatus {
-    HelperStatus(state, isEnrolled: isEnrolled, length: nil, failures: failures, milliseconds: milliseconds)
+    HelperStatus(state, isEnrolled: isEnrolled, failures: failures, milliseconds: milliseconds)
   }
 }
 

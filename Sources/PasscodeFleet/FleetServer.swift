@@ -82,20 +82,17 @@ public enum FleetServer {
 
   /// Whether the list has any name.
   public static func hasWorkstations(_ configuration: Configuration) throws(Fault) -> Bool {
-    let list = try openList(configuration)
-    do throws(Errno) {
-      return try list.read(65_536, at: 0).contains { $0 != UInt8(ascii: "\n") }
-    } catch {
-      throw Fault(.failed, path: workstationsPath, error: error.code)
-    }
+    try !workstations(configuration).isEmpty
   }
 
-  /// The names on the list.
+  /// The names on the list. Of those that have joined, lines with "#" in front say which invitations were carried out.
   public static func workstations(_ configuration: Configuration) throws(Fault) -> [Bytes] {
     let list = try openList(configuration)
     do throws(Errno) {
       let text = try list.read(max(0, try list.status().size), at: 0)
-      return text[...].parts(between: UInt8(ascii: "\n")).filter { !$0.isEmpty }.map { Bytes($0) }
+      let comment = UInt8(ascii: "#")
+      let lines = text[...].parts(between: UInt8(ascii: "\n"))
+      return lines.filter { ($0.first ?? comment) != comment }.map { Bytes($0) }
     } catch {
       throw Fault(.failed, path: workstationsPath, error: error.code)
     }

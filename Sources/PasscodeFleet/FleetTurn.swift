@@ -144,7 +144,7 @@ public struct FleetTurn: ~Copyable {
     isTaken = false
   }
 
-  private static func open(_ name: String = "/turns") -> Descriptor? {
+  private static func open(_ name: Literal = "/turns") -> Descriptor? {
     try? ServiceFile.openOrCreate(FleetServer.statePath + Bytes(text: name))
   }
 }

@@ -58,11 +58,30 @@ public struct VerifierClient: ~Copyable {
     self.isForRoot = isForRoot
   }
 
-  /// Asks what the module, or the helper, has asked: with the account's name in place of its uid. Whether the account
-  /// has logged in since the machine started was asked there, and is nothing that a verifier knows.
+  /// Asks what the module, or the helper, has asked. While the account is paused here no server is asked for anything but its
+  /// passcode's state, and what one grants to an attempt that was sent before is refused.
   ///
   /// - Returns: `openWaiting` only if the connection waits for the attempt.
   public mutating func reply(to request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
+    guard try configuration.isPausedHere(account) else {
+      let reply = try ask(request)
+      if reply.kind != .granted { return reply }
+      // It may have been paused while a server decided.
+      return try configuration.isPausedHere(account) ? HelperReply(.paused) : reply
+    }
+    guard request.head.operation == .status else { return HelperReply(.paused) }
+    // It must be possible to end a pause while no server answers.
+    var status = HelperStatus(.paused, isEnrolled: true, length: nil, failures: 0, milliseconds: 0)
+    if let reply = try? ask(request), let known = HelperStatus(reply) {
+      status = known
+      if known.state != .disabled { status.state = .paused }
+    }
+    return status.reply
+  }
+
+  /// With the account's name in place of its uid. Whether the account has logged in since the machine started was asked
+  /// before, and is nothing that a verifier knows.
+  private mutating func ask(_ request: borrowing ReceivedRequest) throws(Fault) -> HelperReply {
     let head = HelperRequest(
       request.head.operation, uid: FleetRecord.uid,
       HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),

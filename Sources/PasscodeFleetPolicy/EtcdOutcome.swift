@@ -148,19 +148,19 @@ extension EtcdEntry {
 }
 
 /// Base64 that is left out where it is empty; nil: there is something else in its place.
-private func decoded(_ object: JSONValue, _ name: String) -> Bytes? {
+private func decoded(_ object: JSONValue, _ name: Literal) -> Bytes? {
   guard let value = object.member(name) else { return [] }
   return value.text.flatMap { bytes(base64: $0[...]) }
 }
 
 /// A number that is left out where it is 0; nil: there is something else in its place.
-private func number(_ object: JSONValue, _ name: String) -> UInt64? {
+private func number(_ object: JSONValue, _ name: Literal) -> UInt64? {
   guard let value = object.member(name) else { return 0 }
   return value.number
 }
 
 /// A flag that is left out where it is false; nil: there is something else in its place.
-private func flag(_ object: JSONValue, _ name: String) -> Bool? {
+private func flag(_ object: JSONValue, _ name: Literal) -> Bool? {
   guard let value = object.member(name) else { return false }
   if case .flag(let flag) = value { return flag }
   return nil

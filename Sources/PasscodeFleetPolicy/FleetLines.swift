@@ -10,7 +10,7 @@ struct FleetLines {
   }
 
   /// The value of the next line, if that line has this name.
-  mutating func value(_ name: String) -> ArraySlice<UInt8>? {
+  mutating func value(_ name: Literal) -> ArraySlice<UInt8>? {
     guard let end = rest.firstIndex(of: UInt8(ascii: "\n")),
       let equals = rest[..<end].firstIndex(of: UInt8(ascii: "=")), rest[..<equals].spells(name)
     else { return nil }
@@ -20,7 +20,7 @@ struct FleetLines {
   }
 
   /// The next line's value as a decimal number; nil for another name or any other value.
-  mutating func number(_ name: String) -> UInt64? {
+  mutating func number(_ name: Literal) -> UInt64? {
     guard let digits = value(name) else { return nil }
     return decimal(digits)
   }

@@ -161,7 +161,7 @@ public struct HTTPResponse: Equatable, Sendable {
 /// - Parameters:
 ///   - path: such as `/v3/kv/txn`.
 ///   - token: of etcd's own accounts; empty: none.
-public func httpRequest(_ path: String, token: Bytes, body: Bytes) -> Bytes {
+public func httpRequest(_ path: Literal, token: Bytes, body: Bytes) -> Bytes {
   var text = Text(
     "POST \(Bytes(text: path)) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n")
   if !token.isEmpty { text += Text("Authorization: \(token)\r\n") }

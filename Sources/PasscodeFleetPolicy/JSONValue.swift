@@ -40,7 +40,7 @@ public enum JSONValue: Equatable, Sendable {
 
   /// The object's member of this name; nil: it has none, or this is no object.
   @inline(never)
-  public func member(_ name: String) -> JSONValue? {
+  public func member(_ name: Literal) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     for member in members where member.name.spells(name) { return member.value }
     return nil
@@ -94,9 +94,9 @@ private struct JSONReader {
     return true
   }
 
-  private mutating func spell(_ word: String) -> Bool {
+  private mutating func spell(_ word: Literal) -> Bool {
     guard bytes[position...].begins(with: word) else { return false }
-    position += word.utf8.span.count
+    position += word.count
     return true
   }
 

@@ -57,24 +57,24 @@ public struct BusMessage: Equatable, Sendable {
 public struct BusCall: Equatable, Sendable {
   public let destination: Bytes
   public let path: Bytes
-  public let interface: String
-  public let member: String
+  public let interface: Bytes
+  public let member: Bytes
   public let values: [BusMessage.Value]
 
   init(
-    _ destination: Bytes, _ path: Bytes, _ interface: String, _ member: String, _ values: [BusMessage.Value]
+    _ destination: Bytes, _ path: Bytes, _ interface: Literal, _ member: Literal, _ values: [BusMessage.Value]
   ) {
     self.destination = destination
     self.path = path
-    self.interface = interface
-    self.member = member
+    self.interface = Bytes(text: interface)
+    self.member = Bytes(text: member)
     self.values = values
   }
 
-  static var driverName: String { "org.freedesktop.DBus" }
+  static var driverName: Literal { "org.freedesktop.DBus" }
 
   /// A call of the bus's own methods.
-  static func driver(_ member: String, _ values: [BusMessage.Value]) -> BusCall {
+  static func driver(_ member: Literal, _ values: [BusMessage.Value]) -> BusCall {
     BusCall(Bytes(text: driverName), Bytes(text: "/org/freedesktop/DBus"), driverName, member, values)
   }
 }

@@ -25,9 +25,9 @@ extension ReaderDialog {
     case ended(FingerEnd)
   }
 
-  static var service: String { "net.reactivated.Fprint" }
-  static var deviceInterface: String { "net.reactivated.Fprint.Device" }
-  static var devicePrefix: String { "/net/reactivated/Fprint/Device/" }
+  static var service: Literal { "net.reactivated.Fprint" }
+  static var deviceInterface: Literal { "net.reactivated.Fprint.Device" }
+  static var devicePrefix: Literal { "/net/reactivated/Fprint/Device/" }
 
   func addMatch(_ rule: Text) -> BusCall {
     .driver("AddMatch", [.text(rule.bytes)])
@@ -52,7 +52,7 @@ extension ReaderDialog {
       "GetDefaultDevice", [])
   }
 
-  func deviceCall(_ member: String, _ values: [BusMessage.Value] = []) -> BusCall {
+  func deviceCall(_ member: Literal, _ values: [BusMessage.Value] = []) -> BusCall {
     BusCall(owner, device, ReaderDialog.deviceInterface, member, values)
   }
 
@@ -64,7 +64,7 @@ extension ReaderDialog {
   }
 
   static func reason(_ name: Bytes) -> FingerEnd {
-    let prefix = "net.reactivated.Fprint.Error."
+    let prefix: Literal = "net.reactivated.Fprint.Error."
     guard name[...].begins(with: prefix) else { return .gone }
     let word = name[Bytes(text: prefix).count...]
     if word.spells("NoSuchDevice") { return .noReader }

@@ -75,10 +75,10 @@ public struct SessionDialog {
     return .call(call)
   }
 
-  private static var service: String { "org.freedesktop.login1" }
-  private static var manager: String { "org.freedesktop.login1.Manager" }
+  private static var service: Literal { "org.freedesktop.login1" }
+  private static var manager: Literal { "org.freedesktop.login1.Manager" }
 
-  private func call(_ path: String, _ interface: String, _ member: String, _ value: Bytes) -> BusCall {
+  private func call(_ path: Literal, _ interface: Literal, _ member: Literal, _ value: Bytes) -> BusCall {
     BusCall(owner, Bytes(text: path), interface, member, [.text(value)])
   }
 

@@ -86,7 +86,7 @@ public struct PAMControl: Equatable, Sendable {
 
   /// Takes the name of a result of PAM's, or `default`, and the blanks behind it.
   private static func takeResult(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-    let names = """
+    let names: Literal = """
       success open_err symbol_err service_err system_err buf_err perm_denied auth_err cred_insufficient \
       authinfo_unavail user_unknown maxtries new_authtok_reqd acct_expired session_err cred_unavail cred_expired \
       cred_err no_module_data conv_err authtok_err authtok_recover_err authtok_lock_busy authtok_disable_aging \
@@ -101,11 +101,11 @@ public struct PAMControl: Equatable, Sendable {
 
   /// Takes an action, and the blanks behind it.
   private static func takeAction(_ rest: inout ArraySlice<UInt8>) -> Action? {
-    let actions: [(String, Action)] = [
+    let actions: [(Literal, Action)] = [
       ("ignore", .ignore), ("ok", .ok), ("done", .done), ("bad", .bad), ("die", .die), ("reset", .reset),
     ]
     for (word, action) in actions where rest.begins(with: word) {
-      rest = rest.dropFirst(word.utf8.span.count).trimmed()
+      rest = rest.dropFirst(word.count).trimmed()
       return action
     }
     let digits = rest.prefix { isDigit($0) }

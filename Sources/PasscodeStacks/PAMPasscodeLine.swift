@@ -36,6 +36,11 @@ struct PAMPasscodeLine {
     options.door(with: arguments)?.either ?? true
   }
 
+  /// False where all logins are remote and refused; true, too, where that isn't known.
+  func asks(in service: Bytes, _ options: Options) -> Bool {
+    !PAMStacks.isRemote(service) || options.door(with: arguments)?.remote != .deny
+  }
+
   /// Whether the fingerprint reader serves beside the passcode; false, too, where that isn't known.
   func offersFinger(_ options: Options) -> Bool {
     options.door(with: arguments)?.finger ?? false

@@ -168,13 +168,20 @@ final class PAMRuleContext {
   }
 
   @inline(never)
-  private func neverOpens() -> Bool { isSure { !opens(true, index, $0) && !opens(false, index, $0) } }
+  private func neverOpens() -> Bool {
+    isSure { !opens(true, index, $0) && !opens(false, index, $0) && !opensMore($0) }
+  }
+
+  /// Whether the passcode opens what the password doesn't, where other lines ask for it, too.
+  private func opensMore(_ others: PAMStack.Others) -> Bool {
+    [false, true].contains { !choosesLine && stack.opensByPasscode($0, others) && !opens($0, nil, others) }
+  }
 
   @inline(never)
   private func isIdle() -> Bool {
     isSure { others in
       opens(true, index, others) == opens(true, nil, others)
-        && opens(false, index, others) == opens(false, nil, others)
+        && opens(false, index, others) == opens(false, nil, others) && !opensMore(others)
     }
   }
 
@@ -207,7 +214,7 @@ final class PAMRuleContext {
   }
 
   /// The place, after this line, of one of these modules, if it is installed.
-  private func placeBehind(_ names: String) -> Int? {
+  private func placeBehind(_ names: Literal) -> Int? {
     for place in index + 1..<stack.entries.count where stack.entries[place].isOne(of: names) {
       if surroundings.modules.contains(Bytes(fileName(stack.entries[place].module))) { return place }
     }
@@ -215,7 +222,7 @@ final class PAMRuleContext {
   }
 
   /// The stack's first line with a module that is installed.
-  private func installed(_ name: String) -> PAMStack.Entry? {
+  private func installed(_ name: Literal) -> PAMStack.Entry? {
     stack.entries.first {
       $0.isOne(of: name) && surroundings.modules.contains(Bytes(fileName($0.module)))
     }
@@ -230,7 +237,7 @@ final class PAMRuleContext {
   }
 
   private func faillock() -> PAMRule? {
-    let lockers = """
+    let lockers: Literal = """
       swaylock i3lock gtklock hyprlock waylock kde kscreenlocker xscreensaver xfce4-screensaver mate-screensaver \
       cinnamon-screensaver phosh xsecurelock vlock
       """
@@ -264,8 +271,7 @@ final class PAMRuleContext {
   }
 
   private func remote() -> PAMRule? {
-    let services = "sshd cockpit vsftpd proftpd dovecot imap pop3 smtp cups xrdp-sesman ppp samba"
-    guard door?.remote == .deny, isAmong(services, service[...]) else { return nil }
+    guard door?.remote == .deny, PAMStacks.isRemote(service) else { return nil }
     if !passwordOpens() { return .remoteDenied }
     return fileName(entry.path).elementsEqual(service) ? .remoteUseless : nil
   }

@@ -35,7 +35,7 @@ struct PAMStack: Sendable {
 
     /// - Parameter names: modules, without `.so`.
     @inline(never)
-    func isOne(of names: String) -> Bool {
+    func isOne(of names: Literal) -> Bool {
       let name = fileName(module)
       guard name.suffix(3).spells(".so") else { return false }
       return isAmong(names, name.dropLast(3))
@@ -91,7 +91,7 @@ struct PAMStack: Sendable {
   /// Whether libpam gets to a line if the passcode at another line is right.
   func comes(to line: Int, passcodeAt index: Int) -> Bool {
     var visited: [Int] = []
-    return run(false, index, .wrong, .absent, &visited) && visited.contains(line)
+    return run(false, index..<index + 1, .wrong, .absent, &visited) && visited.contains(line)
   }
 
   /// What modules that ask for neither password nor passcode are assumed to do.
@@ -126,12 +126,20 @@ struct PAMStack: Sendable {
     password: Bool, passcodeAt index: Int?, refusal: Refusal = .wrong, others: Others = .absent
   ) -> Bool {
     var visited: [Int] = []
-    return run(password, index, refusal, others, &visited)
+    return run(password, index.map { $0..<$0 + 1 }, refusal, others, &visited)
   }
 
-  /// - Parameter visited: gets the lines that libpam came to.
+  /// Whether a passcode that is right at each line that asks for one opens it.
+  func opensByPasscode(_ password: Bool, _ others: Others) -> Bool {
+    var visited: [Int] = []
+    return run(password, entries.indices, .wrong, others, &visited)
+  }
+
+  /// - Parameters:
+  ///   - lines: those at which the passcode is right.
+  ///   - visited: gets the lines that libpam came to.
   private func run(
-    _ password: Bool, _ index: Int?, _ refusal: Refusal, _ others: Others, _ visited: inout [Int]
+    _ password: Bool, _ lines: Range<Int>?, _ refusal: Refusal, _ others: Others, _ visited: inout [Int]
   ) -> Bool {
     var impression = Impression.none
     // At most 16 substacks deep (PAMStacks.deepest).
@@ -152,7 +160,7 @@ struct PAMStack: Sendable {
         case .deny: entry.control.failure
         case .password: password ? entry.control.success : entry.control.failure
         case .passcode(let arguments):
-          current == index ? entry.control.success : entry.control.action(refusal, arguments)
+          lines?.contains(current) == true ? entry.control.success : entry.control.action(refusal, arguments)
         }
       switch action {
       case .ignore: break
@@ -165,8 +173,8 @@ struct PAMStack: Sendable {
       case .die:
         impression = .negative
         next = end(after: current)
-      case .jump(let lines):
-        guard let target = jump(lines, from: current) else { return false }
+      case .jump(let count):
+        guard let target = jump(count, from: current) else { return false }
         next = target
       }
     }
@@ -208,7 +216,7 @@ func takesNullok(_ arguments: [Bytes]) -> Bool {
 
 /// - Parameter words: separated by blanks.
 @inline(never)
-func isAmong(_ words: String, _ word: ArraySlice<UInt8>) -> Bool {
+func isAmong(_ words: Literal, _ word: ArraySlice<UInt8>) -> Bool {
   for other in Bytes(text: words)[...].words() where other.elementsEqual(word) { return true }
   return false
 }

@@ -6,8 +6,8 @@ public import PasscodePolicy
 public struct PAMStacks: Sendable {
   /// A name in the first hides the same name in the second.
   public static var folders: [Bytes] { [Bytes(text: firstFolder), Bytes(text: secondFolder)] }
-  private static var firstFolder: String { "/etc/pam.d" }
-  private static var secondFolder: String { "/usr/lib/pam.d" }
+  private static var firstFolder: Literal { "/etc/pam.d" }
+  private static var secondFolder: Literal { "/usr/lib/pam.d" }
 
   /// As many files within files as libpam reads.
   static let deepest = 16
@@ -181,6 +181,11 @@ extension PAMStacks {
     return names
   }
 
+  /// Whether each login of a service is remote.
+  static func isRemote(_ service: Bytes) -> Bool {
+    isAmong("sshd cockpit vsftpd proftpd dovecot imap pop3 smtp cups xrdp-sesman ppp samba", service[...])
+  }
+
   /// Whether a file lies directly in one of the folders.
   @inline(never)
   static func isOfFolders(_ path: Bytes) -> Bool {
@@ -209,9 +214,11 @@ extension PAMReport {
     for index in stack.entries.indices {
       let entry = stack.entries[index]
       guard case .passcode(let arguments) = entry.role else { continue }
-      if isFirst { PAMReport.add(service, entry.path, to: &groups) }
-      isFirst = false
       let line = PAMPasscodeLine(entry, arguments, isSecond: stack.needsBoth(passcodeAt: index))
+      if isFirst, line.asks(in: service, options) {
+        PAMReport.add(service, entry.path, to: &groups)
+        isFirst = false
+      }
       if !isOffering, line.offersFinger(options) {
         PAMReport.add(service, entry.path, to: &offering)
         isOffering = true

@@ -12,12 +12,20 @@ public struct Descriptor: ~Copyable {
     close(raw)  // The corresponding C function is `close`; EINTR means closed, too, on Linux.
   }
 
-  public enum Access: Sendable {
-    case read, readWrite, directory
+  public struct Access: Sendable {
+    fileprivate let flags: Int32
+    fileprivate var mode: UInt32 = 0
+
+    // A FIFO must not hold us up.
+    public static var read: Access { Access(flags: O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW) }
+    public static var readWrite: Access { Access(flags: O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW) }
+    public static var directory: Access { Access(flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW) }
     /// Through a symbolic link at the end of the path, too: for what is only looked at, and decides nothing.
-    case readLinked
+    public static var readLinked: Access { Access(flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) }
     /// A new file; one that is there already is an error.
-    case create(mode: UInt32)
+    public static func create(mode: UInt32) -> Access {
+      Access(flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+    }
   }
 
   /// Opens an absolute path; never a symbolic link (but by `readLinked`), never for a child process.
@@ -36,20 +44,9 @@ public struct Descriptor: ~Copyable {
   static func openat(_ directory: Int32, _ path: [UInt8], _ access: Access) throws(Errno)
     -> Descriptor
   {
-    let flags: Int32
-    var mode: UInt32 = 0
-    switch access {
-    case .read, .readLinked: flags = O_RDONLY | O_NOCTTY | O_NONBLOCK  // a FIFO must not hold us up
-    case .readWrite: flags = O_RDWR | O_NOCTTY | O_NONBLOCK
-    case .directory: flags = O_RDONLY | O_DIRECTORY
-    case .create(let permissions):
-      flags = O_RDWR | O_CREAT | O_EXCL
-      mode = permissions
-    }
     let terminated = withNUL(path)
-    let following: Int32 = if case .readLinked = access { 0 } else { O_NOFOLLOW }
     let file = try retrying {
-      unsafe cs_openat(directory, terminated, flags | following, mode)
+      unsafe cs_openat(directory, terminated, access.flags, access.mode)
     }
     return Descriptor(adopting: file)
   }
@@ -64,6 +61,15 @@ public struct Descriptor: ~Copyable {
     let source = file.raw
     let terminated = withNUL(name)
     try retrying { unsafe cs_link_file(source, raw, terminated) }
+  }
+
+  /// Removes a file's name from this directory, if it is there. The corresponding C function is `unlinkat`.
+  public func remove(_ name: [UInt8]) throws(Errno) {
+    do throws(Errno) {
+      try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }
+    } catch {
+      if error != .noEntry { throw error }
+    }
   }
 
   /// Up to `count` bytes from `offset`; fewer only at the end of the file. The corresponding C function is `pread`.

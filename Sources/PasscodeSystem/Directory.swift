@@ -12,8 +12,8 @@ extension Descriptor {
 
   /// Calls `body` with each name in the directory, one at a time: all of them at once could take too much memory.
   ///
-  /// - Throws: also where it can't be read to its end. Whoever took that for the end would put an old machine key away though
-  ///   records need it.                                                                 test_key_rotation.py
+  /// - Throws: also where it can't be read to its end. A caller that took that for the end would put an old machine key away
+  ///   though records need it.                                                                 test_key_rotation.py
   public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
     let copy = try Descriptor.openat(raw, literal("."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }
@@ -37,15 +37,6 @@ extension Descriptor {
   public func rename(_ name: [UInt8], to other: [UInt8]) throws(Errno) {
     try retrying {
       unsafe withCString(name) { name in unsafe withCString(other) { unsafe renameat(raw, name, raw, $0) } }
-    }
-  }
-
-  /// Removes a file's name from this directory, if it is there. The corresponding C function is `unlinkat`.
-  public func remove(_ name: [UInt8]) throws(Errno) {
-    do throws(Errno) {
-      try retrying { unsafe withCString(name) { unsafe unlinkat(raw, $0, 0) } }
-    } catch {
-      if error != .noEntry { throw error }
     }
   }
 }

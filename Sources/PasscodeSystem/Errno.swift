@@ -32,6 +32,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let reset = Errno(ECONNRESET)
   public static let badMessage = Errno(EBADMSG)
   public static let noSpace = Errno(ENOSPC)
+  public static let fileTooLarge = Errno(EFBIG)
   public static let noTerminal = Errno(ENOTTY)
   public static let notSocket = Errno(ENOTSOCK)
 

@@ -2,15 +2,11 @@ internal import CSystem
 
 /// A helper program, started for one question, or for a look and the attempt after it, and the connection to it.
 ///
-/// - Every wait MUST end, however little comes how slowly, and whatever signals the host gets: by how long nothing
-///   moves, and by how long it takes.                      test_helper_time.py, HelperProcessTests
-/// - What is taken from it MUST be bounded.                                            test_helper.py
-/// - How the process ends MUST decide nothing: a host may ignore SIGCHLD, or wait for all its children
-///   itself. What counts is one whole reply.                                           test_helper_host.py
-/// - No signal handler, mask or descriptor of the host MUST be touched; a closed connection is an error,
-///   not SIGPIPE.                                                                      test_helper_host.py
-/// - After a prompt a secret MUST go to this connection or nowhere: the host may have closed it, and given its
-///   number to another file.                                                           test_helper_host.py
+/// MUST (helper's caller) 3 to 6, in Helper.swift, are kept here. Besides:
+///
+/// - Every wait MUST end, however little comes how slowly, and whatever signals the host gets.       HelperProcessTests
+/// - What is taken from it MUST be bounded.                                                          test_helper.py
+/// - How the process ends MUST decide nothing: the host may wait for all its children itself. test_helper_host.py
 public struct HelperProcess: ~Copyable {
   /// After the end of its stream a process needs a moment to be gone.
   private static let leave = 1_000
@@ -75,26 +71,10 @@ public struct HelperProcess: ~Copyable {
   private static var quietly: Int32 { Int32(MSG_NOSIGNAL | MSG_DONTWAIT) }
 
   /// A reply after which it waits for another request: it has no end of stream.
-  public struct Pause {
-    let length: Int
-    let secondByte: UInt8
-
-    public init(length: Int, secondByte: UInt8) {
-      self.length = length
-      self.secondByte = secondByte
-    }
-  }
+  public typealias Pause = (length: Int, secondByte: UInt8)
 
   /// In milliseconds.
-  public struct Patience {
-    let withoutMovement: UInt64
-    let altogether: UInt64
-
-    public init(withoutMovement: UInt64, altogether: UInt64) {
-      self.withoutMovement = withoutMovement
-      self.altogether = altogether
-    }
-  }
+  public typealias Patience = (withoutMovement: UInt64, altogether: UInt64)
 
   /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause (`poll`, `recv`).
   ///

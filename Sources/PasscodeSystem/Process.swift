@@ -8,13 +8,6 @@ public struct ProcessIdentity: Equatable, Sendable {
   /// Whether the process was started with more privilege than its caller has (AT_SECURE).
   public let isSecure: Bool
 
-  public init(real: UInt32, effective: UInt32, saved: UInt32, isSecure: Bool) {
-    self.real = real
-    self.effective = effective
-    self.saved = saved
-    self.isSecure = isSecure
-  }
-
   /// Whom a program of root's asks for.
   public enum Asker: Sendable {
     /// The person who runs the program asks.

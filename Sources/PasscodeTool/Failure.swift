@@ -1,21 +1,26 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// Why a command of `passcode` or `passcode server` fails. In each program's own folder is what only that one says.
-public enum Failure: Error {
-  /// What the libraries met; the program has the words.
-  case fault(Fault)
+/// Why a command of `passcode` or `passcode server` fails. In each program's own folder is what only that one says. Shared,
+/// not copied: an error is one word.
+public final class Failure: Error {
+  public let status: ExitStatus
+  /// What the libraries met; the program has the words. nil: `phrase` has them.
+  public let fault: Fault?
   /// One line for standard error: what, where, what to do.
-  case told(ExitStatus, Phrase)
+  public let phrase: Phrase
 
-  public init(_ status: ExitStatus, _ phrase: Phrase) { self = .told(status, phrase) }
-
-  public var status: ExitStatus {
-    switch self {
-    case .fault: .unusable
-    case .told(let status, _): status
-    }
+  @inline(never)
+  public init(_ status: ExitStatus, _ phrase: Phrase, _ fault: Fault? = nil) {
+    self.status = status
+    self.fault = fault
+    self.phrase = phrase
   }
+
+  @inline(never)
+  public convenience init(_ fault: Fault) { self.init(.unusable, Phrase("" as Text), fault) }
+
+  public static func fault(_ fault: Fault) -> Failure { Failure(fault) }
 }
 
 /// Runs what the Vault does, and makes its faults ours.

@@ -21,8 +21,13 @@ public struct Phrase: ExpressibleByStringInterpolation, Sendable {
     text = sentence.text(in: Catalogue.translation)
   }
 
+  @inline(__always)
+  public init(stringLiteral text: StaticString) {
+    self.init(Literal(stringLiteral: text))
+  }
+
   @inline(never)
-  public init(stringLiteral text: String) {
+  private init(_ text: Literal) {
     self.init(Sentence(text))
   }
 
@@ -46,7 +51,7 @@ public struct Phrase: ExpressibleByStringInterpolation, Sendable {
   public struct Counted: ExpressibleByStringInterpolation {
     fileprivate let parts: Interpolation
 
-    public init(stringLiteral text: String) {
+    public init(stringLiteral text: StaticString) {
       parts = Interpolation(literalCapacity: 0, interpolationCount: 0)
       parts.appendLiteral(text)
     }
@@ -64,8 +69,13 @@ public struct Phrase: ExpressibleByStringInterpolation, Sendable {
     @inline(never)
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
+    @inline(__always)
+    public func appendLiteral(_ text: StaticString) {
+      append(Literal(stringLiteral: text))
+    }
+
     @inline(never)
-    public func appendLiteral(_ text: String) {
+    private func append(_ text: Literal) {
       pattern += Bytes(text: text)
     }
 

@@ -28,40 +28,28 @@ struct Authentication {
     do throws(Interruption) {
       return answer(try begin(&configuration, &user), configuration, user)
     } catch {
-      if error.result == .unknownUser { delayFailure(configuration) }
-      return error.result
+      if error == .unknownUser { delayFailure(configuration) }
+      return error
     }
   }
 
   /// An end without a verdict: nothing to log and nothing to say.
-  private struct Interruption: Error {
-    let result: PAMResult
-  }
+  private typealias Interruption = PAMResult
 
   private struct Ending {
     let verdict: Verdict
     /// A passcode was typed.
-    let wasTyped: Bool
+    var wasTyped = false
     /// What the fingerprint reader came to; nil: it wasn't asked for.
-    let finger: FingerOutcome?
-
-    init(_ verdict: Verdict, wasTyped: Bool = false, finger: FingerOutcome? = nil) {
-      self.verdict = verdict
-      self.wasTyped = wasTyped
-      self.finger = finger
-    }
+    var finger: FingerOutcome?
   }
 
   private func begin(
     _ configuration: inout Configuration, _ user: inout Bytes
   ) throws(Interruption) -> Ending {
-    do throws(Fault) { configuration = try load() } catch { return Ending(.unavailable(error)) }
-    switch pam.user() {
-    case .refused(let result): throw Interruption(result: result)
-    case .named(let name):
-      user = name
-      return try admit(name, configuration)
-    }
+    do throws(Fault) { configuration = try load() } catch { return Ending(verdict: .unavailable(error)) }
+    user = try pam.user()
+    return try admit(user, configuration)
   }
 
   private func load() throws(Fault) -> Configuration {
@@ -78,12 +66,12 @@ struct Authentication {
     do throws(Fault) {
       admission = try Gate.admit(user: user, origin, rules, configuration.access)
     } catch {
-      return Ending(.unavailable(error))
+      return Ending(verdict: .unavailable(error))
     }
     if rules.wantsLogin, let account = admission.account { pam.note(.waitsForLogin, account.uid) }
     switch admission {
-    case .unknownUser: throw Interruption(result: .unknownUser)
-    case .refused(let reason, _): return Ending(.notPermitted(reason))
+    case .unknownUser: throw .unknownUser
+    case .refused(let reason, _): return Ending(verdict: .notPermitted(reason))
     case .admitted(let permit):
       return try chooseWay(permit, Question(user: user, configuration: configuration))
     }
@@ -92,7 +80,7 @@ struct Authentication {
   /// By the store; by the helper where this process can't reach that; or by a fleet's verifier.
   private func chooseWay(_ permit: Permit, _ question: Question) throws(Interruption) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
-      return Ending(.unavailable(Fault(.noMemory)))
+      return Ending(verdict: .unavailable(Fault(.noMemory)))
     }
     let configuration = question.configuration
     question.isFleets = configuration.options.policy.asksVerifier(permit.account.uid)
@@ -109,7 +97,7 @@ struct Authentication {
       let vault = Vault(configuration, sodium) { [pam] in pam.log(.error, $0.logLine) }
       login = try DirectLogin.open(vault, permit, service: origin.service)
     } catch {
-      return Ending(.unavailable(error))
+      return Ending(verdict: .unavailable(error))
     }
     pam.note(.mayLogIn, permit.account.uid)
     question.finger = Gate.finger(permit, origin, configuration)
@@ -134,14 +122,18 @@ struct Authentication {
     }
     var outcome = finger?.transcript.outcome
     if question.isBoth, case .unused? = outcome { outcome = verdict.touch }
-    return Ending(verdict, wasTyped: wasTyped, finger: outcome)
+    return Ending(verdict: verdict, wasTyped: wasTyped, finger: outcome)
   }
 
   /// Whether the prompt says why the passcode can't be used, and takes the password.
   @inline(never)
   private func asks(_ question: Question, despite refusal: Verdict) -> Bool {
+    // Or the password would come before the prints that it is to accept were seen.
+    if refusal.endsByPassword, question.door.fingerFor > 0, let request = question.finger {
+      FingerPrompt.isPresent(request)
+    }
     guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
-    log(Ending(refusal), question.user)
+    log(Ending(verdict: refusal), question.user)
     noteWait(refusal)
     return true
   }
@@ -151,7 +143,7 @@ struct Authentication {
     _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
   ) throws(Interruption) -> Response {
     defer { line.wipe() }
-    let nothing = Interruption(result: .notAPasscode(question.configuration))
+    let nothing = Interruption.notAPasscode(question.configuration)
     if takeFirstPass(question, &line, &passcode) { return .passcode }
     if question.door.useFirstPass { throw nothing }
     if let request = question.finger { begin(request, question, &finger) }
@@ -165,11 +157,11 @@ struct Authentication {
     finger?.stop(atEnter: prompted == .typed && (question.isBoth || line.count == 0))
     if prompted == .cancelled {
       log("prompt cancelled", question, finger?.transcript)
-      throw Interruption(result: .cancelled)
+      throw .cancelled
     }
-    guard case .named(let name) = pam.user(), name == question.user else {
+    guard let name = try? pam.user(), name == question.user else {
       pam.log(.notice, logLine("the user changed while the passcode was typed", question.user).text)
-      throw Interruption(result: .failed)
+      throw .failed
     }
     // No module gets a part of an answer that is too long: the next one asks for itself.
     let answer = prompted == .tooLong ? .empty : passcode.take(line)
@@ -194,7 +186,7 @@ struct Authentication {
     if question.needsPasscode { finger = nil }
   }
 
-  private func log(_ event: String, _ question: Question, _ finger: FingerTranscript?) {
+  private func log(_ event: Literal, _ question: Question, _ finger: FingerTranscript?) {
     guard let finger else { return }
     var line = logLine(event, question.user)
     line.add("finger", finger.outcome.word)
@@ -248,17 +240,20 @@ struct Authentication {
   private func log(_ ending: Ending, _ user: Bytes) {
     let verdict = ending.verdict
     var line = logLine(verdict.event, user)
+    var priority = PAM.Priority.notice
     line.add("finger", (verdict.finger ?? ending.finger)?.word)
     switch verdict {
     case .wrong(let standing, let failures): add(failures, standing, to: &line)
     case .locked(let milliseconds, let failures):
       add(failures, .locked(milliseconds: milliseconds), to: &line)
     case .exhausted(let failures): add(failures, .exhausted, to: &line)
-    case .unavailable(let fault): line.add("cause", sentence: fault.loginText.bytes)
+    case .unavailable(let fault):
+      line.add("cause", sentence: fault.loginText.bytes)
+      priority = .error
     case .granted(let earlier): add(earlier, to: &line)
     case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
     }
-    pam.log(isExpected(verdict) ? .notice : .error, line.text)
+    pam.log(priority, line.text)
   }
 
   @inline(never)
@@ -278,12 +273,7 @@ struct Authentication {
     line.add("last_service", earlier.service)
   }
 
-  private func isExpected(_ verdict: Verdict) -> Bool {
-    if case .unavailable = verdict { return false }
-    return true
-  }
-
-  private func logLine(_ event: String, _ user: Bytes) -> LogLine {
+  private func logLine(_ event: Literal, _ user: Bytes) -> LogLine {
     var line = LogLine(event: event)
     line.add("user", user)
     line.add("service", origin.service)

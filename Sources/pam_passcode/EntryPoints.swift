@@ -91,7 +91,7 @@ private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer
 func markLogin(_ pam: PAM) {
   guard let uid = pam.noted(.waitsForLogin), ProcessIdentity.current().effective == 0,
     pam.item(.requester).isEmpty,
-    case .named(let user) = pam.user(), case .found(let account) = Account.named(user), account.uid == uid
+    let user = try? pam.user(), case .found(let account) = Account.named(user), account.uid == uid
   else { return }
   do throws(Errno) {
     try LoginMark(uid, .root).set()

@@ -13,19 +13,15 @@ internal import PasscodeSystem
     self.isSilent = isSilent
   }
 
-  enum Item {
-    case service, user, terminal, display, remoteHost, requester
+  struct Item {
+    fileprivate let number: CInt
 
-    fileprivate var number: CInt {
-      switch self {
-      case .service: PAM_SERVICE
-      case .user: PAM_USER
-      case .terminal: PAM_TTY
-      case .display: PAM_XDISPLAY
-      case .remoteHost: PAM_RHOST
-      case .requester: PAM_RUSER
-      }
-    }
+    static var service: Item { Item(number: PAM_SERVICE) }
+    static var user: Item { Item(number: PAM_USER) }
+    static var terminal: Item { Item(number: PAM_TTY) }
+    static var display: Item { Item(number: PAM_XDISPLAY) }
+    static var remoteHost: Item { Item(number: PAM_RHOST) }
+    static var requester: Item { Item(number: PAM_RUSER) }
   }
 
   /// Empty: not set. The corresponding C function is `pam_get_item`.
@@ -39,19 +35,14 @@ internal import PasscodeSystem
     return unsafe bytes(value.assumingMemoryBound(to: CChar.self))
   }
 
-  enum User {
-    case named(Bytes)
-    case refused(PAMResult)
-  }
-
   /// Whose login this is; libpam asks for the name where the program gave none (`pam_get_user`).
-  func user() -> User {
+  func user() throws(PAMResult) -> Bytes {
     var name: UnsafePointer<CChar>?
     let code = unsafe pam_get_user(handle, &name, nil)
     guard code == PAM_SUCCESS, let name = unsafe name else {
-      return .refused(code == PAM_CONV_ERR || code == PAM_INCOMPLETE ? .cancelled : .unknownUser)
+      throw code == PAM_CONV_ERR || code == PAM_INCOMPLETE ? .cancelled : .unknownUser
     }
-    return unsafe .named(bytes(name))
+    return unsafe bytes(name)
   }
 
   /// What a prompt came to.
@@ -144,15 +135,11 @@ internal import PasscodeSystem
     return number > 0 ? UInt32(truncatingIfNeeded: number - 1) : nil
   }
 
-  enum Priority {
-    case error, notice
+  struct Priority {
+    fileprivate let number: CInt
 
-    fileprivate var number: CInt {
-      switch self {
-      case .error: LOG_ERR
-      case .notice: LOG_NOTICE
-      }
-    }
+    static var error: Priority { Priority(number: LOG_ERR) }
+    static var notice: Priority { Priority(number: LOG_NOTICE) }
   }
 
   /// Facility authpriv. The corresponding C function is `pam_syslog`.

@@ -3,7 +3,7 @@ internal import PasscodePolicy
 internal import PasscodeVault
 
 /// What the module answers PAM with.
-struct PAMResult: Equatable {
+struct PAMResult: Error, Equatable {
   let code: CInt
 
   static var success: PAMResult { PAMResult(code: PAM_SUCCESS) }

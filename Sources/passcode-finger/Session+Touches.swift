@@ -9,6 +9,8 @@ internal import PasscodeVault
 extension Session {
   /// A touch is charged before the reader waits for it.
   mutating func verify(_ prompt: inout Prompt, _ bus: borrowing SystemBus) -> Progress {
+    // Now that the reader is ours nobody enrols a finger on it.
+    if haveChanged { return .over(.printsChanged) }
     guard let charged = charge() else { return .over(.failed) }
     guard let count = charged else { return .over(.off) }
     prompt.charge = count

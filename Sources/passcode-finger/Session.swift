@@ -25,6 +25,8 @@ struct Session: ~Copyable {
   private let account: Account
   private let caller: Caller
   let counter: TouchCounter
+  /// With `finger_for`: what tells whether the prints are those that were there when the passcode was last used.
+  let prints: NotedPrints?
   /// Enter was pressed: only what is on the reader then still counts.
   private(set) var isAtEnter = false
   /// Why a login screen doesn't have the reader just now.
@@ -37,10 +39,12 @@ struct Session: ~Copyable {
     self.account = account
     self.caller = caller
     counter = TouchCounter(account, .root)
+    prints = request.operation == .list ? nil : NotedPrints.watched(account)
   }
 
   mutating func run() {
     if request.operation == .watch, let end = refusal() { return tell(.ended(end)) }
+    if request.operation == .session, haveChanged { return tell(.ended(.printsChanged)) }
     var prompt = Prompt(request, account)
     repeat {
       HelperService.limitTime(seconds: Session.longest)
@@ -105,8 +109,12 @@ struct Session: ~Copyable {
 
   private func refusal() -> FingerEnd? {
     guard let count = try? counter.current() else { return .failed }
-    return count.isOff ? .off : nil
+    if count.isOff { return .off }
+    return mayBeEnrolled && haveChanged ? .printsChanged : nil
   }
+
+  /// Whether the prints aren't known to be those that were there when the passcode was last used.
+  var haveChanged: Bool { prints.map { !$0.areKnown } ?? false }
 
   /// Whether somebody is at the request's place.
   mutating func isPresent(_ bus: borrowing SystemBus, _ deadline: UInt64) -> Bool {

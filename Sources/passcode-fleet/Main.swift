@@ -17,6 +17,8 @@ internal import PasscodeVault
 //     with its connection to the verifier: another one costs as much again. Meanwhile it holds no secret. Whatever
 //     keeps it from the verifier's reply is `unavailable`.                                  test_workstation_attacks.py
 //  5  It ends: 140 s for a request.                                                         test_workstation_attacks.py
+//
+// While root or the account's owner has paused the passcode here, it asks no server to accept or to change it: FleetPause.swift.
 
 @main
 struct Main {

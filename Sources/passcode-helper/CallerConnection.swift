@@ -53,15 +53,19 @@ struct CallerConnection: ~Copyable {
     let configuration = try Configuration.loadForService(
       isSecondFactor: request.head.conditions.isSecondFactor)
     if request.head.lengths.password > 0 {
-      // In a fleet a password of this machine proves nothing.
+      // In a fleet a password of this machine proves nothing but here.
       guard configuration.options.policy.takesPassword(for: operation),
-        !configuration.options.policy.asksVerifier(account.uid)
+        operation.isForThisMachine || !configuration.options.policy.asksVerifier(account.uid)
       else { return HelperReply(.closed) }
+      // Without its file none is checked, and none counts.
+      try PasswordService.check()
+      try PasswordTries.take(for: caller.real)
       let isDigits = request.secrets.password.line.read { Answer($0) } == .passcode
       guard try PasswordService.accepts(&request.secrets.password, of: account) else {
         log(event("passcode: wrong password", account))
         return HelperReply(.wrongPassword)
       }
+      PasswordTries.giveBack(to: caller.real)
       // Not before it was proven: the shape of a guess is no news, and must not look like a hint.
       if isDigits && operation.row.setsPasscode {
         log(event("passcode not enrolled: the password could be taken for one", account))
@@ -115,15 +119,16 @@ struct CallerConnection: ~Copyable {
     if !isFleets, !operation.row.isForDisabled, try vault.status(account).state == .disabled {
       return HelperReply(.disabled)
     }
+    let isPassedOn = isFleets && !operation.isForThisMachine
     let reply =
-      isFleets ? try Helper.passOn(request, &fleet) : try handler.reply(to: operation, &request.secrets)
+      isPassedOn ? try Helper.passOn(request, &fleet) : try handler.reply(to: operation, &request.secrets)
     if let word = operation.word(reply) { log(event(word, account)) }
     return reply
   }
 
   // MARK: The log
 
-  private func event(_ words: String, _ account: Account) -> LogLine {
+  private func event(_ words: Literal, _ account: Account) -> LogLine {
     var line = LogLine(event: words)
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))
@@ -142,7 +147,7 @@ struct CallerConnection: ~Copyable {
 
 extension HelperOperation {
   /// What the log says of it; nil where it is no news.
-  fileprivate func word(_ reply: HelperReply) -> String? {
+  fileprivate func word(_ reply: HelperReply) -> Literal? {
     switch self {
     case .look, .status: nil
     case .verify: reply.verdict?.event

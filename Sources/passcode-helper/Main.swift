@@ -4,11 +4,11 @@ internal import PasscodeVault
 
 // passcode-helper: reaches the store for callers that aren't root. Installed 6755 _passcode:_passcode.
 //
-// MUST (helper), here and in HelperOperation:
+// MUST (helper), here, in HelperOperation and in PasswordTries:
 //  1  It takes nothing from its caller except the real uid and one bounded request: no argument, path, option, environment,
 //     directory, descriptor, signal state or share of the machine; a limit that can't be lifted is a refusal. The
 //     configuration is the default file.                  test_helper_attacks.py, test_helper_inheritance.py
-//  3  It opens nothing of the store and holds no lock but its caller's own slot (10) before it has become `_passcode` for
+//  3  It opens nothing of the store and holds no lock but its caller's own (10, 11) before it has become `_passcode` for
 //     good (real, effective and saved ids, a session of its own, not dumpable). Until then its caller can stop it;
 //     afterwards neither signal, trace nor `/proc` reach it, only a cgroup freeze does.      test_helper_attacks.py
 //  4  A step that fails is a refusal.                                                    test_helper_inheritance.py

@@ -20,7 +20,7 @@ struct RequestHandler {
     case .look: return try look(&secrets.unsealed)
     case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
     case .prove: return reply(try attempt(secrets.passcode, &secrets.unsealed, .change).verdict)
-    case .status: return HelperStatus(try vault.status(account)).reply
+    case .status: return try vault.status(account).told.reply
     case .change: return try change(secrets.passcode, &secrets.change, &secrets.unsealed)
     case .remove: return try remove(secrets.passcode, &secrets.unsealed)
     case .enroll:
@@ -41,7 +41,7 @@ struct RequestHandler {
   private func look(_ unsealed: inout Unsealed) throws(Fault) -> HelperReply {
     var login = try DirectLogin.open(vault, permit, service: service)
     guard let refusal = login.look(&unsealed) else {
-      return HelperReply(.openWaiting, [UInt64(login.attemptsLeft)])
+      return HelperReply(.openWaiting, [UInt64(login.looked.attemptsLeft)])
     }
     return HelperReply(verdict: refusal)
   }

@@ -29,7 +29,10 @@ extension Administration {
     do throws(EnrolmentError) {
       try set(order.user, secrets.change, &secrets.unsealed)
     } catch {
-      throw Failure(error)
+      switch error {
+      case .fault(let fault): throw .fault(fault)
+      case .refused(let refusal): throw .refused(refusal)
+      }
     }
   }
 

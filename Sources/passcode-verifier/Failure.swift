@@ -8,20 +8,8 @@ internal import PasscodeVault
 // Why a command fails, and its exit status. PasscodeTool has what the tool says, too.
 
 extension Failure {
-  init(_ error: EnrolmentError) {
-    switch error {
-    case .fault(let fault): self = .fault(fault)
-    case .refused(let refusal): self = .refused(refusal)
-    }
-  }
-
   /// One line for standard error.
-  var text: Phrase {
-    switch self {
-    case .fault(let fault): Failure.told(fault)
-    case .told(_, let phrase): phrase
-    }
-  }
+  var text: Phrase { fault.map { Failure.told($0) } ?? phrase }
 
   static func unknownOption(_ text: Bytes) -> Failure {
     Failure(

@@ -147,7 +147,7 @@ struct FleetBatch: ~Copyable {
       do throws(Failure) {
         try administration.choice(name).choose(&secrets.line, &secrets.change, generates: true)
       } catch {
-        if case .fault(let fault) = error { throw Obstacle(fault) }
+        if let fault = error.fault { throw Obstacle(fault) }
         throw .line(.failed, error.text.text)
       }
       try write(name, secrets.change.new.passcode, &secrets.line)

@@ -167,7 +167,7 @@ struct StationConnection: ~Copyable {
   }
 
   /// What the log says of it; nil where it is no news.
-  private func event(_ operation: HelperOperation, _ reply: HelperReply) -> String? {
+  private func event(_ operation: HelperOperation, _ reply: HelperReply) -> Literal? {
     if reply.kind == .refused { return "new passcode refused" }
     switch operation {
     case .verify: return reply.verdict?.event
@@ -216,7 +216,7 @@ struct StationConnection: ~Copyable {
       let refusal = login.look(&request.secrets.unsealed)
       known = login.known
       return refusal.map { HelperReply(verdict: $0) }
-        ?? HelperReply(.openEnding, [UInt64(login.attemptsLeft)])
+        ?? HelperReply(.openEnding, [UInt64(login.looked.attemptsLeft)])
     case .verify, .prove:
       return HelperReply(verdict: login.attempt(request.secrets.passcode, &request.secrets.unsealed))
     case .status: return try fleet.status(request.account).forWorkstation.reply

@@ -174,6 +174,8 @@ final class Batch {
   /// Begins with the owner of a record.
   private func begin(_ uid: UInt32) throws(Failure) {
     switch Account.numbered(uid) {
+    // What this machine has for an account of a fleet means nothing.
+    case .found where vault.configuration.options.policy.asksVerifier(uid): reached = number
     case .found(let account): try begin(account, account.name)
     // A deleted account: nobody can log in to it.
     case .unknown: reached = number
@@ -187,7 +189,7 @@ final class Batch {
       secrets.change.new.passcode.wipe()
     }
     if act == .paused, session.mayNotPause(account, vault) { return try settle(name, .noPassword) }
-    if vault.configuration.options.policy.asksVerifier(account.uid) {
+    if !act.isForThisMachine, vault.configuration.options.policy.asksVerifier(account.uid) {
       return try settle(name, .failed, Failure.fleets(act.command, account.name).text.text)
     }
     let isPrepared: Bool

@@ -18,10 +18,8 @@ func runDisable(_ session: Session) throws(Failure) -> ExitStatus {
 func runEnable(_ session: Session) throws(Failure) -> ExitStatus {
   try Direct(session, "enable").disable(false)
 }
-func runPause(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "pause").pause(true) }
-func runResume(_ session: Session) throws(Failure) -> ExitStatus {
-  try Direct(session, "resume").pause(false)
-}
+func runPause(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, nil).pause(true) }
+func runResume(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, nil).pause(false) }
 func runStatus(_ session: Session) throws(Failure) -> ExitStatus {
   if let fleet = try FleetAccount(session) { return try fleet.showStatus() }
   return try Direct(session, "status").status()
@@ -32,7 +30,8 @@ func runVerify(_ session: Session) throws(Failure) -> ExitStatus {
   if let fleet = try FleetAccount(session) { return try fleet.verify() }
   let vault = try session.vault()
   var secrets = try newSecrets()
-  let verdict = try verify(.passcode, try session.account(), session, vault, &secrets).verdict
+  let account = try session.account()
+  let verdict = try verify(.passcode, account, session, vault, &secrets).verdict
   if verdict.isGranted { session.say(.right) }
-  return tell(verdict)
+  return tell(verdict, account)
 }

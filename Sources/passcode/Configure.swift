@@ -67,7 +67,7 @@ private func tell(
   let path = session.configurationFile
   let isWritten = hasChanged && !session.onlyShows
   if session.wantsJSON {
-    let name = Text(stringLiteral: preset.name)
+    let name = Text(preset.name)
     let written: Text = isWritten ? "true" : "false"
     guard
       Stream.output.write(

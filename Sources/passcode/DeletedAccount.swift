@@ -23,6 +23,7 @@ struct DeletedAccount {
 
   func remove() throws(Failure) -> ExitStatus {
     var removed = false
+    vault.forgetDeletedLogins()
     for account in try reporting({ () throws(Fault) in try vault.deletedAccounts(name) }) {
       let isNews = try reporting { () throws(Fault) in
         try vault.removeDeleted(account, then: { session.note(.removed, account) })

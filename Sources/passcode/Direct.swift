@@ -11,13 +11,13 @@ final class Direct {
   let vault: Vault
   let account: Account
 
-  /// - Parameter command: what does the same on a fleet's server.
-  /// - Throws: also if a fleet's servers keep the passcode: then the store of this machine is never asked or changed.
-  init(_ session: Session, _ command: Text) throws(Failure) {
+  /// - Parameter command: what does the same on a fleet's server; nil: it concerns this machine alone.
+  /// - Throws: also if a fleet's servers keep the passcode: then no record of this machine is asked or changed.
+  init(_ session: Session, _ command: Text?) throws(Failure) {
     self.session = session
     vault = try session.vault()
     account = try session.account()
-    guard !vault.configuration.options.policy.asksVerifier(account.uid) else {
+    if let command, vault.configuration.options.policy.asksVerifier(account.uid) {
       throw .fleets(command, account.name)
     }
     guard vault.configuration.access == .root || account.uid == session.process.real else {
@@ -53,7 +53,11 @@ final class Direct {
     let new = try session.choice(vault, account)
     try new.choose(&secrets.line, &secrets.change, generates: session.generates)
     try store(secrets.change, &secrets.unsealed, by: .direct, .enrolled)
-    return try session.announce(secrets.change.new, account)
+    let status = try session.announce(secrets.change.new, account)
+    if !session.isQuiet, let now = try? vault.status(account), now.state == .disabled {
+      complain(Status.disabled(account.name))
+    }
+    return status
   }
 
   func change() throws(Failure) -> ExitStatus {
@@ -69,7 +73,7 @@ final class Direct {
     var authority = Authority.direct
     if !session.isForced {
       let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
-      guard verdict.isGranted, let mark else { return tell(verdict) }
+      guard verdict.isGranted, let mark else { return tell(verdict, account) }
       authority = .passcode(mark)
       secrets.change.old.passcode.copy(secrets.passcode)
     }
@@ -137,6 +141,7 @@ final class Direct {
     }
     guard let changed else { throw .notEnrolled(account.name) }
     session.say(act, account, already: !changed)
+    session.sayPlace(act, account, vault.configuration)
     return .done
   }
 
@@ -164,7 +169,12 @@ func verify(
 }
 
 /// Prints on standard error why an attempt wasn't granted, and returns the exit status.
-func tell(_ verdict: Verdict) -> ExitStatus {
-  if !verdict.isGranted { complain(verdict.text) }
+func tell(_ verdict: Verdict, _ account: Account) -> ExitStatus {
+  if !verdict.isGranted { complain(verdict.isOfPause ? Status.paused(account.name) : verdict.text) }
   return ExitStatus(verdict)
+}
+
+extension Verdict {
+  /// Only the end of a pause helps.
+  var isOfPause: Bool { if case .notPermitted(.paused) = self { true } else { false } }
 }

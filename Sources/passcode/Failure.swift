@@ -7,27 +7,18 @@ internal import PasscodeVault
 // Why a command fails, and its exit status. PasscodeTool has what passcode-verifier says, too.
 
 extension Failure {
-  init(_ error: EnrolmentError) {
+  convenience init(_ error: EnrolmentError) {
     switch error {
-    case .fault(let fault): self = .fault(fault)
-    case .refused: self = .policyChanged
+    case .fault(let fault): self.init(fault)
+    case .refused: self.init(.refused, .policyChanged)
     }
   }
 
   /// One line for standard error.
-  var text: Phrase {
-    switch self {
-    case .fault(let fault): fault.words
-    case .told(_, let phrase): phrase
-    }
-  }
+  var text: Phrase { fault?.words ?? phrase }
 
   /// Somebody else's attempt holds the record and doesn't move.
   static func held(_ fault: Fault, _ holder: Holder) -> Failure { Failure(.unusable, holder.text(fault)) }
-
-  static var policyChanged: Failure {
-    Failure(.refused, "no passcode was set: the configuration no longer allows it")
-  }
 
   static var noAttempt: Failure { Failure(.refused, "a passcode is 4 or 6 digits; nothing was counted") }
   static var longPassword: Failure { Failure(.refused, "the password is too long; nothing was changed") }
@@ -253,7 +244,7 @@ extension Failure {
   static func notWithSecondFactor(_ preset: Preset) -> Failure {
     Failure(
       .notPermitted,
-      "second_factor=yes: with the preset \(Text(stringLiteral: preset.name)), nobody could log in after a boot"
+      "second_factor=yes: with the preset \(Text(preset.name)), nobody could log in after a boot"
     )
   }
 
@@ -270,5 +261,11 @@ extension Failure {
 
   static func configuration(_ path: Bytes, _ error: Errno) -> Failure {
     Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
+  }
+}
+
+extension Phrase {
+  fileprivate static var policyChanged: Phrase {
+    "no passcode was set: the configuration no longer allows it"
   }
 }

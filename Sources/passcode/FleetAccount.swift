@@ -45,6 +45,6 @@ struct FleetAccount {
       permit, HelperRequest.Conditions(), service: session.serviceName, by: .fleet)
     let verdict = try session.run(&login, .passcode, &secrets)
     if verdict.isGranted { session.say(.right) }
-    return tell(verdict)
+    return tell(verdict, account)
   }
 }

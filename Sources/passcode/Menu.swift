@@ -59,8 +59,9 @@ struct MenuChoice {
     if status.isFleets {
       // By a one-time code, which also replaces a passcode that is locked out.
       guard status.isEnrolled, status.state != .exhausted else { return [ours("enroll", .enroll)] }
+      if status.state == .paused { return [ours("resume", .resume)] }
       guard status.state == .ok else { return [] }
-      return [ours("change", .change), ours("verify", .test)]
+      return [ours("change", .change), ours("verify", .test), ours("pause", .pause)]
     }
     guard status.isEnrolled else { return isClosed ? [] : [ours("enroll", .enroll)] }
     let off = ours("remove", .remove)

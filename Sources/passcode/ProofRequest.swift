@@ -35,10 +35,7 @@ enum ProofRequest {
         throw Fault(.noAccount, number: UInt64(request.head.uid))
       }
       let configuration = try Configuration.load(ModuleLine(configuration: nil), process)
-      let policy = configuration.options.policy
-      guard policy.takesPassword(for: .resume), !policy.asksVerifier(account.uid) else {
-        return HelperReply(.closed)
-      }
+      guard configuration.options.policy.takesPassword(for: .resume) else { return HelperReply(.closed) }
       guard try PasswordService.accepts(&request.secrets.password, of: account) else {
         log("passcode: wrong password", account.name, process)
         return HelperReply(.wrongPassword)

@@ -50,7 +50,7 @@ final class SelfService {
     }
     if let verdict = reply.verdict, reply.kind != .unavailable {
       if case .wrong = verdict { throw .wrongCode }
-      return tell(verdict)
+      return tell(verdict, account)
     }
     try done(reply)
     return try session.announce(secrets.change.new, account)
@@ -81,8 +81,8 @@ final class SelfService {
   private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     let verdict = try verify(.oldPasscode, &secrets)
     guard verdict.isGranted else {
-      let status = tell(verdict)
-      if status == .locked, canForget { complain(.forgotten) }
+      let status = tell(verdict, account)
+      if status == .locked, canForget, !verdict.isOfPause { complain(.forgotten) }
       return status
     }
     secrets.change.old.passcode.copy(secrets.passcode)
@@ -129,16 +129,15 @@ final class SelfService {
 
   /// Takes no secret: anyone may make their own passcode stricter.
   func pause() throws(Failure) -> ExitStatus {
-    try checkPlace("pause")
     if configuration.options.policy.secondFactor { throw .endlessPause }
     let reply = try reporting { () throws(Fault) in try Helper.pause(account.uid) }
     try done(reply)
     session.say(.paused, account, already: reply.number(0) != 1)
+    session.sayPlace(.paused, account, configuration)
     return .done
   }
 
   func resume() throws(Failure) -> ExitStatus {
-    try checkPlace("resume")
     guard try status().state == .paused else {
       session.say(.resumed, account, already: true)
       return .done
@@ -155,7 +154,7 @@ final class SelfService {
     var secrets = try newSecrets()
     let verdict = try verify(.passcode, &secrets)
     if verdict.isGranted { session.say(.right) }
-    return tell(verdict)
+    return tell(verdict, account)
   }
 
   func showStatus() throws(Failure) -> ExitStatus {
@@ -205,7 +204,7 @@ final class SelfService {
 
   /// Says that it was done, or what the attempt came to that was to prove it.
   private func finish(_ reply: HelperReply, _ act: Act) throws(Failure) -> ExitStatus {
-    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict) }
+    if let verdict = reply.verdict, reply.kind != .unavailable { return tell(verdict, account) }
     try done(reply)
     session.say(act, account)
     return .done

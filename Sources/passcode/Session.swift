@@ -87,7 +87,7 @@ final class Session {
     case .preset: try takePreset(value)
     case .dryRun: onlyShows = true
     case .state:
-      guard Status.stateNames.contains(where: { $0.bytes == value }) else { throw .stateValue }
+      guard number(of: value[...], among: Status.stateNames) != nil else { throw .stateValue }
       state = value
     case .since:
       guard let seconds = duration(value[...]) else { throw .sinceValue }
@@ -193,7 +193,7 @@ final class Session {
 
   /// Root learns who is in the way, by every command and for each line of a batch.
   func namingHolder(_ failure: Failure) -> Failure {
-    guard case .fault(let fault) = failure, process.real == 0, let vault = try? vault(),
+    guard let fault = failure.fault, process.real == 0, let vault = try? vault(),
       let holder = vault.holder(fault)
     else { return failure }
     return .held(fault, holder)

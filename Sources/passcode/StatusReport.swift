@@ -30,10 +30,6 @@ extension Status {
       "{\(jsonFields),\"finger\":\(word),\"fingers\":\(jsonList(finger?.fingers?.names ?? [])),\"finger_services\":\(jsonList(services))}\n"
   }
 
-  static var stateNames: [Text] {
-    ["ok", "locked", "exhausted", "disabled", "expired", "must_change", "paused", "corrupt"]
-  }
-
   /// Whether `--state` and `--since` select this record.
   func isAsked(_ session: Session) -> Bool {
     if let state = session.state, state != stateName.bytes { return false }

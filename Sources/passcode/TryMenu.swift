@@ -73,8 +73,8 @@ struct TryMenu {
 
   /// Counts a delay down until it is over, or Enter is pressed.
   private func watch() throws(Failure) {
-    while case .locked(let milliseconds) = try status().state {
-      Stream.output.write(.countdown(Remaining(milliseconds: milliseconds)))
+    while case let told = try status().told, told.state == .locked {
+      Stream.output.write(.countdown(Remaining(milliseconds: told.milliseconds)))
       if inputIsReady(within: 1_000) {
         _ = try readKey()
         return

@@ -42,7 +42,7 @@ private func named(_ content: ArraySlice<UInt8>) -> Bytes {
   let folder = String(cString: fuzz_libpam_modules())
   var text = Bytes()
   for index in content.indices {
-    if content[index...].begins(with: "pam_") { text += Bytes(text: folder) }
+    if content[index...].begins(with: "pam_") { text += folder.utf8 }
     text.append(content[index])
   }
   return text
@@ -66,7 +66,7 @@ private func isNameless(_ word: ArraySlice<UInt8>) -> Bool {
   return name.isEmpty || name.spells("?")
 }
 
-private func has(_ text: Bytes, _ word: String) -> Bool {
+private func has(_ text: Bytes, _ word: Literal) -> Bool {
   text.indices.contains { text[$0...].begins(with: word) }
 }
 
@@ -75,6 +75,6 @@ private func isOurs(_ entry: PAMStack.Entry) -> Bool {
   let folder = String(cString: fuzz_libpam_modules())
   return entry.module.isEmpty
     || ["passcode", "unix", "permit", "deny", "other"].contains {
-      entry.module.spells("\(folder)pam_\($0).so")
+      entry.module.elementsEqual("\(folder)pam_\($0).so".utf8)
     }
 }

@@ -58,7 +58,7 @@ private func anyRecord(_ input: UnsafeBufferPointer<UInt8>) -> Record {
   record.disabled = number(2) & 1 == 1
   let moment = Instant(boot: BootID(high: number(3), low: number(4)), milliseconds: number(5))
   record.terms = Terms(
-    Terms.Change.allCases[Int(number(2) >> 8 & 0xff) % 3], expiry: number(10),
+    change: Terms.Change.allCases[Int(number(2) >> 8 & 0xff) % 3], expiry: number(10),
     seenTime: number(10) == 0 ? 0 : number(11),
     seenAt: number(10) == 0 ? .never : Instant(boot: moment.boot, milliseconds: number(12)))
   record.enrolledBy = [.unknown, .root, .password, .passcode][Int(number(2) >> 4 & 3)]

@@ -19,7 +19,7 @@ public func fuzzWeakness(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let weakness = Weakness.of(code.span, in: surroundings)
   precondition(isPasscode || weakness == nil)
   precondition(weakness.map { !$0.sentence.english.bytes.isEmpty } ?? true)
-  precondition(Weakness.Variation.of(code.span, from: code.span) == (isPasscode ? .same : nil))
-  _ = Weakness.Variation.of(code.span, from: old.span)
+  precondition(Weakness.variation(code.span, of: code.span) == (isPasscode ? .sameAsOld : nil))
+  _ = Weakness.variation(code.span, of: old.span)
   return 0
 }

@@ -48,3 +48,30 @@ def test_an_authority_that_others_may_have_written_is_not_used(tmp_path, change)
     servers = [f"s{number}=192.0.2.{number}" for number in (1, 2, 3)]
     done = subprocess.run([CREATE, "ward-7", *servers, "--authority", folder, "--yes"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 1 and "must be a folder of root's with mode 0700" in done.stderr, done
+
+
+# While the administrator is asked, somebody else makes the folder, with keys that no passphrase protects.
+MEANWHILE = """
+source <(sed -e '$d' -e "s|[$]{BASH_SOURCE\\[0\\]%/\\*}|${0%/*}|" "$0")
+at() { echo fresh; }
+confirm() {
+  mkdir "$authority"
+  for kind in servers peers; do
+    openssl req -x509 -newkey rsa:2048 -nodes -subj "/CN=$kind" -keyout "$authority/$kind.key" -out "$authority/$kind.pem"
+  done
+  described_fleet >"$authority/fleet"
+  chmod 0755 "$authority"
+  chown -R nobody "$authority"
+}
+create() { touch "$authority/used"; }
+main "$@"
+"""
+
+
+def test_an_authority_that_appears_while_the_administrator_is_asked_is_not_used(tmp_path):
+    folder = tmp_path / "authority"
+    servers = [f"s{number}=192.0.2.{number}" for number in (1, 2, 3)]
+    command = ["bash", "-c", MEANWHILE, CREATE, "ward-7", *servers, "--authority", folder, "--passphrase-fd", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, input="0123456789ab\n")
+    assert not (folder / "used").exists(), done
+    assert done.returncode == 1 and "must be a folder of root's with mode 0700" in done.stderr, done

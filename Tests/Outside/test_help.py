@@ -99,6 +99,16 @@ def test_what_is_nearly_right_is_answered_with_what_was_meant(typed, meant):
     assert f"did you mean {meant}?" in errors and typed in errors
 
 
+@pytest.mark.parametrize(
+    "words, letter",
+    [(["status", "-bob"], "-b"), (["-bob", "status"], "-b"), (["status", "alice", "-x"], "-x"), (["-xh", "-y"], "-x")],
+    ids=str,
+)
+def test_a_letter_that_is_no_option_is_named(words, letter):
+    status, text, errors = run(*words)
+    assert (status, text) == (USAGE, "") and f"no option {letter}: see passcode --help" in errors
+
+
 @pytest.mark.parametrize("typed", ["frobnicate", "--frobnicate", "", "x", "e" * 4000, "-x"], ids=lambda text: text[:12])
 def test_what_is_near_to_nothing_is_not_guessed(typed):
     status, _, errors = run(typed)

@@ -66,6 +66,11 @@ def pause(bed, user="alice"):
     assert "Passcode paused for alice." in bed.tool("pause", "alice", user=user, check=DONE).output
 
 
+def forget_tries():
+    """As a minute later."""
+    (RUN / f"{uid('alice')}.passwords").unlink(missing_ok=True)
+
+
 def is_refused(bed, text=PAUSED, **how):
     bed.service()
     return refused_unasked(bed.authenticate("alice", RIGHT, **how), "PERM_DENIED", text)
@@ -91,8 +96,10 @@ def log_in(bed, secret, stack=STACK, **how):
 def test_a_paused_passcode_opens_nothing_until_the_password_resumes_it(own, who, by):
     pause(own, who)
     assert is_refused(own, **by) and state(own) == "paused"
-    assert "state: paused until the password is used" in own.tool("status", "alice", user=who, check=DONE).output
-    alone(own, "verify", RIGHT, check=LOCKED)
+    assert "state: paused; to end the pause: passcode resume" in own.tool("status", "alice", user=who, check=DONE).output
+    for command in ("verify", "change"):
+        told = alone(own, command, RIGHT, check=LOCKED).errors
+        assert told == "passcode: paused; to end the pause: passcode resume alice\n"
     alone(own, "resume", WRONG[0], check=WRONG_CODE)
     alone(own, "resume", RIGHT, check=WRONG_CODE)
     assert is_refused(own, **by) and own.failures("alice") == 0
@@ -425,11 +432,22 @@ def test_a_blank_password_ends_no_pause(own, by):
     subprocess.run(["passwd", "-q", "-d", "alice"], check=True)
     pause(own)
     for options in ("", " nullok"):
-        machine.PROOF.write_text(f"auth required pam_unix.so{options}\n")
+        machine.PROOF.write_text(f"auth required pam_unix.so nodelay{options}\n")
         for typed in ("", "x", PASSWORD):
             log_in(own, typed, OTHERS, **by)
+            forget_tries()
         assert ask(RESUME, about="alice", user="alice", password="x").kind == WRONG_PASSWORD
     assert state(own) == "paused"
+
+
+@BY
+@pytest.mark.parametrize("result", ["success", "authinfo_unavail", "acct_expired", "maxtries", "abort"])
+def test_what_the_service_can_t_or_won_t_check_is_no_proof(own, by, result):
+    """A directory that doesn't answer, or that refuses the account: nothing changes, and the login goes on."""
+    pause(own)
+    machine.PROOF.write_text(f"auth required pam_unix.so\nauth required pam_debug.so auth={result}\n")
+    assert log_in(own, PASSWORD, **by)
+    assert state(own) == ("ok" if result == "success" else "paused")
 
 
 @pytest.mark.parametrize(

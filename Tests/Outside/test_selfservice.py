@@ -67,7 +67,7 @@ def test_status_tells_what_root_is_told(own):
 
 
 @pytest.mark.parametrize("command, rest", [("enroll", [NEW]), ("unlock", [])])
-@pytest.mark.parametrize("password", [RIGHT, "correct horsf", "x" * 511])
+@pytest.mark.parametrize("password", [RIGHT, "correct horsf", "x" * 511], ids=["passcode", "nearly", "long"])
 def test_a_wrong_password_changes_nothing(own, command, rest, password):
     alone(own, "enroll", PASSWORD, RIGHT, check=DONE)
     fail(own, 1)
@@ -200,6 +200,7 @@ def test_a_password_of_digits_is_no_proof_for_an_enrolment(own, password):
     """Where one prompt takes both it would be a wrong passcode each time. Root may; and it goes on proving the rest."""
     machines.set_password("alice", password)
     own.typed.add(password)
+    assert ask(ENROLL, "alice", new=RIGHT, password="x", user="alice").kind == WRONG_PASSWORD
     answer = alone(own, "enroll", password, RIGHT, check=POLICY)
     assert "your password is itself 4 or 6 digits" in answer.errors and answer.errors.count("\n") == 1
     assert ask(ENROLL, "alice", new=RIGHT, password=password, user="alice").kind == PASSWORD_IS_DIGITS
@@ -207,7 +208,6 @@ def test_a_password_of_digits_is_no_proof_for_an_enrolment(own, password):
     assert len(said) == 2 and all(f"user=alice uid={uid('alice')} by_uid={uid('alice')}" in line for line in said)
     for wrong in ("8306", "830518"):
         assert ask(ENROLL, "alice", new=RIGHT, password=wrong, user="alice").kind == WRONG_PASSWORD
-    assert ask(ENROLL, "alice", new=RIGHT, password="x", user="alice").kind == WRONG_PASSWORD
     assert not state(own)["enrolled"]
     alone(own, "enroll", password, RIGHT, check=NOT_PERMITTED, arguments=["--force"])
     own.tool("enroll", "--force", "--stdin", "alice", stdin=f"{RIGHT}\n", check=DONE)

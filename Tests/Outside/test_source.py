@@ -8,6 +8,7 @@ from functions import functions
 
 SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
 UNSAFE_ROOMS = {"PasscodeSystem", "PasscodeBus", "pam_passcode"}
+UNSAFE_FILES = {("PasscodePolicy", "Literal.swift")}
 IMPORTS = {
     "PasscodePolicy": set(),
     "PasscodeStacks": {"PasscodePolicy"},
@@ -41,7 +42,7 @@ def test_unsafe_stays_in_its_rooms():
         for name, text in code(room).items()
         if words.search(text)
     }
-    assert not found
+    assert found.keys() == UNSAFE_FILES
 
 
 def test_dependencies_point_down_only():

@@ -18,7 +18,8 @@ CONFIGURATION = pathlib.Path("/etc/security/passcode.conf")
 CODE, WORD, EITHER = "Passcode: ", "Password: ", "Passcode or password: "
 WRONG_PASSWORD, DIGITS = "battery staple", "918273"
 WITH_FALLBACK = ["login", "sudo"]
-LOCKED = "Passcode locked (1 minute left to unlock)."
+# It stays true for a whole minute.
+LOCKED = "Passcode locked (2 minutes left to unlock)."
 DISABLED = "Passcode disabled by the administrator."
 
 
@@ -104,6 +105,7 @@ def test_neither_is_right(house, stack):
 
 
 def lock(house):
+    house.configure(lockout="3:2m")
     fail(house, 3)
 
 

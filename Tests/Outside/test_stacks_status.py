@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told_with_its_place(system, user):
     (ETC / "login").write_text("auth [success=done auth_err=die default=ignore] pam_passcode.so\n@include common-auth\n")
     (ETC / "sudo").write_text("auth sufficient pam_passcode.so first-login=deny fail_delay=99 \\\n store=/x\n")
     text = told(system, user)
-    assert text.startswith("Asked for by: login; sshd; sudo.\n")
+    assert text.startswith("Asked for by: login; sudo.\n")
     assert f"{ETC}/sshd:4: both password and passcode are required here, but anyone" in text
     assert "add second_factor (see pam_passcode(8))." in text
     assert f"{ETC}/login:1: auth_err=die without either: " in text

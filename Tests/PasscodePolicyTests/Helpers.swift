@@ -10,6 +10,10 @@ func text(_ bytes: some Collection<UInt8>) -> String {
   String(decoding: bytes, as: UTF8.self)
 }
 
+func text(_ literal: Literal) -> String {
+  text(Bytes(text: literal))
+}
+
 func text(_ sentence: Text) -> String {
   text(sentence.bytes)
 }
@@ -44,4 +48,11 @@ func processorTime() -> Duration {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
   return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
+extension [UInt8] {
+  /// The UTF-8 of a text that a test puts together; the sources have literals only.
+  init(text: String) {
+    self = Array(text.utf8)
+  }
 }

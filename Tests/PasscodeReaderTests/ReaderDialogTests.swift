@@ -93,7 +93,7 @@ extension ReaderDialog.Step {
     }
   }
 
-  fileprivate var member: String? { call?.member }
+  fileprivate var member: String? { call.map { String(decoding: $0.member, as: UTF8.self) } }
 }
 
 extension BusMessage.Value {
@@ -222,7 +222,7 @@ struct ReaderDialogTests {
       Issue.record("\(start)")
       return
     }
-    #expect(call.member == "StartServiceByName")
+    #expect(call.member == Bytes(text: "StartServiceByName"))
     #expect(bus.answer(Bus.driver, .number(1)).member == "GetNameOwner")
     #expect(bus.refuse(Bus.driver, nobody) == .ended(.noService))
     var broken = Bus()
@@ -443,5 +443,12 @@ struct ReaderDialogTests {
     none.proceed(to: "ListEnrolledFingers")
     #expect(none.answer(Bus.fprintd, .texts([])) == .ended(.notEnrolled))
     #expect(none.dialog.finish() == .finished, "there is nothing to release")
+  }
+}
+
+extension [UInt8] {
+  /// The UTF-8 of a text that a test puts together; the sources have literals only.
+  init(text: String) {
+    self = Array(text.utf8)
   }
 }

@@ -50,6 +50,12 @@ struct PAMRuleTests {
     ("sudo", "auth required pam_passcode.so\nauth required pam_deny.so", "sudo:1 neverLetsIn"),
     ("sudo", "auth [success=9 default=ignore] pam_passcode.so", "sudo:1 neverLetsIn"),
     ("sudo", "auth optional pam_passcode.so\nauth required pam_unix.so", "sudo:1 decidesNothing"),
+    ("sudo", "auth required pam_passcode.so\n" + profile, "sudo:2 askedTwice"),
+    (
+      "x", "auth requisite pam_unix.so\nauth required pam_passcode.so\nauth required pam_passcode.so",
+      "x:3 askedTwice"
+    ),
+    ("sudo", profile + "auth required pam_passcode.so", "sudo:5 askedTwice"),
     ("sudo", "auth optional pam_passcode.so\nauth required pam_permit.so", "sudo:1 letsAnyoneIn"),
     (
       "sudo",

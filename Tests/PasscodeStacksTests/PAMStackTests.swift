@@ -128,6 +128,9 @@ struct PAMStacksTests {
     (["/etc/pam.d/a": "@include b\n\(profile)", "/etc/pam.d/b": profile], ["/etc/pam.d/b: a b"]),
     // A file that isn't there.
     (["/etc/pam.d/a": "@include nothing\n\(profile)"], ["/etc/pam.d/a: a"]),
+    // Remote logins are refused without a prompt.
+    (["/etc/pam.d/sshd": "auth required pam_passcode.so"], []),
+    (["/etc/pam.d/sshd": "auth required pam_passcode.so remote=allow"], ["/etc/pam.d/sshd: sshd"]),
   ])
   func `it is known which services ask`(files: [String: String], expected: [String]) {
     #expect(groups(report(files).groups) == expected)

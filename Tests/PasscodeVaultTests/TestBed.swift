@@ -178,7 +178,7 @@ final class TestBed {
     var secrets = try secrets()
     var login = try DirectLogin.open(vault, try permit(), service: Bytes(text: service))
     #expect(login.look(&secrets.unsealed) == nil)
-    return login.takesFinger
+    return login.looked.takesFinger
   }
 
   func look(_ purpose: Purpose = .login) throws -> Verdict? {
@@ -281,4 +281,11 @@ func weakness<Value: ~Copyable>(_ body: () throws -> Value) -> Weakness? {
     if case .refused(.weak(let weakness))? = error as? EnrolmentError { return weakness }
   }
   return nil
+}
+
+extension [UInt8] {
+  /// The UTF-8 of a text that a test puts together; the sources have literals only.
+  init(text: String) {
+    self = Array(text.utf8)
+  }
 }

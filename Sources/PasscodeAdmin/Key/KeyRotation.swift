@@ -39,13 +39,15 @@ extension Vault {
   /// - Parameters:
   ///   - mustChange: whether each passcode opens only one more login, and must be changed then.
   ///   - show: prints the recovery copy of a key that is to be sealed, or says why it can't.
-  /// - Throws: `keyMustNotChange` where nobody could change it: there root gives out the second factor.
+  /// - Throws: `keyMustNotChange` where nobody could change it: by neither the password nor the old passcode alone.
   /// - Returns: how many passcodes there are.
   @inline(never)
   public func rotateKey(
     _ room: KeyRoom, mustChange: Bool, show: (borrowing SecretKey) throws(Fault) -> Void
   ) throws(Fault) -> UInt64 {
-    if mustChange, policy.secondFactor { throw Fault(.keyMustNotChange) }
+    // Without the password, and by a passcode that proves nothing without a finger.
+    let isClosed = policy.secondFactor || policy.needsFinger && policy.selfEnroll == .no
+    if mustChange, isClosed { throw Fault(.keyMustNotChange) }
     let lock = try lockKeys()
     defer { _ = lock }
     let plain = plainKey(.current)

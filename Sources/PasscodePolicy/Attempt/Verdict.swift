@@ -54,28 +54,20 @@ extension Verdict {
 
   /// Whether it is a refusal that a proof of the password ends.
   public var endsByPassword: Bool {
-    switch self {
-    case .notPermitted(.firstLogin), .notPermitted(.paused), .notPermitted(.passwordDue): true
-    case .granted, .fingerGranted, .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired,
-      .mustChange, .notEnrolled, .notPermitted, .unavailable:
-      false
-    }
+    guard case .notPermitted(let reason) = self else { return false }
+    return reason == .firstLogin || reason == .paused || reason == .passwordDue
   }
 
   /// What the reader came to, where that decided.
   @inline(never)
   public var finger: FingerOutcome? {
-    switch self {
-    case .fingerGranted: .matched
-    case .fingerRefused(let outcome): outcome
-    case .granted, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled, .notPermitted,
-      .unavailable:
-      nil
-    }
+    if case .fingerRefused(let outcome) = self { return outcome }
+    if case .fingerGranted = self { return .matched }
+    return nil
   }
 
   /// The log's name for the verdict.
-  public var event: String {
+  public var event: Literal {
     switch self {
     case .granted: "passcode granted"
     case .fingerGranted: "finger granted"

@@ -170,6 +170,9 @@ public final class Fault: Error, Sendable {
 
     /// `finger=both` in the configuration (path), with `second_factor` or `verifier`.
     case bothNeedsPassword = 72
+
+    /// What only the helper can come to: a caller's passwords were wrong three times within a minute.
+    case tooManyPasswords = 73
   }
 }
 

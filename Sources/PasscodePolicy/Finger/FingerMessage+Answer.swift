@@ -29,7 +29,7 @@ extension FingerEnd {
   public var mayPass: Bool {
     switch self {
     case .noService, .noReader, .inUse, .slow, .gone, .time, .noSession: true
-    case .denied, .notEnrolled, .off, .tries, .failed, .noTouch: false
+    case .denied, .notEnrolled, .off, .tries, .failed, .noTouch, .printsChanged: false
     }
   }
 }

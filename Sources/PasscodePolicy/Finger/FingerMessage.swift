@@ -162,16 +162,11 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noSession = 12
   /// At Enter no finger was on the reader, or it didn't decide within 1 s.
   case noTouch = 13
+  /// With `finger_for`: prints changed since passcode or password were last used, or nothing tells.
+  case printsChanged = 14
 
   /// What the log says: `finger=WORD`.
-  public var word: Bytes {
-    PasscodePolicy.word(
-      Int(rawValue) - 1,
-      of: """
-        no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session \
-        no-touch
-        """)
-  }
+  public var word: Bytes { FingerOutcome(self).word }
 }
 
 /// What happened at the reader.

@@ -89,7 +89,12 @@ public struct FingerTranscript: Equatable, Sendable {
 }
 
 /// What the reader came to at one prompt, for the log and for the person.
-public enum FingerOutcome: Equatable, Sendable {
+public enum FingerOutcome: UInt8, Sendable {
+  // As `FingerEnd`, with its raw values.
+  case noService = 1
+  case noReader, inUse, denied, notEnrolled, off, slow, gone, tries, time, failed, noSession, noTouch,
+    printsChanged
+
   /// A match let the person in.
   case matched
   /// A match came, and something was typed: it is discarded.
@@ -98,35 +103,25 @@ public enum FingerOutcome: Equatable, Sendable {
   case tooLate
   /// One or two touches didn't match.
   case noMatch
-  case noTouch
   /// The passcode was given out for one login: no finger is taken.
   case oneLogin
-  /// Passcode or password come first: neither was used for as long as `finger_for` allows, or not in this boot.
-  case passcodeFirst
   /// fprintd was still being started, or the reader wasn't ready yet.
   case notReady
-  case ended(FingerEnd)
+  /// Passcode or password come first: neither was used for as long as `finger_for` allows, or not in this boot.
+  case passcodeFirst
+
+  init(_ end: FingerEnd) {
+    self = FingerOutcome(rawValue: end.rawValue) ?? .failed
+  }
 
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
-    if case .ended(let end) = self { return end.word }
-    return PasscodePolicy.word(
-      number, of: "match unused too-late no-match no-touch one-login not-ready passcode-first")
-  }
-
-  /// The outcome's index among the log's words.
-  private var number: Int {
-    switch self {
-    case .matched: 0
-    case .unused: 1
-    case .tooLate: 2
-    case .noMatch: 3
-    case .noTouch: 4
-    case .oneLogin: 5
-    case .notReady: 6
-    case .passcodeFirst: 7
-    case .ended: 8
-    }
+    PasscodePolicy.word(
+      Int(rawValue) - 1,
+      of: """
+        no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session no-touch \
+        prints-changed match unused too-late no-match one-login not-ready passcode-first
+        """)
   }
 }
 
@@ -135,11 +130,11 @@ extension FingerTranscript {
   @inline(never)
   public var outcome: FingerOutcome {
     switch state {
-    case .silent: .ended(.slow)
+    case .silent: .slow
     case .starting: .notReady
     case .watching, .ended(.noTouch): misses > 0 ? .noMatch : .noTouch
     case .matched: .unused
-    case .ended(let end): .ended(end)
+    case .ended(let end): FingerOutcome(end)
     }
   }
 }

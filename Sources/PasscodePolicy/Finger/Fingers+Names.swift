@@ -1,5 +1,5 @@
 extension Fingers {
-  private static var names: [String] {
+  private static var names: [Literal] {
     [
       "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger",
       "right-thumb", "right-index-finger", "right-middle-finger", "right-ring-finger", "right-little-finger",

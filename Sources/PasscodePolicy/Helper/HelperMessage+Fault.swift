@@ -52,44 +52,11 @@ private func shown(_ text: Bytes) -> Bytes {
 }
 
 extension Choice.Refusal {
-  /// The refusal's number on the wire, from 1 on. A number never gets another meaning.
-  var number: UInt64 {
-    switch self {
-    case .length: 1
-    case .weak(let weakness): weakness.number
-    }
-  }
-}
-
-extension Weakness {
+  /// The refusal's number on the wire, from 1 on.
   fileprivate var number: UInt64 {
     switch self {
-    case .sameDigit: 2
-    case .nearlySameDigit: 3
-    case .repeated: 4
-    case .mirrored: 5
-    case .doubled: 6
-    case .run: 7
-    case .keypad: 8
-    case .year: 9
-    case .steppedPairs: 10
-    case .date: 11
-    case .popular(let length): length == 4 ? 12 : 13
-    case .personal(.phone): 14
-    case .personal(.room): 15
-    case .personal(.fullName): 16
-    case .personal(.userName): 17
-    case .personal(.userID): 18
-    case .personal(.spelledName): 19
-    case .personal(.home): 20
-    case .personal(.nameYear): 21
-    case .personal(.details): 22
-    case .siteList: 23
-    case .variation(.same): 24
-    case .variation(.reversed): 25
-    case .variation(.rotated): 26
-    case .variation(.oneDigitByOne): 27
-    case .variation(.contained): 28
+    case .length: 1
+    case .weak(let weakness): UInt64(weakness.rawValue)
     }
   }
 }

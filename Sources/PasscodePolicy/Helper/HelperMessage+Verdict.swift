@@ -69,7 +69,7 @@ extension HelperReply {
 
 extension HelperReply {
   /// What the log says of an enrolment by a one-time code.
-  public var codeEvent: String? {
+  public var codeEvent: Literal? {
     if kind == .done { return "passcode enrolled by a one-time code" }
     if kind == .noCode { return "one-time code refused: none is valid" }
     if case .wrong? = verdict { return "one-time code wrong" }

@@ -26,6 +26,9 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
 
   /// Whether a helper that waits after a look accepts it.
   public var isAttempt: Bool { self == .verify || self == .prove }
+
+  /// Whether it concerns this machine alone, also where a fleet's servers keep the passcode.
+  public var isForThisMachine: Bool { self == .pause || self == .resume }
 }
 
 extension HelperOperation {

@@ -17,8 +17,11 @@ public struct HelperStatus: Equatable, Sendable {
     case exhausted = 2
     case disabled = 3
     case corrupt = 4
+    /// The passcode has expired: it opens nothing any more, and can't be changed.
     case expired = 5
+    /// The passcode's one login is over: it opens nothing until its owner changes it.
     case mustChange = 6
+    /// The passcode opens nothing until the password is proven.
     case paused = 7
   }
 
@@ -43,13 +46,24 @@ public struct HelperStatus: Equatable, Sendable {
   public var isFingerOff = false
 
   public init(
-    _ state: State, isEnrolled: Bool, length: Int?, failures: UInt32, milliseconds: UInt64
+    _ state: State, isEnrolled: Bool, length: Int? = nil, failures: UInt32 = 0, milliseconds: UInt64 = 0
   ) {
     self.state = state
     self.isEnrolled = isEnrolled
     self.length = length
     self.failures = failures
     self.milliseconds = milliseconds
+  }
+
+  /// What a record tells; length and milliseconds are to be added.
+  package init(_ state: State, of record: Record) {
+    self.init(state, isEnrolled: record.state != .removed, failures: record.ledger.failures)
+    enrolledAt = record.times.enrolled
+    lastSuccess = record.times.success
+    lastFailure = record.times.failure
+    failureService = record.failureService
+    mustChange = record.terms.change != .notNeeded
+    expiresAt = record.terms.expiry
   }
 
   /// The helper's reply with this status.

@@ -36,7 +36,7 @@ public struct Schedule: Sendable {
   /// A fleet's default: the same up to the ninth failure, then eight hours after each further one.
   public static var fleet: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:8h") }
 
-  private init(sound text: String) {
+  private init(sound text: Literal) {
     self.text = Bytes(text: text)
   }
 

@@ -129,7 +129,7 @@ private func optionName(_ line: Bytes) -> Bytes {
 ///
 /// - Parameter file: one that the parser accepts, so it has the option at most once.
 @inline(never)
-public func configurationText(_ file: Bytes, setting name: String, to value: Bytes) -> Bytes {
+public func configurationText(_ file: Bytes, setting name: Literal, to value: Bytes) -> Bytes {
   let option = Bytes(text: name) + Bytes(text: "=") + value
   return ConfigurationChange(file, [ConfigurationChange.Line(option, [], in: file)]).after
 }

@@ -14,7 +14,7 @@ public struct OptionRow: Sendable {
   public let kind: Class
   /// Whether the option's name alone means yes.
   let isFlag: Bool
-  public let name: String
+  public let name: Literal
   /// Which values there are, in a few words.
   public let values: Pattern
   let set: Setter
@@ -74,13 +74,13 @@ public struct OptionRow: Sendable {
   /// - Parameter standard: the default as one would write it, for readers of the table: `Options` holds the one in force.
   ///   The sample file has the same text (test_documents.py), and is parsed to compare them (OptionTests).
   private static func policy(
-    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
+    _ name: Literal, _ standard: Literal, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .policy, isFlag: false, name: name, values: values, set: set)
   }
 
   private static func door(
-    _ name: String, _ standard: String, _ values: Pattern, set: @escaping Setter
+    _ name: Literal, _ standard: Literal, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: .door, isFlag: false, name: name, values: values, set: set)
   }
@@ -89,7 +89,7 @@ public struct OptionRow: Sendable {
   private static var yesNoOrBoth: Pattern { "yes, no or both" }
 
   private static func flag(
-    _ kind: Class, _ name: String, _ values: Pattern = yesOrNo,
+    _ kind: Class, _ name: Literal, _ values: Pattern = yesOrNo,
     set: @escaping Setter
   ) -> OptionRow {
     OptionRow(kind: kind, isFlag: true, name: name, values: values, set: set)
@@ -107,7 +107,7 @@ private func assign<Value>(_ place: inout Value, _ value: Value?) -> Bool {
 
 /// Sets an option to the case whose raw value is the word's index.
 private func choose<Choice: RawRepresentable<Int>>(
-  _ place: inout Choice, _ word: ArraySlice<UInt8>, _ words: String
+  _ place: inout Choice, _ word: ArraySlice<UInt8>, _ words: Literal
 ) -> Bool {
   assign(&place, number(of: word, among: words).flatMap { Choice(rawValue: $0) })
 }
@@ -140,7 +140,7 @@ private func bounded(_ number: UInt64?, _ range: ClosedRange<UInt64>) -> UInt64?
 
 /// Seconds, an hour to 30 days; 0 where the word is this one.
 @inline(never)
-private func days(_ text: ArraySlice<UInt8>, _ word: String) -> UInt64? {
+private func days(_ text: ArraySlice<UInt8>, _ word: Literal) -> UInt64? {
   text.spells(word) ? 0 : bounded(duration(text), Options.Policy.passwordEveryRange)
 }
 

@@ -11,14 +11,14 @@ public enum Preset: Sendable {
 
   public static var all: [Preset] { [.desktop] }
 
-  public var name: String {
+  public var name: Literal {
     switch self {
     case .desktop: "desktop"
     }
   }
 
   /// For each option the comment that is written above its line, and the line.
-  private var text: String {
+  private var text: Literal {
     switch self {
     case .desktop:
       """
@@ -34,7 +34,7 @@ public enum Preset: Sendable {
     name.spells(Preset.desktop.name) ? .desktop : nil
   }
 
-  private static var mark: String { "# passcode configure --preset" }
+  private static var mark: Literal { "# passcode configure --preset" }
 
   /// Which preset a file names, and on which line, from 1; nil: none. Where there are several, the last one counts.
   public static func mark(in file: Bytes) -> (name: Bytes, line: Int)? {
@@ -43,7 +43,7 @@ public enum Preset: Sendable {
       number += 1
       let text = trimmed(text[...])
       guard text.begins(with: mark) else { continue }
-      name = trimmed(text[mark.utf8.span.count...])
+      name = trimmed(text[mark.count...])
       line = number
     }
     return line > 0 ? (name, line) : nil

@@ -220,5 +220,5 @@ extension Record.Proof {
   }
 
   /// The words of a record for the proofs, in the order of the cases.
-  private static var names: String { "unknown nobody root password passcode" }
+  private static var names: Literal { "unknown nobody root password passcode" }
 }

@@ -68,13 +68,13 @@ private func yesNo(_ flag: Bool) -> Bytes {
 }
 
 /// The words of a record for what keeps its passcode from being used: number 1 disabled, 2 paused, 3 both.
-private var hindrances: String { "no yes paused both" }
+private var hindrances: Literal { "no yes paused both" }
 
 /// The words of a record for `Terms.Change`, in the order of its cases.
-private var changes: String { "no yes used" }
+private var changes: Literal { "no yes used" }
 
 /// The names of all lines, in the order of `RecordLine`.
-private var lines: String {
+private var lines: Literal {
   """
   passcode_record generation uid name state disabled sealed enrolled_by unlocked_by must_change expires_time \
   seen_time seen_boot seen_at failures failed_boot failed_at served failure_service enrolled_time success_time \
@@ -121,7 +121,7 @@ struct RecordReader {
   @inline(never)
   private mutating func place(_ line: RecordLine) -> Range<Int>? {
     seek(line)
-    let names = lines.utf8.span
+    let names = lines
     var end = position
     var index = start
     while index < names.count, names[index] != UInt8(ascii: " ") {
@@ -140,7 +140,7 @@ struct RecordReader {
   /// Finds the name of a line: from the last one on, since they are read in their order. A long list reads millions.
   @inline(never)
   private mutating func seek(_ line: RecordLine) {
-    let names = lines.utf8.span
+    let names = lines
     if line.rawValue < known { (known, start) = (0, 0) }
     while known < line.rawValue, start < names.count {
       if names[start] == UInt8(ascii: " ") { known += 1 }
@@ -216,10 +216,10 @@ struct RecordReader {
       let change = PasscodePolicy.number(of: word, among: changes).flatMap({ Terms.Change(rawValue: $0) }),
       let expiry = number(.expiresTime)
     else { return false }
-    terms = Terms(change, expiry: expiry, seenTime: 0, seenAt: .never)
+    terms = Terms(change: change, expiry: expiry, seenTime: 0, seenAt: .never)
     guard expiry > 0 else { return true }
     guard let time = number(.seenTime), let moment = instant(.seenBoot, .seenAt) else { return false }
-    terms = Terms(change, expiry: expiry, seenTime: time, seenAt: moment)
+    terms = Terms(change: change, expiry: expiry, seenTime: time, seenAt: moment)
     return true
   }
 

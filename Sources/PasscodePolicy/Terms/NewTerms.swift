@@ -74,14 +74,16 @@ extension Terms {
     let change = new.mustChange ? Change.afterLogin : .notNeeded
     if new.expires {
       self.init(
-        change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall, seenAt: now)
+        change: change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall,
+        seenAt: now)
     } else {
-      self.init(change, expiry: 0, seenTime: 0, seenAt: .never)
+      self.init(change: change, expiry: 0, seenTime: 0, seenAt: .never)
     }
   }
 
   /// The same, but that the owner must choose another passcode after one more login.
   public func afterOneLogin() -> Terms {
-    change == .notNeeded ? Terms(.afterLogin, expiry: expiry, seenTime: seenTime, seenAt: seenAt) : self
+    change == .notNeeded
+      ? Terms(change: .afterLogin, expiry: expiry, seenTime: seenTime, seenAt: seenAt) : self
   }
 }

@@ -26,14 +26,7 @@ public struct Terms: Equatable, Sendable {
   /// When that time was seen; `Instant.never` if it never expires.
   public let seenAt: Instant
 
-  public static let none = Terms(.notNeeded, expiry: 0, seenTime: 0, seenAt: .never)
-
-  init(_ change: Change, expiry: UInt64, seenTime: UInt64, seenAt: Instant) {
-    self.change = change
-    self.expiry = expiry
-    self.seenTime = seenTime
-    self.seenAt = seenAt
-  }
+  public static let none = Terms(change: .notNeeded, expiry: 0, seenTime: 0, seenAt: .never)
 }
 
 extension Terms {
@@ -64,11 +57,11 @@ extension Terms {
     let seconds = countsOn(to: now) ? (now.milliseconds - seenAt.milliseconds) / 1_000 : 0
     let counted = sum(seenTime, seconds)
     guard countsOn(to: now), counted >= wall else {
-      return Terms(change, expiry: expiry, seenTime: max(wall, counted), seenAt: now)
+      return Terms(change: change, expiry: expiry, seenTime: max(wall, counted), seenAt: now)
     }
     // Whole seconds: nothing is lost by looking often.
     let moment = Instant(boot: now.boot, milliseconds: seenAt.milliseconds + seconds * 1_000)
-    return Terms(change, expiry: expiry, seenTime: counted, seenAt: moment)
+    return Terms(change: change, expiry: expiry, seenTime: counted, seenAt: moment)
   }
 
   @inline(never)

@@ -33,15 +33,15 @@ public struct Advice: Equatable, Sendable {
   @inline(never)
   private static func parts(_ pattern: Bytes) -> (told: Bytes, command: ArraySlice<UInt8>) {
     let place = pattern.indices.first { pattern[$0...].begins(with: mark) } ?? pattern.endIndex
-    return (Bytes(pattern[..<place]), pattern[min(place + mark.utf8.span.count, pattern.endIndex)...])
+    return (Bytes(pattern[..<place]), pattern[min(place + mark.count, pattern.endIndex)...])
   }
 
   /// Sentence and command in one line, joined in English.
   public var text: Text {
-    command.bytes.isEmpty ? sentence : sentence + Text(stringLiteral: Advice.mark) + command
+    command.bytes.isEmpty ? sentence : sentence + Text(Advice.mark) + command
   }
 
-  private static var mark: String { "; run: " }
+  private static var mark: Literal { "; run: " }
 }
 
 /// Whether a command can take this as a word of its own: letters, digits and `/._-`, and not like an option. At most 128

@@ -109,8 +109,8 @@ extension Bytes {
 
   /// The UTF-8 of a literal of ours.
   @inline(never)
-  public init(text: String) {
-    self = Bytes(room: text.utf8.span.count)
+  public init(text: Literal) {
+    self = Bytes(room: text.count)
     append(text: text)
   }
 
@@ -122,9 +122,8 @@ extension Bytes {
   }
 
   @inline(never)
-  mutating func append(text: String) {
-    let utf8 = text.utf8.span
-    for index in utf8.indices { append(byte: utf8[index]) }
+  mutating func append(text: Literal) {
+    for index in text.indices { append(byte: text[index]) }
   }
 
   /// As `append`, whose code is long and would stand wherever it is called.
@@ -141,13 +140,13 @@ extension Bytes {
 
   /// True if these bytes spell `text`.
   @inline(never)
-  public func spells(_ text: String) -> Bool {
+  public func spells(_ text: Literal) -> Bool {
     span.isSpelled(text)
   }
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
-  public func begins(with text: String) -> Bool {
+  public func begins(with text: Literal) -> Bool {
     span.begins(text)
   }
 }
@@ -158,21 +157,20 @@ public func joined(_ folder: Bytes, _ name: Bytes) -> Bytes {
   folder + Bytes(text: "/") + name
 }
 
-// Words that have numbers, from 0 on: all in one literal, between blanks. In the code each literal of its own takes 25
+// Words that have numbers, from 0 on: all in one literal, between blanks. In the code each literal of its own takes 15
 // bytes, and a number 3.
 
 /// The word of that number; empty: there is none.
 @inline(never)
-func word(_ number: Int, of words: String) -> Bytes {
+package func word(_ number: Int, of words: Literal) -> Bytes {
   var word = Bytes()
   var left = number
-  let utf8 = words.utf8.span
-  for index in utf8.indices {
-    if utf8[index] == UInt8(ascii: " ") {
+  for index in words.indices {
+    if words[index] == UInt8(ascii: " ") {
       if left == 0 { break }
       left -= 1
     } else if left == 0 {
-      word.append(byte: utf8[index])
+      word.append(byte: words[index])
     }
   }
   return word
@@ -180,16 +178,15 @@ func word(_ number: Int, of words: String) -> Bytes {
 
 /// The index of a word in a list of words; nil if the list lacks that word.
 @inline(never)
-public func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
-  let utf8 = words.utf8.span
+public func number(of word: ArraySlice<UInt8>, among words: Literal) -> Int? {
   var (number, place) = (0, word.startIndex)
   var isSame = true
-  for index in 0...utf8.count {
-    if index == utf8.count || utf8[index] == UInt8(ascii: " ") {
+  for index in 0...words.count {
+    if index == words.count || words[index] == UInt8(ascii: " ") {
       if isSame, place == word.endIndex { return number }
       (number, place, isSame) = (number + 1, word.startIndex, true)
     } else {
-      isSame = isSame && place < word.endIndex && word[place] == utf8[index]
+      isSame = isSame && place < word.endIndex && word[place] == words[index]
       if isSame { place += 1 }
     }
   }
@@ -198,15 +195,14 @@ public func number(of word: ArraySlice<UInt8>, among words: String) -> Int? {
 
 extension Span<UInt8> {
   @inline(never)
-  fileprivate func isSpelled(_ text: String) -> Bool {
-    count == text.utf8.span.count && begins(text)
+  fileprivate func isSpelled(_ text: Literal) -> Bool {
+    count == text.count && begins(text)
   }
 
   @inline(never)
-  fileprivate func begins(_ text: String) -> Bool {
-    let utf8 = text.utf8.span
-    guard count >= utf8.count else { return false }
-    for index in utf8.indices where self[index] != utf8[index] { return false }
+  fileprivate func begins(_ text: Literal) -> Bool {
+    guard count >= text.count else { return false }
+    for index in text.indices where self[index] != text[index] { return false }
     return true
   }
 }
@@ -214,13 +210,13 @@ extension Span<UInt8> {
 extension ArraySlice<UInt8> {
   /// True if these bytes spell `text`.
   @inline(never)
-  public func spells(_ text: String) -> Bool {
+  public func spells(_ text: Literal) -> Bool {
     span.isSpelled(text)
   }
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
-  public func begins(with text: String) -> Bool {
+  public func begins(with text: Literal) -> Bool {
     span.begins(text)
   }
 

@@ -9,27 +9,27 @@ public struct LogLine {
   }
 
   /// - Parameter name: as `Verdict.event`.
-  public init(event name: String) {
+  public init(event name: Literal) {
     text = Bytes(text: name)
   }
 
   /// Adds ` key=value`; an empty or missing value is left out.
   @inline(never)
-  public mutating func add(_ key: String, _ value: Bytes?) {
+  public mutating func add(_ key: Literal, _ value: Bytes?) {
     guard let value, !value.isEmpty else { return }
     begin(key)
     text += escaped(value)
   }
 
   @inline(never)
-  private mutating func begin(_ key: String) {
+  private mutating func begin(_ key: Literal) {
     text.append(byte: UInt8(ascii: " "))
     text.append(text: key)
     text.append(byte: UInt8(ascii: "="))
   }
 
   /// Adds ` key="sentence"`, for a fault's text: one line of ours, whose parts from outside are printable.
-  public mutating func add(_ key: String, sentence: Bytes) {
+  public mutating func add(_ key: Literal, sentence: Bytes) {
     begin(key)
     text.append(byte: UInt8(ascii: "\""))
     for byte in sentence { text.append(byte: byte == UInt8(ascii: "\"") ? UInt8(ascii: "'") : byte) }
@@ -37,7 +37,7 @@ public struct LogLine {
   }
 
   @inline(never)
-  public mutating func add(_ key: String, _ value: UInt64) {
+  public mutating func add(_ key: Literal, _ value: UInt64) {
     add(key, decimalDigits(value))
   }
 }

@@ -31,9 +31,14 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
   let number: UInt64
   let parameters: [Bytes]
 
+  @inline(__always)
+  public convenience init(stringLiteral pattern: StaticString) {
+    self.init(Pattern(stringLiteral: pattern))
+  }
+
   @inline(never)
-  public convenience init(stringLiteral pattern: Pattern) {
-    self.init(pattern)
+  public convenience init(_ pattern: Pattern) {
+    self.init(pattern, plural: "")
   }
 
   /// - Parameter number: for `%d`.
@@ -87,7 +92,7 @@ private func terminated(_ text: Bytes) -> Bytes {
 }
 
 /// The English of a sentence, which is what a translation is found by.
-public typealias Pattern = String
+public typealias Pattern = Literal
 
 /// Looks up a pattern with its plural (or none) and the number that decides; both end in NUL. nil: no translation.
 public typealias Translation = (_ pattern: Bytes, _ plural: Bytes, _ number: UInt64) -> Bytes?

@@ -11,8 +11,13 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
   }
 
   @inline(never)
-  public init(stringLiteral text: String) {
+  public init(_ text: Literal) {
     bytes = Bytes(text: text)
+  }
+
+  @inline(__always)
+  public init(stringLiteral text: StaticString) {
+    self.init(Literal(stringLiteral: text))
   }
 
   public init(stringInterpolation parts: Interpolation) {
@@ -26,8 +31,13 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
     @inline(__always)
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
+    @inline(__always)
+    public mutating func appendLiteral(_ text: StaticString) {
+      append(Literal(stringLiteral: text))
+    }
+
     @inline(never)
-    public mutating func appendLiteral(_ text: String) {
+    private mutating func append(_ text: Literal) {
       bytes.append(text: text)
     }
 

@@ -148,6 +148,7 @@ extension Words {
     case .notListed:
       "this workstation is not on the servers' list: add its name, as a server's log shows it, to %1 on each server"
     case .tooManyRequests: "too many requests at once: at most %d per caller"
+    case .tooManyPasswords: "too many wrong passwords: wait a minute, and try again"
 
     case .damagedCopy: "one copy of a record is damaged; the other is used, and the next write repairs it"
     case .otherName: "the record was made for another account name: not enrolled"

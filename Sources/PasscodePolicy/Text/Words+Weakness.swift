@@ -14,18 +14,8 @@ extension Weakness {
     case .year: "this is a year"
     case .steppedPairs: "this counts in even steps"
     case .date: "this is a date"
-    case .popular(length: 4): "this is among the 1,000 most used codes"
-    case .popular: "this is among the 3,000 most used codes"
-    case .personal(let kind): kind.sentence
-    case .siteList: "this is on your administrator's list"
-    case .variation(let variation): variation.sentence
-    }
-  }
-}
-
-extension PersonalData.Kind {
-  fileprivate var sentence: Sentence {
-    switch self {
+    case .popularFour: "this is among the 1,000 most used codes"
+    case .popularSix: "this is among the 3,000 most used codes"
     case .phone: "this is your phone number, or part of it"
     case .room: "this is your room number"
     case .fullName: "this is in your name"
@@ -35,18 +25,12 @@ extension PersonalData.Kind {
     case .home: "this is in the path of your home directory"
     case .nameYear: "this is a year in your user name or home directory"
     case .details: "this is in your account's details"
-    }
-  }
-}
-
-extension Weakness.Variation {
-  fileprivate var sentence: Sentence {
-    switch self {
-    case .same: "this is your old passcode"
-    case .reversed: "this is your old passcode backwards"
-    case .rotated: "this is your old passcode, starting at another digit"
-    case .oneDigitByOne: "this is your old passcode with one digit changed by one"
-    case .contained: "this is your old passcode, longer or shorter"
+    case .siteList: "this is on your administrator's list"
+    case .sameAsOld: "this is your old passcode"
+    case .oldReversed: "this is your old passcode backwards"
+    case .oldRotated: "this is your old passcode, starting at another digit"
+    case .oldByOne: "this is your old passcode with one digit changed by one"
+    case .oldContained: "this is your old passcode, longer or shorter"
     }
   }
 }

@@ -115,16 +115,15 @@ public enum Words {
     case .matched: nil
     // The next prompt may be another module's: it takes no touch.
     case .tooLate: "That touch no longer counts. Next time, press Enter within 10 seconds of it."
-    case .noMatch, .ended(.tries): "Fingerprint not recognised."
-    case .noTouch, .ended(.noTouch): "No touch. Next time, touch the reader before you press Enter."
-    case .ended(.time): "No touch within 30 seconds."
-    case .ended(.off): "Fingerprint off: use your passcode."
-    case .ended(.noReader): "No fingerprint reader. Use your passcode."
-    case .ended(.notEnrolled): "No fingerprint is enrolled: run fprintd-enroll."
-    case .ended(.gone): "The fingerprint reader was disconnected. Use your passcode."
-    case .passcodeFirst: "Type your passcode this time. Then your fingerprint works again."
-    case .notReady, .oneLogin, .unused, .ended(.noService), .ended(.inUse), .ended(.denied), .ended(.slow),
-      .ended(.failed), .ended(.noSession):
+    case .noMatch, .tries: "Fingerprint not recognised."
+    case .noTouch: "No touch. Next time, touch the reader before you press Enter."
+    case .time: "No touch within 30 seconds."
+    case .off: "Fingerprint off: use your passcode."
+    case .noReader: "No fingerprint reader. Use your passcode."
+    case .notEnrolled: "No fingerprint is enrolled: run fprintd-enroll."
+    case .gone: "The fingerprint reader was disconnected. Use your passcode."
+    case .passcodeFirst, .printsChanged: "Type your passcode this time. Then your fingerprint works again."
+    case .notReady, .oneLogin, .unused, .noService, .inUse, .denied, .slow, .failed, .noSession:
       "The fingerprint reader can't be used now. Use your passcode."
     }
   }

@@ -3,13 +3,9 @@
 /// A third of those who use a date take their own birthday (Bonneau et al., FC 2012); which one that is the
 /// system doesn't know, but it knows telephone and room numbers, and names.
 public struct PersonalData: Equatable, Sendable {
-  public enum Kind: Equatable, Sendable {
-    case phone, room, fullName, userName, userID, spelledName, home, nameYear, details
-  }
-
   /// Digits in which a code isn't to be found.
   private struct Trace: Equatable, Sendable {
-    let kind: Kind
+    let kind: Weakness
     let digits: Bytes
   }
 
@@ -29,10 +25,10 @@ public struct PersonalData: Equatable, Sendable {
     addYears(home)
   }
 
-  /// The kind of personal data that contains a code; nil if none does.
+  /// What kind of personal data contains a code; nil if none does.
   ///
   /// - Parameter code: 4 or 6 ASCII digits, of which nothing is copied.
-  func kind(of code: Span<UInt8>) -> Kind? {
+  func weakness(of code: Span<UInt8>) -> Weakness? {
     for trace in traces where contains(trace, code) { return trace.kind }
     return nil
   }
@@ -59,7 +55,7 @@ extension PersonalData {
   }
 
   /// A number is also typed with zeros before it, to fill it up: room 12 as 0012, uid 1000 as 001000.
-  private mutating func addNumber(_ kind: Kind, _ digits: Bytes) {
+  private mutating func addNumber(_ kind: Weakness, _ digits: Bytes) {
     add(kind, digits)
     for length in [4, 6] where !digits.isEmpty && digits.count < length {
       add(kind, Bytes(repeating: UInt8(ascii: "0"), count: length - digits.count) + digits)
@@ -89,7 +85,7 @@ extension PersonalData {
   }
 
   @inline(never)
-  private mutating func add(_ kind: Kind, _ digits: Bytes) {
+  private mutating func add(_ kind: Weakness, _ digits: Bytes) {
     if digits.count >= 4 { traces.append(Trace(kind: kind, digits: digits)) }
   }
 

@@ -10,39 +10,52 @@
 /// - PopularCodes.swift: a table, made from leaked codes by Tests/weak/make-popular-codes.
 /// - PersonalData.swift, WeakList.swift: what is known about the account, and about the site.
 /// - Below: what follows from the old passcode.
-public enum Weakness: Equatable, Sendable {
+public enum Weakness: UInt8, CaseIterable, Sendable {
+  // The numbers go from the helper to its caller: one is never given another meaning. 1 is `Choice.Refusal.length`.
   /// 1111
-  case sameDigit
+  case sameDigit = 2
   /// 111112: five of six.
-  case nearlySameDigit
+  case nearlySameDigit = 3
   /// 1212, 121212, 123123
-  case repeated
+  case repeated = 4
   /// 1221, 123321
-  case mirrored
+  case mirrored = 5
   /// 1122, 112233
-  case doubled
+  case doubled = 6
   /// 1234, 9876, 1357, 8901; in six digits also two short ones, 123789
-  case run
+  case run = 7
   /// 2580, 1478, 1379, 147258
-  case keypad
+  case keypad = 8
   /// 1987; with a month, 051987 and 198705
-  case year
+  case year = 9
   /// 1213, 2030, 102030, 121518
-  case steppedPairs
+  case steppedPairs = 10
   /// One of the popular dates, in the table.
-  case date
+  case date = 11
   /// The code is in the table of popular codes, and is no date.
-  case popular(length: Int)
-  /// Found in what the system knows about the account.
-  case personal(PersonalData.Kind)
-  /// Found in the administrator's list.
-  case siteList
-  /// The new passcode is too similar to the old one.
-  case variation(Variation)
+  case popularFour = 12
+  case popularSix = 13
 
-  public enum Variation: Equatable, Sendable {
-    case same, reversed, rotated, oneDigitByOne, contained
-  }
+  // Found in what the system knows about the account.
+  case phone = 14
+  case room = 15
+  case fullName = 16
+  case userName = 17
+  case userID = 18
+  case spelledName = 19
+  case home = 20
+  case nameYear = 21
+  case details = 22
+
+  /// Found in the administrator's list.
+  case siteList = 23
+
+  // The new passcode is too similar to the old one.
+  case sameAsOld = 24
+  case oldReversed = 25
+  case oldRotated = 26
+  case oldByOne = 27
+  case oldContained = 28
 }
 
 /// What a code is judged by besides its own digits.
@@ -75,10 +88,11 @@ extension Weakness {
   public static func of(_ code: Span<UInt8>, in surroundings: Surroundings) -> Weakness? {
     guard Answer(code) == .passcode else { return nil }
     if let pattern = pattern(code, year: surroundings.year) { return pattern }
-    if let kind = surroundings.person.kind(of: code) { return .personal(kind) }
+    if let found = surroundings.person.weakness(of: code) { return found }
     if surroundings.site.contains(code) { return .siteList }
     guard isPopular(code) else { return nil }
-    return readsAsDate(code) ? .date : .popular(length: code.count)
+    if readsAsDate(code) { return .date }
+    return code.count == 4 ? .popularFour : .popularSix
   }
 
   /// The first reason to refuse a code in place of another, or nil if there is none.
@@ -89,8 +103,7 @@ extension Weakness {
   public static func of(
     _ code: Span<UInt8>, replacing old: Span<UInt8>, in surroundings: Surroundings
   ) -> Weakness? {
-    if let variation = Variation.of(code, from: old) { return .variation(variation) }
-    return of(code, in: surroundings)
+    variation(code, of: old) ?? of(code, in: surroundings)
   }
 
   /// What a code is worth as a number below 10,000 or 1,000,000.
@@ -144,28 +157,28 @@ extension Weakness {
   }
 }
 
-extension Weakness.Variation {
+extension Weakness {
   /// What a new passcode is to the old one, if a person who knows the old one would try it first; else nil.
   ///
   /// Nothing about the old one is kept, so this can be asked only when it has just been typed.
   ///
   /// - Parameters: 4 or 6 ASCII digits each, of which nothing is copied.
-  public static func of(_ new: Span<UInt8>, from old: Span<UInt8>) -> Weakness.Variation? {
+  public static func variation(_ new: Span<UInt8>, of old: Span<UInt8>) -> Weakness? {
     guard Answer(new) == .passcode, Answer(old) == .passcode else { return nil }
     guard new.count == old.count else {
       return new.count > old.count ? contained(old, in: new) : contained(new, in: old)
     }
-    if distance(new, old) == 0 { return .same }
-    if isReversed(new, old, at: 0) { return .reversed }
-    if isRotated(new, old) { return .rotated }
-    return distance(new, old) == 1 ? .oneDigitByOne : nil
+    if distance(new, old) == 0 { return .sameAsOld }
+    if isReversed(new, old, at: 0) { return .oldReversed }
+    if isRotated(new, old) { return .oldRotated }
+    return distance(new, old) == 1 ? .oldByOne : nil
   }
 
   /// The steps of one, 9 and 0 being neighbours, between two codes of one length; more than 1 is not told apart.
   private static func distance(_ new: Span<UInt8>, _ old: Span<UInt8>) -> Int {
     var distance = 0
     for index in new.indices where new[index] != old[index] {
-      let steps = (Weakness.digit(new, index) - Weakness.digit(old, index) + 10) % 10
+      let steps = (digit(new, index) - digit(old, index) + 10) % 10
       distance += steps == 1 || steps == 9 ? 1 : 2
     }
     return distance
@@ -182,9 +195,9 @@ extension Weakness.Variation {
   }
 
   /// 2704 in 270419, 192704 and 127049; backwards, too.
-  private static func contained(_ short: Span<UInt8>, in long: Span<UInt8>) -> Weakness.Variation? {
+  private static func contained(_ short: Span<UInt8>, in long: Span<UInt8>) -> Weakness? {
     for start in 0...long.count - short.count {
-      if isEqual(short, long, at: start) || isReversed(short, long, at: start) { return .contained }
+      if isEqual(short, long, at: start) || isReversed(short, long, at: start) { return .oldContained }
     }
     return nil
   }

@@ -59,7 +59,7 @@ extension Vault {
 
 /// The PAM service that proves an account's password, and nothing else: /etc/pam.d/passcode.
 public enum PasswordService {
-  public static var name: String { "passcode" }
+  public static var name: Literal { "passcode" }
   public static var folder: Bytes { Bytes(text: "/etc/pam.d") }
   public static var path: Bytes { Bytes(text: "/etc/pam.d/passcode") }
 

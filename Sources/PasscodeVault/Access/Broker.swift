@@ -26,10 +26,10 @@ struct Broker {
   /// The lowest uid of the accounts that the program asks for.
   let firstUID: UInt32
 
-  private static var programs: String {
+  private static var programs: Literal {
     "gdm-session-worker polkit-agent-helper-1 lightdm slim wdm xdm lxdm-binary sddm-helper greetd login"
   }
-  private static var services: String { "gdm-password polkit-1 lightdm slim wdm xdm lxdm sddm greetd login" }
+  private static var services: Literal { "gdm-password polkit-1 lightdm slim wdm xdm lxdm sddm greetd login" }
 
   /// - Parameter program: its name, without a folder.
   init(_ program: Bytes, service: Bytes) {

@@ -28,49 +28,33 @@ public struct LoginOrigin: Sendable {
   /// Who runs this program; the real uid counts.
   public let process: ProcessIdentity
   /// The PAM service; for people who ask where a wrong passcode was typed.
-  public let service: Bytes
+  public private(set) var service = Bytes()
   /// PAM_RUSER, the name of who asks; empty where the program didn't say.
-  fileprivate let requester: Bytes
-  fileprivate let isRemote: Bool
+  fileprivate(set) var requester = Bytes()
+  fileprivate(set) var isRemote = false
   /// The lowest uid of an account that the program may ask for.
-  fileprivate let firstUID: UInt32
-  fileprivate let terminal: FingerRequest.Terminal
-
-  /// A program that asks for the person who runs it.
-  public init(_ process: ProcessIdentity, service: Bytes) {
-    self.process = process
-    self.service = service
-    requester = []
-    isRemote = false
-    firstUID = 0
-    terminal = .other
-  }
-
-  init(
-    _ process: ProcessIdentity, requester: Bytes = [], isRemote: Bool = false,
-    at terminal: FingerRequest.Terminal = .other, from firstUID: UInt32 = 0
-  ) {
-    self.process = process
-    self.requester = requester
-    self.isRemote = isRemote
-    self.firstUID = firstUID
-    self.terminal = terminal
-    service = []
-  }
+  fileprivate(set) var firstUID: UInt32 = 0
+  fileprivate(set) var terminal = FingerRequest.Terminal.other
 
   /// Whether the program runs for somebody, and says so: a login screen asks for anyone who types a name.
   @inline(never)
   public var isForPerson: Bool { process.real != 0 || !requester.isEmpty && !requester.spells("root") }
+}
+
+extension LoginOrigin {
+  /// A program that asks for the person who runs it.
+  public init(_ process: ProcessIdentity, service: Bytes) {
+    self.init(process: process, service: service)
+  }
 
   /// A PAM service.
   public init(_ items: LoginItems) {
     let broker = Broker(programName(), service: items.service)
-    process = .current(for: broker.asker)
-    service = items.service
-    requester = items.requester
-    isRemote = items.tellOfRemoteLogin(to: process, broker)
-    firstUID = broker.firstUID
-    terminal = items.place
+    let process = ProcessIdentity.current(for: broker.asker)
+    self.init(
+      process: process, service: items.service, requester: items.requester,
+      isRemote: items.tellOfRemoteLogin(to: process, broker), firstUID: broker.firstUID, terminal: items.place
+    )
   }
 }
 

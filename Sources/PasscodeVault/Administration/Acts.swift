@@ -34,7 +34,8 @@ extension Vault {
   public func pause(
     _ account: Account, _ paused: Bool, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
-    try pause(account, acquire(account), paused, ending: 0, then: done)
+    if policy.asksVerifier(account.uid) { return try pauseHere(account, paused, then: done) }
+    return try pause(account, acquire(account), paused, ending: 0, then: done)
   }
 
   package func pause(
@@ -104,7 +105,7 @@ extension Vault {
     return .write
   }
 
-  /// The record of an act that waits for whoever holds it.
+  /// The record for an act that waits until nobody else holds it.
   package func acquire(_ account: Account) throws(Fault) -> LockedRecord.Outcome {
     try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock))
   }

@@ -31,9 +31,7 @@ public struct DirectLogin: Login, ~Copyable {
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
   public private(set) var provenMark: Bytes?
-  public private(set) var takesFinger = false
-  public private(set) var needsPasscode = false
-  public private(set) var attemptsLeft: UInt32 = 0
+  public private(set) var looked = Looked()
   /// With `finger=both`: what came from the reader so far; nil: it can't be asked here.
   public var touch: FingerTranscript?
 
@@ -56,7 +54,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .missing: return .notEnrolled
       case .busy:
         if isTooEarly { return .notPermitted(.firstLogin) }
-        takesFinger = true  // not known: it is decided again at Enter
+        looked.takesFinger = true  // not known: it is decided again at Enter
         return nil
       case .locked(var record):
         switch try readiness(&record) {
@@ -65,8 +63,9 @@ public struct DirectLogin: Login, ~Copyable {
         }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
-        needsPasscode = try isFingerDue
-        takesFinger = vault.policy.needsFinger || record.current.terms.allowFinger && !needsPasscode
+        looked.needsPasscode = try isFingerDue
+        looked.takesFinger =
+          vault.policy.needsFinger || record.current.terms.allowFinger && !looked.needsPasscode
         return nil
       }
     } catch {
@@ -75,11 +74,11 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   private mutating func noteAttemptsLeft(_ standing: Standing, _ record: Record) {
-    if record.ledger.failures > 0, case .open(let left) = standing { attemptsLeft = left }
+    if record.ledger.failures > 0, case .open(let left) = standing { looked.attemptsLeft = left }
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
-    // Whoever tries again at once finds somebody else holding the record, and has to wait like all others.
+    // A program that tries again at once finds another one holding the record, and has to wait like all others.
     var isContested = false
     defer { if isContested { vault.clock.sleep(DirectLogin.pauseForOthers) } }
     defer { unsealed.wipe() }
@@ -143,6 +142,7 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   /// A process that waited for its slot, or was stopped, may reach this long after the ledger was read. The charge stays.
+  @inline(never)
   private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
     guard record.current.terms.expiry > 0 else { return false }
     let review = try vault.review(record.current)

@@ -24,14 +24,8 @@ public protocol Login: ~Copyable {
   ///   - unsealed: as for `look`.
   mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict
 
-  /// Whether the last look said that a finger may be taken for this passcode.
-  var takesFinger: Bool { get }
-
-  /// Whether the last look said that a finger is taken only after passcode or password were used again.
-  var needsPasscode: Bool { get }
-
-  /// After failures, how many attempts the last look found left before a delay. 0: none failed, or it isn't known.
-  var attemptsLeft: UInt32 { get }
+  /// What the last look found.
+  var looked: Looked { get }
 
   /// Enter, while the fingerprint reader could be used: alone, or with `finger=both` after a passcode.
   ///
@@ -43,11 +37,16 @@ public protocol Login: ~Copyable {
   ) -> Verdict
 }
 
-/// What a prompt needs to know of the look before it; `Login` explains both.
+/// What a prompt needs to know of the look before it.
 public struct Looked: Sendable {
-  public let takesFinger: Bool
-  public let needsPasscode: Bool
-  public let attemptsLeft: UInt32
+  /// Whether a finger may be taken for this passcode.
+  public internal(set) var takesFinger = false
+  /// Whether a finger is taken only after passcode or password were used again.
+  public internal(set) var needsPasscode = false
+  /// After failures, how many attempts are left before a delay. 0: none failed, or it isn't known.
+  public package(set) var attemptsLeft: UInt32 = 0
+
+  package init() {}
 }
 
 /// What the person answered a prompt with.
@@ -58,9 +57,6 @@ public enum Response: Sendable {
 }
 
 extension Login where Self: ~Copyable {
-  public var takesFinger: Bool { false }
-  public var needsPasscode: Bool { false }
-
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(
     _ transcript: FingerTranscript, _: borrowing Passcode, _: inout Unsealed
@@ -81,11 +77,7 @@ extension Login where Self: ~Copyable {
     if let refusal = look(&unsealed), !asksDespite(refusal) { return refusal }
     // What an earlier question took isn't an answer to this one.
     passcode.wipe()
-    switch try ask(
-      &passcode,
-      Looked(
-        takesFinger: takesFinger, needsPasscode: needsPasscode, attemptsLeft: attemptsLeft))
-    {
+    switch try ask(&passcode, looked) {
     case .passcode: return attempt(passcode, &unsealed)
     case .finger(let transcript): return accept(transcript, passcode, &unsealed)
     }

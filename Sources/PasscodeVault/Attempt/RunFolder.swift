@@ -51,6 +51,20 @@ package enum RunFolder {
     return try open(file)  // another process was faster
   }
 
+  /// Locks a file there. Others hold it for microseconds: after a second it is busy.
+  package static func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
+    var file = file
+    for _ in 0..<1_000 {
+      switch FileLock.tryLock(file) {
+      case .locked(let lock): return lock
+      case .failed(let error): throw error
+      case .busy(let same): file = same
+      }
+      SystemClock.sleep(microseconds: 1_000)
+    }
+    throw .wouldBlock
+  }
+
   @inline(never)
   package static func open(_ access: Access) throws(Errno) -> Descriptor {
     let folder = try openOrMake(access)

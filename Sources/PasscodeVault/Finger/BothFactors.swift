@@ -21,6 +21,8 @@ extension DirectLogin {
   mutating func attempt(
     _ passcode: borrowing Passcode, with transcript: FingerTranscript, _ unsealed: inout Unsealed
   ) -> Verdict {
+    // A proof of the password ends that, and nothing else can.
+    if case .ended(.printsChanged) = transcript.state { return .notPermitted(.passwordDue) }
     guard case .matched = transcript.state, passcode.count > 0 else { return .notPermitted(.fingerNeeded) }
     touch = transcript
     return attempt(passcode, &unsealed)

@@ -40,8 +40,8 @@ internal import PasscodeSystem
 ///     taken, or when a program with effective uid 0 sets credentials or opens a session in a handle in which the gate
 ///     admitted that account (or would after its first login), and PAM_USER or PAM_RUSER is still that account: the
 ///     passcode or another module let it in then.                                           test_finger_prompt.py
-/// 11  The connection ends when the conversation does, however that is: within 1 s the reader is free.
-///     test_finger_prompt.py
+/// 11  The connection ends when the conversation returns, whatever it returns, or else with the process: within 1 s the
+///     reader is free.                                                                      test_finger_prompt.py
 public final class FingerPrompt {
   /// Milliseconds.
   private static let readyWithin: UInt64 = 300
@@ -123,7 +123,9 @@ public final class FingerPrompt {
     if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
   }
 
-  private static func isPresent(_ request: FingerRequest) -> Bool {
+  /// Whether the person is where the finger is used, and no prints changed; with `finger_for` their prints are seen by that.
+  @discardableResult
+  public static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
     service.send(request.with(.session).bytes)
     guard let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin),

@@ -10,7 +10,7 @@ extension TouchCounter {
   ///   it is that one; after a reset, for one, it is charged again.
   /// - Returns: the count with it; nil: the finger is off.
   public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
-    let locked = try lock(try RunFolder.openOrMake(name, access))
+    let locked = try RunFolder.lock(try RunFolder.openOrMake(name, access))
     let count = try read(locked)
     if let earlier, count == earlier { return earlier }
     guard let charged = count.charged() else { return nil }
@@ -25,7 +25,7 @@ extension TouchCounter {
   @discardableResult
   public func takeBack(_ charged: TouchCount) -> TouchCount {
     do throws(Errno) {
-      let locked = try lock(try RunFolder.open(name))
+      let locked = try RunFolder.lock(try RunFolder.open(name))
       guard try read(locked) == charged else { return charged }
       try locked.file.write(charged.takenBack().bytes, at: 0)
       return charged.takenBack()

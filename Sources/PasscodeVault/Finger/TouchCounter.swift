@@ -8,9 +8,6 @@ public import PasscodeSystem
 ///                                                                            test_finger_touches.py
 /// - It is `_passcode`'s, so that the helper can reset it after a passcode; who took that account over could do as much.
 public struct TouchCounter {
-  /// Others hold the lock for microseconds. Milliseconds.
-  private static let patience = 1_000
-
   let uid: UInt32
   let access: Access
 
@@ -28,7 +25,7 @@ public struct TouchCounter {
   /// Reads the touch count, and makes no file where there is none yet.
   public func current() throws(Errno) -> TouchCount {
     do throws(Errno) {
-      return try read(try lock(try RunFolder.open(name)))
+      return try read(try RunFolder.lock(try RunFolder.open(name)))
     } catch {
       if error == .noEntry { return TouchCount() }
       throw error
@@ -44,7 +41,7 @@ public struct TouchCounter {
   ///
   /// - Returns: whether it counts.
   func use(serial: UInt32) throws(Errno) -> Bool {
-    let locked = try lock(try RunFolder.open(name))
+    let locked = try RunFolder.lock(try RunFolder.open(name))
     let count = try read(locked)
     guard count.serial == serial else { return false }
     try locked.file.write(count.cleared().bytes, at: 0)
@@ -55,7 +52,7 @@ public struct TouchCounter {
   /// replaced; where there is no file, none is made. What can't be reset stays as it is.
   public func clear() {
     do throws(Errno) {
-      let locked = try lock(try RunFolder.open(name))
+      let locked = try RunFolder.lock(try RunFolder.open(name))
       try check(locked)
       let count = (try? read(locked)) ?? TouchCount()
       try locked.file.write(count.cleared().bytes, at: 0)
@@ -64,19 +61,6 @@ public struct TouchCounter {
   }
 
   var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
-
-  func lock(_ file: consuming Descriptor) throws(Errno) -> FileLock {
-    var file = file
-    for _ in 0..<TouchCounter.patience {
-      switch FileLock.tryLock(file) {
-      case .locked(let lock): return lock
-      case .failed(let error): throw error
-      case .busy(let same): file = same
-      }
-      SystemClock.sleep(microseconds: 1_000)
-    }
-    throw .wouldBlock
-  }
 
   private func check(_ lock: borrowing FileLock) throws(Errno) {
     let owner = try lock.file.status().owner

@@ -3,6 +3,16 @@ internal import PasscodeSystem
 
 // The side of passcode-fleet.
 
+extension CallerSlot.Purpose {
+  /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
+  fileprivate static var connecting: Self { Self(start: 1 << 41, limit: 8) }
+  /// The slots to connect for processes that root's programs started.
+  fileprivate static var connectingForRoot: Self { Self(start: 1 << 41 + 8, limit: 8) }
+  /// The slots to connect for one account; by helpers, and by root's programs.
+  fileprivate static var connectingForAccount: Self { Self(start: 1 << 42, limit: 4) }
+  fileprivate static var connectingForAccountAndRoot: Self { Self(start: 1 << 43, limit: 4) }
+}
+
 extension CallerSlot {
   /// The right to connect to a fleet's server, as long as it is kept.
   public struct Connecting: ~Copyable {

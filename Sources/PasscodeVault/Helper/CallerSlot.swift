@@ -19,45 +19,18 @@ internal import PasscodeSystem
 ///
 /// - One caller's helpers MUST NOT use up another's slots.                       test_helper_waiting.py
 /// - The file MUST be the helper's own: no caller can open it, so none can lock it.  test_helper_waiting.py
-/// - A helper without a slot for waiting MUST NOT wait. That is so, too, where the file can't be opened or made: the
-///   limit always holds, and its price is the start of a second helper, not a refusal.  test_helper_waiting.py
-/// - A helper that finds all 128 taken MUST end at once, without reading its request. Where there is no sound file, it
-///   goes on: a fault in /run/passcode refuses nobody. A shortage, which a caller could bring about, is no such fault.
-///                                                                               test_helper_waiting.py
+/// - A helper without a slot follows MUST (helper) 9 and 10. A shortage, which a caller could bring about, MUST NOT be
+///   taken for a file that isn't sound.                                          test_helper_waiting.py
 public struct CallerSlot: ~Copyable {
-  public enum Purpose: Sendable {
-    /// Held from the start to the end of the helper.
-    case running
-    /// Held from the reply to a look to the end of the helper.
-    case waiting
-    /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
-    case connecting
-    /// The slots to connect for processes that root's programs started.
-    case connectingForRoot
-    /// The slots to connect for one account; by helpers, and by root's programs.
-    case connectingForAccount
-    case connectingForAccountAndRoot
-
+  public struct Purpose: Sendable {
+    let start: Int
     /// How many helpers of one caller may have one at a time.
-    public var limit: Int {
-      switch self {
-      case .running: 128
-      case .waiting: 16
-      case .connecting, .connectingForRoot: 8
-      case .connectingForAccount, .connectingForAccountAndRoot: 4
-      }
-    }
+    public let limit: Int
 
-    fileprivate var start: Int {
-      switch self {
-      case .running: 1 << 40
-      case .connecting: 1 << 41
-      case .connectingForRoot: 1 << 41 + 8
-      case .connectingForAccount: 1 << 42
-      case .connectingForAccountAndRoot: 1 << 43
-      case .waiting: 0
-      }
-    }
+    /// Held from the start to the end of the helper.
+    public static var running: Purpose { Purpose(start: 1 << 40, limit: 128) }
+    /// Held from the reply to a look to the end of the helper.
+    public static var waiting: Purpose { Purpose(start: 0, limit: 16) }
   }
 
   public enum Outcome: ~Copyable {

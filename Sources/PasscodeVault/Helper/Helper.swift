@@ -59,7 +59,7 @@ public enum Helper {
     patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
     // Longer than each of the helper's waits (MUST 12 of the attempt protocol); several in a row are a refusal.
-    let patience = HelperProcess.Patience(withoutMovement: patience, altogether: 130_000)
+    let patience: HelperProcess.Patience = (withoutMovement: patience, altogether: 130_000)
     let answer: Bytes
     do throws(Errno) {
       answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience)
@@ -73,8 +73,8 @@ public enum Helper {
   }
 
   private static var pause: HelperProcess.Pause {
-    HelperProcess.Pause(
-      length: HelperReply.Kind.openWaiting.textOffset, secondByte: HelperReply.Kind.openWaiting.rawValue)
+    let kind = HelperReply.Kind.openWaiting
+    return (length: kind.textOffset, secondByte: kind.rawValue)
   }
 
   /// The fault of a reply that doesn't answer the question.
@@ -157,7 +157,7 @@ public struct IndirectLogin: Login, ~Copyable {
   private let purpose: Purpose
   /// Between the look and the attempt.
   private var waiting: HelperProcess?
-  public private(set) var attemptsLeft: UInt32 = 0
+  public private(set) var looked = Looked()
 
   /// - Parameters:
   ///   - service: as for `DirectLogin`.
@@ -217,7 +217,7 @@ public struct IndirectLogin: Login, ~Copyable {
   ) throws(Fault) -> Verdict? {
     let reply = try Helper.finish(helper, &waiting, program)
     if reply.kind == .openWaiting || reply.kind == .openEnding {
-      attemptsLeft = UInt32(clamping: reply.number(0))
+      looked.attemptsLeft = UInt32(clamping: reply.number(0))
       return nil
     }
     guard let verdict = reply.verdict, operation.isAttempt || reply.kind != .granted else {

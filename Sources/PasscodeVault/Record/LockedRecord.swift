@@ -139,9 +139,9 @@ package var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: is
 ///
 /// MUST (attempt):
 /// 14  Root's `disable`, `remove` and `pause` wait for nobody. If somebody holds the record, the mark is made durable
-///     first: from then on no attempt is charged, and one that was charged before is refused when it is to be settled. A
-///     process that still holds the record after 1 s is killed through a pidfd, after it was checked once more that it
-///     holds this very file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named,
+///     first: an attempt that looks for it later isn't charged, and one that had looked before is refused when it is to be
+///     settled. A process that still holds the record after 1 s is killed through a pidfd, after it was checked once more
+///     that it holds this very file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named,
 ///     with exit status 7: it alone may still be let in, if it had already looked at the mark. An interrupted command
 ///     leaves the passcode as it was, or refused, and is finished by repeating it; `enable` removes both marks. After an
 ///     interrupted `pause` the passcode may stay disabled until `enable`: the mark might be a `disable`'s.

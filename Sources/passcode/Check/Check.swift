@@ -17,7 +17,7 @@ struct Check {
     case root
   }
 
-  let name: String
+  let name: Literal
   let need: Need
   /// Looks, and reports findings. Changes nothing.
   let run: @Sendable (CheckRun) -> Void
@@ -68,7 +68,7 @@ final class CheckRun {
   private(set) var errors = 0
   private(set) var isWritten = true
   /// The current check, and whether it has found anything.
-  private var check = ""
+  private var check: Literal = ""
   private(set) var hasFound = false
   /// What is said of a check that found nothing.
   var detail: Phrase = ""
@@ -130,7 +130,7 @@ final class CheckRun {
     if session.isQuiet, level == .ok || level == .skipped { return }
     let line =
       session.wantsJSON
-      ? words.json(Text(stringLiteral: check), level) : words.line(Text(stringLiteral: check), level)
+      ? words.json(Text(check), level) : words.line(Text(check), level)
     isWritten = isWritten && Stream.output.write(line)
   }
 }

@@ -31,8 +31,8 @@ func checkServices(_ run: CheckRun) {
 /// Whether sudo has `pam_silent` (since 1.9.16), and the administrator hasn't decided about it. Only files are read:
 /// `sudo -V` can wait for name servers.
 private func sudoHidesMessages() -> Bool {
-  let option = "pam_silent"
-  let plugins = ["/usr/libexec/sudo/sudoers.so", "/usr/lib/sudo/sudoers.so"] as [String]
+  let option: Literal = "pam_silent"
+  let plugins = ["/usr/libexec/sudo/sudoers.so", "/usr/lib/sudo/sudoers.so"] as [Literal]
   guard plugins.contains(where: { contains(content(Bytes(text: $0), 4 << 20), option) }) else { return false }
   let folder = Bytes(text: "/etc/sudoers.d")
   let files = [Bytes(text: "/etc/sudoers")] + names(folder).map { Text("\(folder)/\($0)").bytes }
@@ -63,7 +63,7 @@ private func content(_ path: Bytes, _ most: Int = PAMFile.largest) -> Bytes {
 }
 
 /// Whether `text` occurs in the bytes.
-private func contains(_ bytes: Bytes, _ text: String) -> Bool {
+private func contains(_ bytes: Bytes, _ text: Literal) -> Bool {
   bytes.indices.contains { bytes[$0...].begins(with: text) }
 }
 

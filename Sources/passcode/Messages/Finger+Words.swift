@@ -40,7 +40,7 @@ extension FingerEnd {
     case .off: "off after 5 failed touches: use your passcode"
     case .slow, .time: "fprintd took too long"
     case .gone: "the reader was disconnected"
-    case .inUse, .tries, .noTouch, .failed: "fprintd gave no sensible answer"
+    case .inUse, .tries, .noTouch, .failed, .printsChanged: "fprintd gave no sensible answer"
     }
   }
 }

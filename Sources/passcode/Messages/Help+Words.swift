@@ -21,7 +21,7 @@ enum CommandHelp {
   static var key: Phrase { "root: the machine key, under which passcodes are sealed" }
   static var server: Phrase { "root: on a fleet's server; see passcode-verifier(8)" }
   static var check: Phrase { "show what is wrong with the installation and what to do" }
-  static var checkWeak: Phrase { "read codes, one per line; say which are weak and why" }
+  static var checkWeak: Phrase { "say which codes on standard input are weak, and why" }
   static var calibrate: Phrase { "find the hashing cost that suits this machine" }
   static var configure: Phrase { "put options that go together into the configuration file" }
   static var tryOut: Phrase { "try everything in a temporary store; changes nothing else" }

@@ -108,8 +108,8 @@ extension KeyProblem {
       "%1: can still be unsealed, so nothing was forgotten; to see what is wrong, run: passcode key status"
     case .keyMustNotChange:
       """
-      with second_factor=yes nobody can change a passcode that must be changed; nothing was changed: give out new ones \
-      (passcode enroll --batch)
+      with second_factor=yes, or with finger=both and self_enroll=no, nobody can change a passcode that must be changed; \
+      nothing was changed: give out new ones (passcode enroll --batch)
       """
     case .keyStillNeeded:
       Sentence(

@@ -49,7 +49,7 @@ extension MenuChoice.Title {
     case .unlock: "unlock the passcode"
     case .remove: "remove the passcode"
     case .test: "test the passcode"
-    case .pause: "pause the passcode until I use my password"
+    case .pause: "pause the passcode"
     case .resume: "end the pause with my password"
     case .forgotten: "I forgot it: set a new one with my password"
     case .addFinger: "enrol a fingerprint"

@@ -6,6 +6,10 @@ internal import PasscodeTool
 
 extension Phrase {
   static var right: Phrase { "Correct passcode." }
+  /// Where a pause holds, if a fleet's servers keep the passcode.
+  static var onlyHere: Phrase {
+    "On this workstation only: the fleet's servers and its other workstations know nothing of it."
+  }
 
   static func keyCreated(_ path: Bytes) -> Phrase {
     "\(printable(path)): created. Back it up separately from the store: without it no passcode works."
@@ -100,11 +104,11 @@ extension Phrase {
   }
 
   static func presetWritten(_ preset: Preset, _ path: Bytes) -> Phrase {
-    "\(printable(path)) now has the preset \(Text(stringLiteral: preset.name)). Do the PAM stacks go with it? See: \("passcode check" as Text)"
+    "\(printable(path)) now has the preset \(Text(preset.name)). Do the PAM stacks go with it? See: \("passcode check" as Text)"
   }
 
   static func presetHolds(_ preset: Preset, _ path: Bytes) -> Phrase {
-    "\(printable(path)) already has the preset \(Text(stringLiteral: preset.name))."
+    "\(printable(path)) already has the preset \(Text(preset.name))."
   }
 
   static func measured(_ cost: Options.Cost, milliseconds: UInt64) -> Phrase {

@@ -62,18 +62,26 @@ extension Status {
     return switch state {
     // Translators: the state of a passcode that works; as the others, after "state: ".
     case .ok: "ok"
-    case .locked(let milliseconds): Remaining(milliseconds: milliseconds).locked
+    case .locked: Remaining(milliseconds: told.milliseconds).locked
     case .exhausted where isFleets:
       "locked out after too many failures; to unlock, run as root on a server: \(serverCommand("unlock", account.name))"
     case .disabled where isFleets:
       "disabled; to enable, run as root on a server: \(serverCommand("enable", account.name))"
     case .exhausted: "locked out after too many failures; to unlock: passcode unlock \(name)"
-    case .disabled: "disabled; to enable, run as root: passcode enable \(name)"
+    case .disabled: Status.disabled(account.name)
     case .corrupt: "damaged"
     case .expired: "expired; to set a new one: passcode enroll \(name)"
     case .mustChange: "must be changed and can't be used until then; run as \(name): passcode change"
-    case .paused: "paused until the password is used; to end the pause now: passcode resume \(name)"
+    case .paused: Status.paused(account.name)
     }
+  }
+
+  static func disabled(_ name: Bytes) -> Phrase {
+    "disabled; to enable, run as root: passcode enable \(printable(name))"
+  }
+
+  static func paused(_ name: Bytes) -> Phrase {
+    "paused; to end the pause: passcode resume \(printable(name))"
   }
 }
 

@@ -17,7 +17,7 @@ complete -c passcode -n __fish_use_subcommand -a verify -d 'test a passcode (a w
 complete -c passcode -n __fish_use_subcommand -a key -d 'root: the machine key, under which passcodes are sealed'
 complete -c passcode -n __fish_use_subcommand -a server -d 'root: on a fleet\'s server; see passcode-verifier(8)'
 complete -c passcode -n __fish_use_subcommand -a check -d 'show what is wrong with the installation and what to do'
-complete -c passcode -n __fish_use_subcommand -a check-weak -d 'read codes, one per line; say which are weak and why'
+complete -c passcode -n __fish_use_subcommand -a check-weak -d 'say which codes on standard input are weak, and why'
 complete -c passcode -n __fish_use_subcommand -a calibrate -d 'find the hashing cost that suits this machine'
 complete -c passcode -n __fish_use_subcommand -a configure -d 'put options that go together into the configuration file'
 complete -c passcode -n __fish_use_subcommand -a try -d 'try everything in a temporary store; changes nothing else'

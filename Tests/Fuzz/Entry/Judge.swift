@@ -50,7 +50,7 @@ extension Scene {
   private var isCalm: Bool {
     let usual = [(2, "login"), (3, "tty1"), (4, ""), (5, ""), (6, ""), (7, "alice"), (11, ""), (12, "")]
     return seen.faults == 0 && recordCodec.laterVersion(file) == nil
-      && usual.allSatisfy { line($0.0).spells($0.1) }
+      && usual.allSatisfy { line($0.0).elementsEqual($0.1.utf8) }
       && (line(8).isEmpty || line(8) == line(7)) && head.conversation == 0 && plan.effective == 0
       && (plan.real == 0 && plan.is_secure == 0 || plan.real == 1_000) && uid == 1_000
       && plan.record_held == 0 && plan.slots_held == 0 && plan.failing_hash == 0 && plan.clock_step < 10
@@ -111,7 +111,9 @@ extension Scene {
     let arguments = arguments.filter {
       !$0.starts(with: Bytes(text: "conf=")) && !$0.spells("second_factor")
     }
-    if let path = configurationPath, !path.spells("/etc/other.conf"), !path.spells("/" + Scene.conf) {
+    if let path = configurationPath, !path.spells("/etc/other.conf"),
+      !path.elementsEqual("/\(Scene.conf)".utf8)
+    {
       return nil
     }
     guard (try? parser.take(file: configuration[...], path: [])) != nil,

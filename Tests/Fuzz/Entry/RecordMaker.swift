@@ -61,10 +61,10 @@ struct RecordMaker {
 
   private var terms: Terms {
     let change = Terms.Change.allCases[Int(head.state >> 1 & 3) % 3]
-    guard head.state & 8 != 0 else { return Terms(change, expiry: 0, seenTime: 0, seenAt: .never) }
+    guard head.state & 8 != 0 else { return Terms(change: change, expiry: 0, seenTime: 0, seenAt: .never) }
     let wall = RecordMaker.wall
     return Terms(
-      change, expiry: head.state & 16 == 0 ? wall + 3_600 : wall - 10, seenTime: wall - 100,
+      change: change, expiry: head.state & 16 == 0 ? wall + 3_600 : wall - 10, seenTime: wall - 100,
       seenAt: Instant(boot: RecordMaker.boot, milliseconds: RecordMaker.start.milliseconds - 100_000))
   }
 

@@ -30,7 +30,7 @@ struct VerdictTests {
   private func `a verdict has its name in the log, and two of them let somebody in`(
     verdict: Verdict, event: String
   ) {
-    #expect(verdict.event == event)
+    #expect(text(verdict.event) == event)
     #expect(verdict.isGranted == ["passcode granted", "finger granted"].contains(event))
     let isEnded = [.notPermitted(.firstLogin), .notPermitted(.paused), .notPermitted(.passwordDue)].contains(
       verdict)

@@ -87,7 +87,7 @@ struct FingerMessageTests {
     for kind in [0, 8, 255] as Bytes {
       #expect(FingerEvent([1, kind] + Bytes(repeating: 0, count: 14)) == nil)
     }
-    for end in [0, 14, 255] as Bytes {
+    for end in [0, 15, 255] as Bytes {
       #expect(FingerEvent([1, 5, end] + Bytes(repeating: 0, count: 13)) == nil)
     }
     #expect(FingerEvent([1, 6, 0, 4] + Bytes(repeating: 0, count: 12)) == nil, "an eleventh finger")
@@ -115,6 +115,7 @@ struct FingerMessageTests {
 
   @Test func everyEndHasAWordOfItsOwn() {
     #expect(Set(FingerEnd.allCases.map(\.word)).count == FingerEnd.allCases.count)
+    for end in FingerEnd.allCases { #expect("\(end)" == "\(FingerOutcome(end))") }
   }
 
   /// Each bit of each byte, flipped.

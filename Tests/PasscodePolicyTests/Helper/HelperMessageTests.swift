@@ -140,7 +140,7 @@ struct HelperMessageTests {
 
   @Test func `each reason comes through, and a note is none`() {
     // The numbers are the wire's: each stays what it is.
-    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<73).filter { $0 != 28 })
+    #expect(Fault.Reason.allCases.map(\.rawValue) == Array(0..<74).filter { $0 != 28 })
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 1, error: 2)
       #expect(HelperReply(fault: fault).fault == (reason.isNote ? nil : fault))
@@ -190,16 +190,16 @@ struct HelperMessageTests {
   }
 
   @Test func `a refusal comes through as it is, and has a number that an older tool takes for no reply`() {
-    for refusal in Choice.Refusal.all {
+    let refusals = [Choice.Refusal.length] + Weakness.allCases.map { .weak($0) }
+    for (index, refusal) in refusals.enumerated() {
       let reply = HelperReply(refusal: refusal)
-      #expect(HelperReply(reply.bytes)?.refusal == refusal && reply.number(0) > 0)
+      // A number never gets another meaning.
+      #expect(HelperReply(reply.bytes)?.refusal == refusal && reply.number(0) == UInt64(index + 1))
     }
-    let beyond = UInt64(Choice.Refusal.all.count) + 1
-    #expect([0, beyond, .max].allSatisfy { HelperReply(.refused, [$0]).refusal == nil })
+    let beyond = UInt64(refusals.count) + 1
+    #expect([0, beyond, 256, 257, .max].allSatisfy { HelperReply(.refused, [$0]).refusal == nil })
     #expect(HelperReply(.done, [1]).refusal == nil)
-    // The numbers are the wire's: each stays what it is.
-    #expect(Choice.Refusal.all.map(\.number) == Array(1...28))
-    #expect(HelperReply(refusal: .weak(.variation(.contained))).number(0) == 28)
+    #expect(HelperReply(refusal: .weak(.oldContained)).number(0) == 28)
   }
 
   @Test func `a status comes through as it is`() {

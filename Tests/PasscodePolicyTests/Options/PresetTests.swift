@@ -26,7 +26,7 @@ import Testing
     #expect(lines[3].hasPrefix("# ") && lines[4] == "finger_for=72h" && lines[5] == "")
   }
 
-  @Test(arguments: Preset.all.map(\.name))
+  @Test(arguments: Preset.all.map { text($0.name) })
   func eachIsTakenByTheParserAndChangesWhatItNames(name: String) throws {
     let preset = try #require(Preset.named(Bytes(text: name)[...]))
     var parser = OptionParser()

@@ -19,7 +19,7 @@ struct RecordCodecTests {
     let last = largest ? UInt64.max : 0
     (record.times.enrolled, record.times.success) = (largest ? .max : 1_767_225_600, last)
     record.times.failure = largest ? .max : 7
-    if largest { record.terms = Terms(.needed, expiry: .max, seenTime: .max, seenAt: moment) }
+    if largest { record.terms = Terms(change: .needed, expiry: .max, seenTime: .max, seenAt: moment) }
     return record
   }
 
@@ -254,7 +254,7 @@ struct RecordCodecTests {
   @Test func `terms are five lines, and each is spelled in one way`() {
     var record = Self.enrolled(sealed: 2)
     let moment = Instant(boot: BootID(high: 1, low: 2), milliseconds: 5)
-    record.terms = Terms(.needed, expiry: 90, seenTime: 80, seenAt: moment)
+    record.terms = Terms(change: .needed, expiry: 90, seenTime: 80, seenAt: moment)
     let lines = [
       "must_change=used", "expires_time=90", "seen_time=80", "seen_boot=00000000000000010000000000000002",
       "seen_at=5",
@@ -268,7 +268,7 @@ struct RecordCodecTests {
       }
     }
     for change in Terms.Change.allCases {
-      record.terms = Terms(change, expiry: 0, seenTime: 0, seenAt: .never)
+      record.terms = Terms(change: change, expiry: 0, seenTime: 0, seenAt: .never)
       #expect(codec.decode(codec.encode(record)[...]) == record)
     }
   }

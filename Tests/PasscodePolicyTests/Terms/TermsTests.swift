@@ -8,7 +8,7 @@ struct TermsTests {
 
   /// Given out at second 1,000 of this boot, for a day.
   private func terms(seenTime: UInt64 = start, seenAt: Instant = now(1_000_000)) -> Terms {
-    Terms(.notNeeded, expiry: Self.start + Self.day, seenTime: seenTime, seenAt: seenAt)
+    Terms(change: .notNeeded, expiry: Self.start + Self.day, seenTime: seenTime, seenAt: seenAt)
   }
 
   @Test func `without terms a passcode never expires, and nothing is written`() {

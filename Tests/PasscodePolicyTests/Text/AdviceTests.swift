@@ -7,7 +7,8 @@ import Testing
   ) -> Advice {
     let (path, name, other) = (Bytes(text: path), Bytes(text: name), Bytes(text: other))
     return Advice(
-      Sentence(pattern, 7, [printable(path), printable(name), printable(other)]), exact: [path, name, other],
+      Sentence(Bytes(text: pattern), plural: [], 7, [printable(path), printable(name), printable(other)]),
+      exact: [path, name, other],
       in: Sentence.inEnglish)
   }
 

@@ -3,6 +3,12 @@ import Testing
 @testable import PasscodePolicy
 
 struct BytesTests {
+  @Test(arguments: [("", []), ("a", [0x61]), ("é\0b", [0xc3, 0xa9, 0, 0x62])] as [(Literal, Bytes)])
+  func `a literal has its bytes, and none beyond them`(literal: Literal, bytes: Bytes) {
+    #expect(literal.indices.map { literal[$0] } == bytes)
+    #expect([-1, bytes.count, .max, .min].allSatisfy { literal[$0] == 0 })
+  }
+
   @Test(
     arguments: [
       ("0", 0), ("7", 7), ("10", 10), ("4294967296", 1 << 32),

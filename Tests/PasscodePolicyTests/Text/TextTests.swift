@@ -27,10 +27,11 @@ struct TextTests {
     #expect(decimal(decimalDigits(number)[...]) == number)
   }
 
-  @Test(arguments: [
-    ("", true), ("c", true), ("conf=", true), ("conf=/", true), ("conf=/a", false), ("Conf", false),
-  ])
-  func `bytes begin with a text`(prefix: String, begins: Bool) {
+  @Test(
+    arguments: [
+      ("", true), ("c", true), ("conf=", true), ("conf=/", true), ("conf=/a", false), ("Conf", false),
+    ] as [(Literal, Bool)])
+  func `bytes begin with a text`(prefix: Literal, begins: Bool) {
     #expect(Bytes(text: "xconf=/").dropFirst().begins(with: prefix) == begins)
   }
 }

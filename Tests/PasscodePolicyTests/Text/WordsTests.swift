@@ -73,13 +73,14 @@ struct WordsTests {
     (.noTouch, "no-touch", "No touch. Next time, touch the reader before you press Enter."),
     (.passcodeFirst, "passcode-first", "Type your passcode this time. Then your fingerprint works again."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
-    (.ended(.tries), "tries", "Fingerprint not recognised."),
-    (.ended(.off), "off", "Fingerprint off: use your passcode."),
-    (.ended(.time), "time", "No touch within 30 seconds."),
-    (.ended(.gone), "gone", "The fingerprint reader was disconnected. Use your passcode."),
-    (.ended(.notEnrolled), "not-enrolled", "No fingerprint is enrolled: run fprintd-enroll."),
-    (.ended(.noReader), "no-reader", "No fingerprint reader. Use your passcode."),
-    (.ended(.inUse), "in-use", "The fingerprint reader can't be used now. Use your passcode."),
+    (.tries, "tries", "Fingerprint not recognised."),
+    (.printsChanged, "prints-changed", "Type your passcode this time. Then your fingerprint works again."),
+    (.off, "off", "Fingerprint off: use your passcode."),
+    (.time, "time", "No touch within 30 seconds."),
+    (.gone, "gone", "The fingerprint reader was disconnected. Use your passcode."),
+    (.notEnrolled, "not-enrolled", "No fingerprint is enrolled: run fprintd-enroll."),
+    (.noReader, "no-reader", "No fingerprint reader. Use your passcode."),
+    (.inUse, "in-use", "The fingerprint reader can't be used now. Use your passcode."),
   ]
 
   @Test(arguments: outcomes)

@@ -1,7 +1,7 @@
 import PasscodePolicy
-import PasscodeSystem
 import Testing
 
+@testable import PasscodeSystem
 @testable import PasscodeVault
 
 struct GateTests {
@@ -44,7 +44,7 @@ struct GateTests {
     for effective in [real, 0, account.uid] {
       let identity = ProcessIdentity(
         real: real, effective: effective, saved: effective, isSecure: real != effective)
-      let origin = LoginOrigin(identity, requester: Bytes(text: requester ?? ""))
+      let origin = LoginOrigin(process: identity, requester: Bytes(text: requester ?? ""))
       switch Gate.admit(account, origin, LoginRules(), .root) {
       case .admitted(let permit): #expect(isPermitted && permit.account == account)
       case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
@@ -69,9 +69,10 @@ struct GateTests {
     let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
     var rules = LoginRules()
     rules.refusesRemote = refuses
-    let reason = try reason(LoginOrigin(root, isRemote: isRemote), rules, .root)
+    let reason = try reason(LoginOrigin(process: root, isRemote: isRemote), rules, .root)
     #expect(reason == (isRemote && refuses ? .remote : nil))
-    let unknown = try Gate.admit(user: Bytes(text: "nosuchuser"), LoginOrigin(root), LoginRules(), .root)
+    let unknown = try Gate.admit(
+      user: Bytes(text: "nosuchuser"), LoginOrigin(process: root), LoginRules(), .root)
     guard case .unknownUser = unknown else {
       Issue.record("somebody who doesn't exist")
       return
@@ -175,7 +176,8 @@ struct GateTests {
     let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
     let broker = Broker(Bytes(text: program), service: Bytes(text: service))
     for (name, isPermitted) in [("root", forRoot), (Self.own, forOthers)] {
-      switch Gate.admit(try Self.account(name), LoginOrigin(root, from: broker.firstUID), LoginRules(), .root)
+      switch Gate.admit(
+        try Self.account(name), LoginOrigin(process: root, firstUID: broker.firstUID), LoginRules(), .root)
       {
       case .admitted: #expect(isPermitted)
       case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
@@ -190,9 +192,9 @@ struct GateTests {
     let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
     var rules = LoginRules()
     rules.wantsLogin = true
-    #expect(try reason(LoginOrigin(root), rules, access) == (access == .helper ? nil : .firstLogin))
+    #expect(try reason(LoginOrigin(process: root), rules, access) == (access == .helper ? nil : .firstLogin))
     // Where it is known who asks, a look may find out who is enrolled.
-    let person = LoginOrigin(root, requester: Bytes(text: Self.own))
+    let person = LoginOrigin(process: root, requester: Bytes(text: Self.own))
     guard case .admitted(let permit) = Gate.admit(try Self.account(Self.own), person, rules, access) else {
       Issue.record("refused")
       return
@@ -244,7 +246,8 @@ struct GateTests {
     let account = try Self.account(Self.own)
     let identity = ProcessIdentity(
       real: real, effective: effective, saved: effective, isSecure: real != effective)
-    let origin = LoginOrigin(identity, requester: Bytes(text: requester), isRemote: isRemote, at: Self.second)
+    let origin = LoginOrigin(
+      process: identity, requester: Bytes(text: requester), isRemote: isRemote, terminal: Self.second)
     var options = Options()
     options.door.finger = true
     options.door.remote = .allow

@@ -215,7 +215,7 @@ struct AttemptTests {
     var transcript = FingerTranscript()
     for event in [FingerEvent.watching, .noMatch] { _ = transcript.take(event) }
     #expect(try bed.accept(transcript) == .fingerRefused(.noMatch))
-    #expect(try bed.accept(FingerTranscript(ended: .gone)) == .fingerRefused(.ended(.gone)))
+    #expect(try bed.accept(FingerTranscript(ended: .gone)) == .fingerRefused(.gone))
     #expect(try bed.record() == before)
   }
 
