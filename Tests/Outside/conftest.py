@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
+import compiled  # noqa: E402, F401, I001
 # Where a test needs a fleet, or the fingerprint reader, its fixture imports what stands in for them.
 import bed as beds  # noqa: E402
 import capabilities  # noqa: E402

@@ -128,7 +128,7 @@ def test_at_the_prompt_and_after_each_result(own, who):
 @contextlib.contextmanager
 def stopped_in_the_hash(bed, **how):
     """A login program, and the process that was stopped in the middle of its hash: itself, or its helper."""
-    bed.configure(opslimit="64", memlimit="16M")
+    bed.configure(opslimit="64", memlimit="64M")
     bed.enroll("alice", CODE)
     with asking(bed, **how) as program:
         program.asks()
@@ -175,7 +175,7 @@ def test_the_helper_at_its_end(own, code, kind):
         ours.sendall(request(VERIFY, uid("alice"), passcode=code))
         ours.shutdown(socket.SHUT_WR)
         assert ours.recv(4096)[1] == kind
-    assert process.wait(5) == 0
+    assert process.wait(20) == 0
     assert found(taken[0], secrets) == []
 
 
@@ -192,7 +192,7 @@ def test_su_and_sudo(own, command):
     child = pexpect.spawn(command[0], [*command[1:], "echo ready; sleep 60"], preexec_fn=become("alice"), timeout=30)
     try:
         child.expect("Passcode: ")
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         assert_clean(child.pid, secrets)
         assert_searched(child.pid, secrets)
         child.send(CODE + "\r")
@@ -223,7 +223,7 @@ class Tool:
 
     def asks(self, prompt):
         self.child.expect(prompt + r".*: $")
-        assert self.child.waitnoecho(timeout=5)
+        assert self.child.waitnoecho(timeout=20)
 
     def ends(self, typed):
         """The image at its end, after this was typed; and its exit status."""
@@ -299,7 +299,7 @@ def shown(command, **how):
     before = image(process.pid)
     with image_at_end(process.pid) as taken, open(output, "rb") as reading:
         said = reading.read().lstrip(b"\0")
-    assert process.wait(5) == DONE
+    assert process.wait(20) == DONE
     return said, before + taken[0]
 
 

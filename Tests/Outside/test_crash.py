@@ -55,7 +55,7 @@ def test_hardly_any_memory_is_no_crash(alice, kibibytes):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_hash_waits_until_the_attempt_is_settled(bed, number):
     """A program's time limit, or the end of a session, doesn't leave a right passcode charged."""
-    bed.configure(memlimit="64M", opslimit="16")
+    bed.configure(memlimit="64M", opslimit="48")
     bed.enroll("alice", RIGHT)
     before = bed.record("alice")
     running = bed.start("alice", RIGHT)

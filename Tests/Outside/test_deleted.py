@@ -11,10 +11,13 @@ import pytest
 import bench
 from accounts import accounts_changed, renamed, replaced
 from bed import SLOT, uid
+from helper import RESUME, ask
+from machine import RUN
 from process import open_files, wait_for
-from scenario import RIGHT, refused_unasked
+from scenario import PASSWORD, RIGHT, refused_unasked
 from tool import DONE, NOT_ENROLLED, UNUSABLE, listed, one_line
 
+FIRST = "Log in with your password first."
 NOTHING = "passcode: there is no account {0}, nor a passcode of a deleted account of that name or number\n"
 
 
@@ -125,6 +128,23 @@ def test_one_file_that_cannot_be_read_ends_no_search(alice):
         answer = alice.tool("remove", "alice", check=DONE)
     assert f"{alice.store}/1: must not be a symbolic link" in answer.errors
     assert sealed(alice, uid("alice")) == []
+
+
+@pytest.mark.parametrize("name, status", [("alice", DONE), ("bob", NOT_ENROLLED)])
+def test_who_gets_the_number_next_has_neither_logged_in_nor_used_the_password(with_passwords, name, status):
+    """Whether the deleted account had a passcode or not."""
+    own, number = with_passwords, uid(name)
+    own.configure(first_login="deny", password_every="1h")
+    own.enroll("alice", RIGHT)
+    ask(RESUME, name, user=name, password=PASSWORD)
+    marks = [RUN / f"{number}.{end}" for end in ("login", "proof")]
+    assert all(mark.exists() for mark in marks)
+    with deleted(name):
+        own.tool("remove", name, check=status)
+        assert not any(mark.exists() for mark in marks)
+        with bench.accounts([(number, "carola")]):
+            own.enroll("carola", "8305")
+            assert refused_unasked(own.authenticate("carola", "8305"), "PERM_DENIED", FIRST)
 
 
 def test_only_root_does_that(machine):

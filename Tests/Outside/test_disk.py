@@ -54,7 +54,7 @@ def test_a_full_disk_keeps_nothing_from_being_taken_back(small):
         record = in_locks(small.record_file("alice"))
         wait_for(lambda: re.search(f" {record} 0 EOF", pathlib.Path("/proc/locks").read_text()))
         assert f"ended process {holder.pid} (sleep)" in small.tool("disable", "alice", check=0).errors
-        assert holder.wait(5) == -signal.SIGKILL
+        assert holder.wait(20) == -signal.SIGKILL
     assert small.authenticate("alice", RIGHT).result == "AUTH_ERR"
     assert small.status("alice")["state"] == "disabled"
 

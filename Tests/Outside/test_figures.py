@@ -21,9 +21,9 @@ def show(capsys, name, ours, other, bar):
     return ratio
 
 
-def show_seconds(capsys, name, ours, bar):
+def show_seconds(capsys, name, ours, bar=None):
     with capsys.disabled():
-        print(f"\n  {name:<58} {ours * 1e3:9.3f} ms{'':25}(at most {bar * 1e3:g} ms)")
+        print(f"\n  {name:<58} {ours * 1e3:9.3f} ms" + (f"{'':25}(at most {bar * 1e3:g} ms)" if bar else ""))
     return ours
 
 
@@ -33,10 +33,14 @@ def ratio(capsys, name, bar, measure):
 
 
 def test_a_login_costs_what_its_hash_costs(bed, capsys):
-    name = "login with the right passcode / crypto_pwhash"
-    assert (
-        ratio(capsys, name, 1.05, lambda: bench.login_against_hash(bed, operations=3, memory=64 << 20)) <= 1.05
-    )
+    bar = 1.05
+
+    def measure():
+        login, hashing, writes = bench.login_against_hash(bed, operations=3, memory=64 << 20)
+        show_seconds(capsys, "two synced writes of 4 KiB, which a login has, too", writes)
+        return login, hashing
+
+    assert ratio(capsys, "login with the right passcode / crypto_pwhash", bar, measure) <= bar
 
 
 def test_a_login_costs_half_a_millisecond_beside_its_hash(bed, capsys):

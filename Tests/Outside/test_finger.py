@@ -33,10 +33,10 @@ def test_three_touches_that_don_t_match_end_it(reader):
     with Finger() as finger:
         assert finger.event() == "watching"
         for charged in range(1, 4):
+            waits(reader)
             reader.touch("somebody-else")
             assert finger.event() == "no match"
             assert touches() in (charged, charged + 1)
-            time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
         assert finger.events() == ["tries"]
     assert reader.is_free() and touches() == 3
 
@@ -46,7 +46,7 @@ def test_a_match_after_a_touch_that_didn_t(reader):
         assert finger.event() == "watching"
         reader.touch("somebody-else")
         assert finger.event() == "no match"
-        time.sleep(0.1)
+        waits(reader)
         reader.touch("alice-finger")
         assert isinstance(finger.match(reader), Match)
 
@@ -110,6 +110,7 @@ def test_after_enter_one_touch_counts_and_no_more(reader, touch, said):
     assert reader.is_free() and touches() == (said is str)
 
 
+@pytest.mark.alone
 def test_after_enter_the_reader_is_freed_when_its_caller_ends(reader):
     for word in (b"", ENTER):
         with Finger() as finger:
@@ -204,6 +205,7 @@ def test_the_bus_goes(restored):
     assert touches() == 1  # others may have heard what we haven't
 
 
+@pytest.mark.alone
 def test_the_prompt_does_not_wait_while_fprintd_is_started(restored):
     restored.choose(VIRTUAL.replace("exec /", "sleep 1; exec /"))
     begin = time.monotonic()
@@ -222,6 +224,7 @@ def test_fprintd_is_not_started_for_somebody_who_enrolled_no_finger(restored):
     assert restored.process() is None
 
 
+@pytest.mark.alone
 def test_a_slow_reader_joins_late(restored):
     restored.choose(slow(800))
     restored.start()
@@ -235,6 +238,7 @@ def test_a_slow_reader_joins_late(restored):
         assert isinstance(finger.match(restored), Match)
 
 
+@pytest.mark.alone
 def test_a_slow_reader_is_not_claimed_for_somebody_who_enrolled_no_finger(restored):
     restored.choose(slow(800))
     restored.start()
@@ -312,11 +316,11 @@ def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(r
         wait_for(reader.is_free, 40)
         assert 29.5 < time.monotonic() - begin < 33
         wait_for(lambda: touches() == 0)  # the reader is free first
-        wait_for(reader.is_claimed, 5)
+        waits(reader)
         assert finger.hears_nothing() and touches() == 1
         reader.touch("somebody-else")
         assert finger.event() == "no match"
-        time.sleep(0.1)
+        waits(reader)
         reader.touch("alice-finger")
         assert isinstance(finger.match(reader), Match)
     assert touches() == 1
@@ -331,8 +335,7 @@ def test_a_login_screen_shares_the_reader(restored):
         with hers() as other:
             assert other.event() == "watching"
             assert finger.hears_nothing(3)
-        wait_for(restored.is_claimed, 5)
-        time.sleep(0.1)
+        waits(restored)
         restored.touch("alice-finger")
         assert isinstance(finger.match(restored), Match)
     assert touches() == 0
@@ -361,19 +364,19 @@ def test_a_login_screen_has_no_more_tries_by_that(restored):
     with Finger() as finger:
         assert finger.event() == "watching"
         for _ in range(2):
-            time.sleep(0.1)
+            waits(restored)
             restored.touch("somebody-else")
             assert finger.event() == "no match"
             waits(restored)
             restored.stop()
             restored.start()
-            wait_for(restored.is_claimed, 5)
-        time.sleep(0.1)
+        waits(restored)
         restored.touch("somebody-else")
         assert finger.events() == ["no match", "tries"]
     assert touches() == 3
 
 
+@pytest.mark.alone
 def test_enter_while_others_have_the_reader_is_answered_at_once(restored):
     with Finger() as finger:
         assert finger.event() == "watching"
@@ -385,6 +388,7 @@ def test_enter_while_others_have_the_reader_is_answered_at_once(restored):
         assert time.monotonic() - begin < 0.5
 
 
+@pytest.mark.alone
 def test_a_login_screen_that_ends_between_ends_the_program(restored):
     with Finger() as finger:
         assert finger.event() == "watching"

@@ -1,12 +1,16 @@
 """What the AppArmor profile of passcode-finger lets it do, against what it does. (No kernel enforces it here.)"""
 
 import pathlib
+import struct
+import time
 
 import finger
+import machine as machines
 import pytest
 from apparmor import CALLS, Profile, needed
 from finger import LIST, Finger, Match, count_file, uid
 from logind import Logind
+from reader import PRINTS
 
 PROFILE = pathlib.Path(__file__).parents[2] / "Sources/system/apparmor/usr.libexec.passcode-finger"
 
@@ -50,6 +54,25 @@ def test_the_apparmor_profile_lets_passcode_finger_do_its_work(restored, tmp_pat
         assert {f"/run/passcode/{uid(name)}.finger", f"/run/systemd/users/{uid(name)}"} <= paths
     profile = Profile(PROFILE)
     assert {asked for asked in used if not profile.allows(*asked)} == set()
+
+
+def test_the_apparmor_profile_lets_it_tell_whether_prints_changed(restored, tmp_path):
+    machines.CONFIGURATION.write_text("finger_for=1h\n")
+    noted, use = (machines.RUN / f"{uid('alice')}.{end}" for end in ("prints", "use"))
+    noted.unlink(missing_ok=True)
+    paths, profile = set(), Profile(PROFILE)
+    with Logind():
+        for name, event in (("first", "prints changed"), ("second", "watching")):
+            with Traced(tmp_path / name, wants_session=True) as prompt:
+                assert prompt.event() == event
+                used = prompt.used()
+            assert {asked for asked in used if not profile.allows(*asked)} == set()
+            paths |= {path for path, _ in used}
+            use.write_bytes(struct.pack("<Q", int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1_000) + 1))
+            use.chmod(0o600)
+    machines.CONFIGURATION.unlink()
+    print_file = next(path for path in (PRINTS / "alice").rglob("*") if path.is_file())
+    assert {str(machines.CONFIGURATION), str(noted), str(use), str(print_file)} <= paths
 
 
 def test_the_apparmor_profile_forbids_the_rest():

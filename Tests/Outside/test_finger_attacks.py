@@ -105,7 +105,7 @@ def test_the_environment_names_no_other_bus(reader, tmp_path):
     trap.close()
 
 
-@pytest.mark.parametrize("said", [b"", b"REJECTED\r\n", b"\0" * 4096, b"OK x\r\n", b"A" * 100_000])
+@pytest.mark.parametrize("said", [b"", b"REJECTED\r\n", b"\0" * 4096, b"OK x\r\n", b"A" * 100_000], ids=lambda said: repr(said[:8]))
 def test_a_bus_that_says_nonsense_is_no_service(restored, said):
     restored.stop_bus()
     BUS.mkdir()
@@ -135,6 +135,7 @@ def test_a_bus_that_says_nonsense_is_no_service(restored, said):
         shutil.rmtree(BUS)
 
 
+@pytest.mark.alone
 def test_forged_results_at_every_moment_of_a_prompt_open_nothing(reader):
     """While it connects, claims, starts: 20 prompts, with forgeries all the time. A reader that is slow to start, because
     the forgeries keep the bus busy, isn't offered."""

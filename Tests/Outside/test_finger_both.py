@@ -45,7 +45,7 @@ def own(touchable):
     touchable.typed |= {PASSWORD, NEW}
     touchable.configure(finger="both")
     yield touchable
-    wait_for(touchable.reader.is_free, 5)
+    wait_for(touchable.reader.is_free)
 
 
 def match(own):

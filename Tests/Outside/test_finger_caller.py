@@ -167,7 +167,7 @@ def test_a_request_that_makes_no_sense_is_none(reader, change):
     try:
         finger.connection.shutdown(socket.SHUT_WR)
         assert finger.events() == []
-        assert finger.program.wait(5) == 1
+        assert finger.program.wait(20) == 1
     finally:
         finger.close()
     assert reader.is_free()
@@ -176,7 +176,7 @@ def test_a_request_that_makes_no_sense_is_none(reader, change):
 def test_a_caller_that_says_more_than_the_request_is_none(reader):
     with Finger(ask=request() + b"\0") as finger:
         assert "watching" not in finger.events()[1:]
-        finger.program.wait(5)
+        finger.program.wait(20)
     assert reader.is_free()
 
 
@@ -191,7 +191,7 @@ def test_a_connection_that_somebody_else_made_is_none(reader):
         ours.sendall(request())  # first: the program may end at once
         program = subprocess.Popen([PROGRAM], stdin=theirs, env={})
         theirs.close()
-        assert program.wait(5) == 1
+        assert program.wait(20) == 1
         ours.settimeout(1)
         with pytest.raises(ConnectionResetError):  # it hasn't even read the request
             ours.recv(16)

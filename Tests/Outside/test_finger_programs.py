@@ -91,14 +91,14 @@ def terminal(*command, user="alice", groups=(), join=lambda: None):
 def waits(child, name):
     """With the prompt of that program, and without echo."""
     child.expect(PROMPTS[name])
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
 
 
 def is_let_in(child, name):
     if name == "login":
         assert has_a_shell(child) == str(uid("alice"))
         child.sendline("exit")
-        child.close()
+        end_child(child)
     else:
         child.expect(r"\b0\r\n" if name == "sudo" else rf"\b{uid('alice')}\r\n")
         child.expect(pexpect.EOF)
@@ -129,7 +129,7 @@ def test_what_is_typed_counts_even_if_the_finger_matches_meanwhile(own, name, ty
     child.send(typed[2:] + "\r")
     if typed == PASSWORD:
         child.expect("[Pp]assword[^:]*: ")
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send(PASSWORD + "\r")
     is_let_in(child, name)
     said = [line.message for line in own.log() if "finger=" in line.message]
@@ -158,18 +158,18 @@ def test_five_touches_over_two_prompts_then_off_and_on_again(own):
         missed_last(own.reader)
         child.send("\r")
         child.expect(SUDO_PASSWORD)
-        child.close()
+        end_child(child)
     assert charged() == LIMIT
     for answer, prompt in ((WRONG[0], ALONE), (RIGHT, r"^Passcode \(2 attempts left\): ")):
         child = sudo()
         child.expect(prompt)
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send(answer + "\r")
         if answer == RIGHT:
             is_let_in(child, "sudo")
         else:
             child.expect(SUDO_PASSWORD)
-        child.close()
+        end_child(child)
     assert charged() == 0
     test_a_match_and_enter(own, "sudo")
 
@@ -179,10 +179,10 @@ def test_the_password_turns_it_on_again(own, name):
     set_count(LIMIT)
     child = PROGRAMS[name]()
     child.expect("Passcode: ")
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
     child.send("\r")
     child.expect("[Pp]assword[^:]*: ")
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
     assert charged() == LIMIT
     child.send(PASSWORD + "\r")
     is_let_in(child, name)
@@ -210,7 +210,7 @@ def test_two_at_once(own):
     waits(first, "sudo")
     second = sudo()
     second.expect(ALONE)
-    assert second.waitnoecho(timeout=5)
+    assert second.waitnoecho(timeout=20)
     second.send(RIGHT + "\r")
     is_let_in(second, "sudo")
     matched(own.reader)
@@ -226,7 +226,7 @@ def test_where_the_person_is_not_it_is_not_offered(own, absence):
         for name in ("sudo", "su"):
             child = PROGRAMS[name]()
             child.expect(ALONE)
-            assert child.waitnoecho(timeout=5)
+            assert child.waitnoecho(timeout=20)
             child.send(RIGHT + "\r")
             is_let_in(child, name)
     assert [line for line in own.log() if "finger=no-session" in line.message]
@@ -272,7 +272,7 @@ def test_a_prompt_that_is_cancelled_frees_the_reader_and_lets_nobody_in(own, nam
 def test_a_program_that_is_killed_frees_the_reader(own, name):
     child = PROGRAMS[name]()
     waits(child, name)
-    wait_for(own.reader.is_claimed)
+    wait_for(own.reader.waits)
     begin = time.monotonic()
     os.kill(child.pid, signal.SIGKILL)
     wait_for(own.reader.is_free)
@@ -294,13 +294,13 @@ def test_a_reader_that_goes_leaves_passcode_and_password(own, loss):
     try:
         child = su()
         waits(child, "su")
-        wait_for(own.reader.is_claimed)
+        wait_for(own.reader.waits)
         LOST[loss](own)
         wait_for(lambda: not running())
         child.send("\r")
         child.expect("The fingerprint reader was disconnected. Use your passcode.\r\n")
         child.expect("Password: ")
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send(PASSWORD + "\r")
         is_let_in(child, "su")
     finally:
@@ -330,13 +330,13 @@ def pkexec(own):
 def test_polkit_s_agent_on_a_terminal(own, pkexec):
     child = pkexec()
     child.expect("Passcode or fingerprint: ")
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
     matched(own.reader)
     child.send("\r")
     child.expect("COMPLETE.*0\r\n")
     child = pkexec()
     child.expect("Passcode or fingerprint: ")
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
     child.send(RIGHT + "\r")
     child.expect("COMPLETE.*0\r\n")
     own.logind.__exit__()

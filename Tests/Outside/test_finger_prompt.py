@@ -67,7 +67,7 @@ def miss(own):
 def own(touchable):
     """At the end the reader is free, whatever happened."""
     yield touchable
-    wait_for(touchable.reader.is_free, 5)
+    wait_for(touchable.reader.is_free)
 
 
 # MARK: What the person does
@@ -335,7 +335,7 @@ def test_a_match_is_worth_something_for_ten_seconds(own):
 @pytest.mark.parametrize("touches_again", [False, True])
 def test_at_a_login_screen_another_touch_counts_then(own, touches_again):
     again = [match(own)] if touches_again else []
-    outcome = own.authenticate("alice", after(match(own), lambda: wait_for(own.reader.is_claimed, 12), *again))
+    outcome = own.authenticate("alice", after(match(own), lambda: wait_for(own.reader.waits, 25), *again))
     assert (outcome.result, words(own)) == (("SUCCESS", ["match"]) if touches_again else ("AUTH_ERR", ["no-touch"]))
     assert charged() == 0
 
@@ -575,6 +575,7 @@ def test_the_passcode_comes_first_after_a_boot_and_then_the_finger_serves(own):
 
 def test_a_passcode_through_the_helper_comes_first_as_well(own):
     own.configure(finger_for="72h")
+    own.authenticate("alice", "")  # the prints are seen
     assert own.authenticate("alice", RIGHT, **machines.ALICE).result == "SUCCESS"
     assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
 
@@ -592,6 +593,7 @@ def test_what_does_not_tell_a_time_is_no_use(own, spoil):
 
 def test_it_is_decided_again_when_a_match_is_taken(own):
     own.configure(finger_for="1h")
+    own.authenticate("alice", "")  # the prints are seen
     use(0)
     outcome = own.authenticate("alice", after(match(own), lambda: use(-60_000)))
     assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [FINGER], ["passcode-first"])
@@ -704,7 +706,7 @@ def test_a_reader_that_goes_leaves_the_passcode(own, loss, typed, result, said):
     """As sudo."""
 
     def lose():
-        wait_for(own.reader.is_claimed)
+        waits(own.reader)
         LOST[loss](own)
         wait_for(lambda: not running())
 
@@ -723,7 +725,7 @@ def test_a_login_screen_that_lost_the_reader_says_so_at_enter(own, loss, typed, 
     """It would take the reader again."""
 
     def lose():
-        wait_for(own.reader.is_claimed)
+        waits(own.reader)
         LOST[loss](own)
         time.sleep(1)
 
@@ -899,32 +901,43 @@ def test_a_program_that_says_nothing_is_waited_for_300_ms_and_then_stopped(own):
 
 @pytest.fixture
 def marks(own):
-    """Files that tell the processes of a test from each other: a prompt is there; they may go on."""
+    """Files that tell the processes of a test from each other: a prompt is there, and which; they may go on."""
     asked, go = own.folder / "asked", own.folder / "go"
 
     def wait(handle):
         if handle.outcome.prompts[-1] == FINGER:
             asked.touch()
+        (own.folder / f"at-prompt-{os.getpid()}").touch()
         wait_for(go.exists, 60)
         return ""
 
-    wait.asked, wait.go = asked, go
+    def wait_for_prompts(count):
+        """All of them: one that began later could have the reader after the first one."""
+        wait_for(lambda: len(list(own.folder.glob("at-prompt-*"))) == count)
+
+    def forget():
+        for mark in (go, asked, *own.folder.glob("at-prompt-*")):
+            mark.unlink(missing_ok=True)
+
+    wait.asked, wait.go, wait.wait_for_prompts, wait.forget = asked, go, wait_for_prompts, forget
     return wait
 
 
 def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(own, marks):
     """Six prompts at a time: one of them has the reader, and all its touches are wrong; then comes the right finger."""
     for round in range(4):
-        running = [own.start("alice", marks) for _ in range(6)]
+        running = [own.start("alice", marks)]
         if round < 2:
-            wait_for(marks.asked.exists)
+            waits(own.reader)
+        running += [own.start("alice", marks) for _ in range(5)]
+        if round < 2:
+            marks.wait_for_prompts(6)
             for _ in range(1 if round else 2):
                 missed(own.reader)
             missed_last(own.reader)
         marks.go.touch()
         outcomes = [prompt.wait() for prompt in running]
-        for mark in (marks.go, marks.asked):
-            mark.unlink(missing_ok=True)
+        marks.forget()
         assert {outcome.result for outcome in outcomes} == {"AUTH_ERR"}
         assert sum(outcome.prompts == [FINGER] for outcome in outcomes) == (round < 2)
         wait_for(own.reader.is_free)
@@ -935,8 +948,9 @@ def test_as_many_prompts_as_there_are_never_a_sixth_touch_is_believed(own, marks
 def test_two_prompts_share_no_match(own, marks):
     """The one without the reader gets nothing from the other's touch."""
     first = own.start("alice", marks)
-    wait_for(marks.asked.exists)
+    waits(own.reader)
     second = own.start("alice", marks)
+    marks.wait_for_prompts(2)
     matched(own.reader)
     marks.go.touch()
     assert (first.wait().result, second.wait().result) == ("SUCCESS", "AUTH_ERR")

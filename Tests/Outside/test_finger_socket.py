@@ -28,7 +28,7 @@ UNITS = pathlib.Path(__file__).parents[2] / "Sources/system/systemd"
 @pytest.fixture
 def own(touchable):
     yield touchable
-    wait_for(touchable.reader.is_free, 5)
+    wait_for(touchable.reader.is_free)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_she_can_freeze_and_kill_root_s_programs_in_her_cgroup(theirs):
     )
     assert refused.returncode
     as_alice(theirs / "cgroup.kill", 1)
-    assert program.wait(5) == -signal.SIGKILL
+    assert program.wait(20) == -signal.SIGKILL
 
 
 def test_the_program_is_not_in_the_cgroup_of_its_caller(prompt, theirs):
@@ -213,8 +213,10 @@ def test_the_program_answers_root_alone(own):
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(SOCKET))
         connection.sendall(request())
-        connection.settimeout(5)
-        assert decode(connection.recv(LENGTH)) == "watching"
+        connection.settimeout(20)
+        while (event := decode(connection.recv(LENGTH))) == "starting":  # on a busy machine any reader joins late
+            pass
+        assert event == "watching"
 
 
 def test_a_connection_that_the_host_closed_is_no_longer_heard(own, monkeypatch):

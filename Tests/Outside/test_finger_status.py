@@ -250,7 +250,7 @@ def test_a_person_learns_of_their_own_fingers_and_of_nothing_else(system):
 # MARK: The menu
 
 CHANGE, OFF, TEST = "change the passcode", "remove the passcode", "test the passcode"
-PAUSE = "pause the passcode until I use my password"
+PAUSE = "pause the passcode"
 FORGOTTEN = "I forgot it: set a new one with my password"
 ADD, TRY, REMOVE = "enrol a fingerprint", "test the fingerprint", "remove all enrolled fingerprints"
 
@@ -287,7 +287,7 @@ def test_testing_the_fingerprint(system, finger, status):
     menu = Menu("alice", f"Passcode: on (4 digits) · Fingerprint: {INDEX}", CHANGE, OFF, TEST, PAUSE, FORGOTTEN, TRY, REMOVE)
     menu.child.send("6\r")
     menu.child.expect("Verifying: ")
-    time.sleep(0.3)  # the reader forgets a touch that comes before it waits
+    wait_for(system.reader.waits)  # it forgets a touch that comes before
     system.reader.touch(finger)
     menu.child.expect(pexpect.EOF)
     menu.child.close()

@@ -13,16 +13,16 @@ import threading
 import time
 
 import pytest
-from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches
+from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches, waits
 from logind import Logind
-from process import wait_for
+from process import state, wait_for
 from reader import DEVICE
 
 
 def miss(reader, finger):
+    waits(reader)
     reader.touch("somebody-else")
     assert finger.event() == "no match"
-    time.sleep(0.1)  # the reader forgets a touch that comes before it waits again
 
 
 def test_after_five_touches_it_is_off(reader):
@@ -64,7 +64,7 @@ def test_a_reset_while_the_reader_waits_gives_no_touch_away(reader):
     for print_ in ("somebody-else", "alice-finger"):
         with Finger() as finger:
             assert finger.event() == "watching"
-            time.sleep(0.1)
+            waits(reader)
             set_count(0, 50)
             reader.touch(print_)
             event = finger.match(reader) if print_ == "alice-finger" else finger.event()
@@ -94,7 +94,7 @@ def test_matches_that_are_not_used_cost_nothing(reader):
     for time_ in range(LIMIT + 1):
         with Finger() as finger:
             assert finger.event() == "watching"
-            time.sleep(0.1)
+            waits(reader)
             reader.touch("alice-finger")
             assert finger.match(reader).serial == 2 * time_ + 2
         assert touches() == 0
@@ -105,7 +105,6 @@ def test_a_match_between_them_gives_no_sixth_miss(reader):
     for after in range(LIMIT):
         with Finger() as finger:
             assert finger.event() == "watching"
-            time.sleep(0.1)
             miss(reader, finger)
         assert touches() == after + 1
         with Finger() as finger:
@@ -113,7 +112,7 @@ def test_a_match_between_them_gives_no_sixth_miss(reader):
                 assert finger.events() == ["off"]
                 break
             assert finger.event() == "watching"
-            time.sleep(0.1)
+            waits(reader)
             reader.touch("alice-finger")
             assert isinstance(finger.match(reader), Match)
         assert touches() == after + 1
@@ -135,15 +134,19 @@ def test_what_fprintd_said_before_its_end_counts(restored):
         restored.start()
         with Logind(), Finger(wants_session=True) as finger:
             assert finger.event() == "watching"
-            finger.program.send_signal(signal.SIGSTOP)
-            time.sleep(0.1)
+            freeze(finger)
             restored.touch("somebody-else")
-            time.sleep(0.3)
+            wait_for(lambda: not restored.waits())  # fprintd has told it by then
             restored.stop()
             finger.program.send_signal(signal.SIGCONT)
             assert finger.event() == "no match"
             assert finger.events() in (["gone"], ["off"])
         assert touches() == touch
+
+
+def freeze(finger):
+    finger.program.send_signal(signal.SIGSTOP)
+    wait_for(lambda: state(finger.program.pid) == "T")
 
 
 def hold_lock():
@@ -222,7 +225,7 @@ def test_a_touch_whose_charge_is_gone_is_no_match(reader, fault):
     for print_ in ("alice-finger", "somebody-else"):
         with Finger() as finger:
             assert finger.event() == "watching"
-            time.sleep(0.1)
+            waits(reader)
             shutil.rmtree(COUNTS, ignore_errors=True)
             COUNTS.mkdir(mode=0o700)
             if fault == "directory":
@@ -282,9 +285,9 @@ def test_a_caller_that_is_killed_as_soon_as_it_did_not_match_gains_nothing(reade
             finger = Finger()
             try:
                 assert finger.event() == "watching"
-                time.sleep(0.05)
+                waits(reader)
                 reader.touch("somebody-else")
-                assert results.seen.wait(5)
+                assert results.seen.wait(20)
             finally:
                 finger.close()
             assert touches() == 1
@@ -300,7 +303,7 @@ def test_killed_at_any_moment_no_touch_is_gained(reader):
     for touch in range(1, LIMIT + 1):
         with Finger() as finger:
             assert finger.event() == "watching"
-            time.sleep(0.1)
+            waits(reader)
             reader.touch("somebody-else")
             time.sleep(chance.random() * 0.01)
             finger.program.kill()  # only root can
@@ -317,10 +320,9 @@ def test_frozen_and_killed_no_touch_is_gained(reader):
     for touch in range(1, LIMIT + 1):
         with Finger() as finger:
             assert finger.event() == "watching"
-            finger.program.send_signal(signal.SIGSTOP)
-            time.sleep(0.1)
+            freeze(finger)
             reader.touch("somebody-else")
-            time.sleep(0.3)
+            wait_for(lambda: not reader.waits())  # fprintd has told it by then
             finger.program.kill()
         wait_for(reader.is_free)
         assert touches() == touch

@@ -109,6 +109,30 @@ def test_idle_connections_of_one_workstation_stop_no_other_one(machine, ward):
             assert time.monotonic() - started < 5
 
 
+# It asks nothing, and never says that it has ended. Prints how many seconds the server waits for that.
+NEVER_ENDS = """if True:
+    import os, socket, ssl, sys, time
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(f"{sys.argv[2]}/ws3.pem", f"{sys.argv[2]}/ws3.key")
+    connection = context.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
+    while connection.recv(4096):
+        pass
+    refused = time.monotonic()
+    beneath = socket.socket(fileno=os.dup(connection.fileno()))
+    beneath.settimeout(60)
+    while beneath.recv(4096):
+        pass
+    print(time.monotonic() - refused)
+"""
+
+
+def test_a_workstation_that_was_taken_off_the_list_holds_no_connection(ward):
+    """With its certificate it could otherwise hold as many as stunnel accepts, with 35 connections a second."""
+    command = [*ward.fleet.inside(0), sys.executable, "-c", NEVER_ENDS, str(FIRST_PORT), ward.certificates.folder]
+    assert float(subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout) < 8
+
+
 @pytest.mark.on_request
 def test_connections_without_a_certificate_end_soon(machine, ward):
     """More connections than stunnel accepts, at the only server that runs: stunnel ends each one after TIMEOUTbusy."""

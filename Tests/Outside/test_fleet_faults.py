@@ -14,14 +14,19 @@ from tally import BREACHES, Row, attack
 
 
 def test_a_history_with_faults(apart, capsys):
-    seed = random.randrange(10**9)
-    history = play(apart, seed, 8)
-    with capsys.disabled():
-        print(f"\n  seed {seed}: {judgement.summary(history)}")
-    with attack("a fleet's history with faults") as row:
-        row.run()
-        judgement.judge(history, row, seed)
-    assert sum(one.kind is not None for one in history.asked) > 20
+    """A busy machine answers few in one: then there are more."""
+    answered, histories = 0, 0
+    while answered <= 20:
+        histories += 1
+        assert histories <= 5, answered
+        seed = random.randrange(10**9)
+        history = play(apart, seed, 8)
+        with capsys.disabled():
+            print(f"\n  seed {seed}: {judgement.summary(history)}")
+        with attack("a fleet's history with faults") as row:
+            row.run()
+            judgement.judge(history, row, seed)
+        answered += sum(one.kind is not None for one in history.asked)
 
 
 # What the judgement would find. Nothing is wrong with this one:

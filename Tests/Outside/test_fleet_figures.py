@@ -63,7 +63,7 @@ class Memory:
             time.sleep(0.3)
 
     def _children(self):
-        return [child for listener in self.ward.listeners for child in list(listener.children) if child.poll() is None]
+        return [child for listener in self.ward.listeners for child in listener.children if child.poll() is None]
 
     def __enter__(self):
         self.thread.start()

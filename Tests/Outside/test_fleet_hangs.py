@@ -35,7 +35,11 @@ def freeze(ward, number):
 
 
 def state(task):
-    return (task / "stat").read_text().rpartition(")")[2].split()[0]
+    """That of a thread which has just ended: as of one that is stopped."""
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "T"
 
 
 @pytest.fixture

@@ -171,10 +171,13 @@ def private_memory(process):
 
 
 def most_memory(processes):
-    """The most that they took together, until all ended well."""
+    """The most that they took together, until all ended well. Each is looked at twice, the first one first and last: what
+    it had both times it had at the same moment as the others. One may end, and the next begin, while they are looked at."""
     most = 0
     while None in [process.poll() for process in processes]:
-        most = max(most, sum(map(private_memory, processes)))
+        before = [private_memory(process) for process in processes]
+        after = [private_memory(process) for process in reversed(processes)]
+        most = max(most, sum(map(min, before, reversed(after))))
         time.sleep(0.005)
     assert [process.returncode for process in processes] == [0] * len(processes)
     return most
@@ -205,7 +208,7 @@ def test_an_enrolment_that_waits_for_a_slot_can_be_interrupted(street, citizens,
         wait_for(lambda: locker(street, user) == waiting.pid)
         time.sleep(0.2)
         waiting.terminate()
-        assert waiting.wait(5) == -signal.SIGTERM
+        assert waiting.wait(20) == -signal.SIGTERM
         assert street.status(user) == before and before["enrolled"] == enrolled
     assert [holder.wait().result for holder in holders] == ["SUCCESS"] * 2
 
@@ -341,7 +344,8 @@ def frozen(holders):
     finally:
         (group / "cgroup.freeze").write_text("0")
         for process in (group / "cgroup.procs").read_text().split():
-            (root / "cgroup.procs").write_text(process)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                (root / "cgroup.procs").write_text(process)
         group.rmdir()
         subprocess.run(["umount", str(root)], check=True)
         root.rmdir()
@@ -393,7 +397,7 @@ def test_who_waits_for_a_slot_can_be_interrupted(street):
         waiting = street.start("alice", RIGHT)
         time.sleep(0.5)
         waiting.kill(signal.SIGTERM)
-        assert waiting.wait(5).killed_by == signal.SIGTERM
+        assert waiting.wait(20).killed_by == signal.SIGTERM
     assert street.failures("alice") == 0, "charged before it had a slot"
     assert [holder.wait().result for holder in holders] == ["SUCCESS"] * 2
     assert street.authenticate("alice", RIGHT).result == "SUCCESS"

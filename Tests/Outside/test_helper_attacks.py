@@ -107,7 +107,7 @@ def test_a_hundred_megabytes(own):
 def test_a_request_in_pieces(own):
     helper, ours = pieces(request(VERIFY, uid("alice"), passcode=RIGHT), 0.005)
     ours.shutdown(socket.SHUT_WR)
-    assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
+    assert ours.recv(4096)[1] == GRANTED and helper.wait(20) == 0
 
 
 def test_it_replies_after_it_gave_record_and_slot_back(own):
@@ -119,7 +119,7 @@ def test_it_replies_after_it_gave_record_and_slot_back(own):
         locks = pathlib.Path("/proc/locks").read_text()
         assert not [file for file in files if re.search(f" {in_locks(file)} ", locks)]
         ours.close()
-        helper.wait(5)
+        helper.wait(20)
 
 
 def test_a_reply_that_nobody_reads(own):
@@ -207,7 +207,7 @@ def test_arguments_change_nothing(own, arguments):
     theirs.close()
     ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
     ours.shutdown(socket.SHUT_WR)
-    assert ours.recv(4096)[1] == GRANTED and helper.wait(5) == 0
+    assert ours.recv(4096)[1] == GRANTED and helper.wait(20) == 0
 
 
 def inherited(name):
@@ -375,7 +375,7 @@ def test_stopped_before_it_is_somebody_else_it_holds_nothing(own):
     start = time.monotonic()
     assert verify().kind == GRANTED and time.monotonic() - start < 2
     assert as_alice(lambda: os.kill(helper.pid, signal.SIGKILL)) == 0
-    helper.wait(5)
+    helper.wait(20)
     ours.close()
 
 
@@ -386,7 +386,7 @@ def test_killed_while_hashing_the_attempt_counts(own):
     ours.shutdown(socket.SHUT_WR)
     wait_for(lambda: own_failures(own) == 1)
     os.kill(helper.pid, signal.SIGKILL)
-    assert ours.recv(4096) == b"" and helper.wait(5) == -signal.SIGKILL
+    assert ours.recv(4096) == b"" and helper.wait(20) == -signal.SIGKILL
     assert own.failures("alice") == 1 and verify(seconds=60).kind == GRANTED
 
 
@@ -399,7 +399,7 @@ def test_a_caller_that_is_killed_leaves_a_counted_attempt(own):
     [helper] = map(os.pidfd_open, children(host.child))
     os.kill(host.child, signal.SIGKILL)
     host.wait()
-    assert select.select([helper], [], [], 20)[0], "the helper goes on"
+    assert select.select([helper], [], [], 100)[0], "the helper goes on"
     assert own.failures("alice") == 1
 
 
@@ -479,7 +479,7 @@ def test_of_many_changes_one_is_made(own):
     kinds = [ours.recv(4096)[1] for _, ours in running]
     assert kinds.count(DONE_IT) == 1 and set(kinds) <= {DONE_IT, WRONG_ONE, UNAVAILABLE}
     assert verify(new[kinds.index(DONE_IT)]).kind == GRANTED
-    assert own.failures("alice") == 0 and all(helper.wait(5) == 0 for helper, _ in running)
+    assert own.failures("alice") == 0 and all(helper.wait(20) == 0 for helper, _ in running)
 
 
 def test_a_password_check_that_its_person_ends_proves_nothing(own):
@@ -494,5 +494,5 @@ def test_a_password_check_that_its_person_ends_proves_nothing(own):
         [checker] = children(helper.pid)
         wait_for(lambda: os.readlink(f"/proc/{checker}/exe").endswith("unix_chkpwd"))
         assert as_alice(lambda: os.kill(checker, number)) == 0
-        assert ours.recv(4096)[1] == WRONG_PASSWORD and helper.wait(5) == 0
+        assert ours.recv(4096)[1] == WRONG_PASSWORD and helper.wait(20) == 0
     assert own.record("alice") == before

@@ -208,11 +208,11 @@ def test_a_reply_ends_though_another_process_has_the_helpers_end(own):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         helper = subprocess.Popen([HELPER], stdin=theirs, cwd="/", **person("alice"))
-        ours.settimeout(5)
+        ours.settimeout(20)
         ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
         ours.shutdown(socket.SHUT_WR)
         assert ours.recv(4096)[1] == 1 and ours.recv(1) == b""
-        assert helper.wait(5) == 0
+        assert helper.wait(20) == 0
 
 
 def test_nothing_is_left_in_the_host(own):
@@ -277,11 +277,12 @@ def test_one_like_swaylock(own):
 
 
 def test_one_like_hyprlock(own):
-    """Shows a notice only where it says what is left to unlock."""
+    """Shows a notice only where it says what is left to unlock. "2 minutes" stays true for a whole minute."""
+    own.configure(lockout="3:2m")
     for code in WRONG[:3]:
         outcome = own.authenticate("alice", code, **host())
     shown = [text for style, text in outcome.messages if style == "TEXT_INFO" and "left to unlock" in text]
-    assert shown == ["Passcode locked (1 minute left to unlock)."]
+    assert shown == ["Passcode locked (2 minutes left to unlock)."]
     again = own.authenticate("alice", RIGHT, **host())
     assert again.prompts == [] and again.texts == shown
 

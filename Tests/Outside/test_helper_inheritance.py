@@ -207,7 +207,7 @@ def test_files_that_are_sent_along_are_not_taken(own):
     opened = [path.readlink() for path in pathlib.Path(f"/proc/{helper.pid}/fd").iterdir() if int(path.name) > 2]
     assert opened in ([], [RUN / "waiting"])
     assert as_alice(lambda: os.kill(helper.pid, signal.SIGKILL)) == 0
-    helper.wait(5)
+    helper.wait(20)
 
 
 def test_a_reply_that_finds_no_room_holds_nothing_up(own):
@@ -225,7 +225,7 @@ def test_a_reply_that_finds_no_room_holds_nothing_up(own):
     wait_for(lambda: pathlib.Path(f"/proc/{helper.pid}/wchan").read_text() not in ("0", ""))
     assert verify().kind == GRANTED
     os.kill(helper.pid, signal.SIGKILL)
-    helper.wait(5)
+    helper.wait(20)
 
 
 # MARK: Rooms in which the machine looks different

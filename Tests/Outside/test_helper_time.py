@@ -155,13 +155,13 @@ def test_between_look_and_attempt_it_has_nothing(own):
     assert verify().kind == GRANTED
     ours.sendall(request(VERIFY, uid("alice"), passcode=RIGHT))
     ours.shutdown(socket.SHUT_WR)
-    assert ours.recv(4096)[1] == GRANTED and ours.recv(1) == b"" and helper.wait(5) == 0
+    assert ours.recv(4096)[1] == GRANTED and ours.recv(1) == b"" and helper.wait(20) == 0
 
 
 def test_between_look_and_attempt_it_ends_with_its_caller(own):
     helper, ours = look()
     ours.close()
-    assert helper.wait(5) == 0
+    assert helper.wait(20) == 0
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_after_a_look_only_the_attempt(own, name):
     with contextlib.suppress(ConnectionResetError):
         replies = b"".join(iter(lambda: answer[0].recv(4096), b""))
         assert replies[1] == OPEN and len(replies) == 42
-    assert helper.wait(5) == 1
+    assert helper.wait(20) == 1
     assert (own.record("alice"), own.record("bob")) == before
 
 
@@ -234,7 +234,7 @@ def test_nobody_waits_for_what_does_not_move(own):
         assert refused_unasked(host.wait(LATEST), "AUTHINFO_UNAVAIL")
     assert 9.5 < time.monotonic() - start < LATEST
     assert sum("timed out" in line.message for line in own.module_log()) == len(hosts)
-    assert unlocking.stdout.read() == "Passcode unlocked for alice.\n" and unlocking.wait(5) == 0
+    assert unlocking.stdout.read() == "Passcode unlocked for alice.\n" and unlocking.wait(20) == 0
     assert 12 < time.monotonic() - start
     for process in stuck:
         os.kill(process, signal.SIGKILL)
@@ -343,7 +343,8 @@ class Group:
     def remove(self):
         for group in (self.ice, self.mine):
             for process in (group / "cgroup.procs").read_text().split():
-                (self.root / "cgroup.procs").write_text(process)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    (self.root / "cgroup.procs").write_text(process)
             group.rmdir()
         machines.sh("umount", self.root)
         self.root.rmdir()
@@ -392,7 +393,7 @@ def test_a_frozen_helper_can_be_ended_by_root(own, group):
     host, helper = hashing(own, group, WRONG[0])
     group.freeze(helper)
     os.kill(helper, signal.SIGKILL)
-    assert host.wait(5).result == "AUTHINFO_UNAVAIL"
+    assert host.wait(20).result == "AUTHINFO_UNAVAIL"
     assert own.failures("alice") == 1 and verify().kind == GRANTED
 
 
@@ -400,7 +401,7 @@ def test_a_helper_killed_through_its_cgroup_leaves_a_counted_attempt(own, group)
     host, helper = hashing(own, group, WRONG[0])
     group.alice("cgroup.procs", str(helper))
     group.alice("cgroup.kill", "1")
-    assert host.wait(5).result == "AUTHINFO_UNAVAIL"
+    assert host.wait(20).result == "AUTHINFO_UNAVAIL"
     assert own.failures("alice") == 1 and verify().kind == GRANTED
 
 

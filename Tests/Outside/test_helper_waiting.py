@@ -72,7 +72,7 @@ def full(look, *who):
 def is_answered_without_waiting(one):
     """The stream ends with the reply, and so does the process."""
     assert one.kind() == OPEN_WITHOUT_WAITING
-    assert one.ours.recv(1) == b"" and one.process.wait(5) == 0
+    assert one.ours.recv(1) == b"" and one.process.wait(20) == 0
     return True
 
 
@@ -99,7 +99,7 @@ def test_a_helper_that_ends_frees_its_slot(look, number):
     waiting = full(look)
     if number:
         os.kill(waiting[7].process.pid, number)
-        assert waiting[7].process.wait(5) == -number
+        assert waiting[7].process.wait(20) == -number
     else:
         waiting[7].end()
     assert look().kind() == OPEN
@@ -129,7 +129,8 @@ def test_where_the_slots_are(look):
         assert as_alice(lambda flags=flags: os.open(FILE, flags)) == 13
     start = uid("alice") * MOST
     run = (1 << 40) + uid("alice") * ALL
-    assert locked_bytes() == [*range(start, start + MOST), *range(run, run + MOST)]
+    # The kernel's list is no snapshot: one look may miss some.
+    wait_for(lambda: locked_bytes() == [*range(start, start + MOST), *range(run, run + MOST)])
     assert all(one.waits() for one in waiting)
 
 
@@ -173,7 +174,7 @@ def test_at_most_128_helpers_of_one_caller_run(own, look):
         for _ in range(3):
             refused = silent()
             assert TOO_MANY in refused.ours.recv(4096)
-            assert refused.ours.recv(1) == b"" and refused.process.wait(5) == 0
+            assert refused.ours.recv(1) == b"" and refused.process.wait(20) == 0
         answer = own.authenticate("alice", RIGHT, prepare=become("alice"))
         assert answer.result == "AUTHINFO_UNAVAIL"
         assert any("too many requests at once: at most 128 per caller" in line.message for line in own.module_log())
@@ -199,7 +200,7 @@ def test_few_descriptors_do_not_lift_the_limit(own, descriptors):
     ) as process:  # fmt: skip
         theirs.close()
         ours.settimeout(10)
-        assert ours.recv(1) == b"" and process.wait(5) == 1
+        assert ours.recv(1) == b"" and process.wait(20) == 1
 
 
 def test_a_full_directory_does_not_lift_the_limit(own, look):
@@ -211,7 +212,7 @@ def test_a_full_directory_does_not_lift_the_limit(own, look):
         shutil.chown(RUN, "_passcode")
         refused = silent()
         assert TOO_MANY in refused.ours.recv(4096)
-        assert refused.ours.recv(1) == b"" and refused.process.wait(5) == 0
+        assert refused.ours.recv(1) == b"" and refused.process.wait(20) == 0
         assert own.authenticate("alice", RIGHT, prepare=become("alice")).result == "AUTHINFO_UNAVAIL"
     finally:
         subprocess.run(["umount", str(RUN)], check=True)
@@ -303,7 +304,8 @@ class Prompts:
 
 def test_forty_prompts_of_one_person(own):
     prompts = Prompts(own, 40)
-    assert len(prompts.helpers()) == MOST
+    # One that doesn't wait ends a little later than its reply.
+    wait_for(lambda: len(prompts.helpers()) == MOST)
     assert prompts.results() == ["SUCCESS"] * 40
     assert own.failures("alice") == 0
 
@@ -317,7 +319,11 @@ def test_forty_that_answer_at_once(own):
 
 
 def resident(pid):
-    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    """0: its 30 s are over."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
     return int(re.search(r"^Pss: +(\d+)", text, re.MULTILINE)[1])
 
 

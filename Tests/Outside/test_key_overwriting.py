@@ -288,8 +288,9 @@ def test_killed_amid_that_the_same_command_goes_on(own, number):
         assert own.authenticate(user, RIGHT).result == "SUCCESS" and own.status(user)["state"] == "must_change"
 
 
-def test_it_is_refused_where_nobody_could_change_anything(own):
-    own.configure(second_factor="yes")
+@pytest.mark.parametrize("options", [{"second_factor": "yes"}, {"finger": "both", "self_enroll": "no"}], ids="-".join)
+def test_it_is_refused_where_nobody_could_change_anything(own, options):
+    own.configure(**options)
     before = KEY.read_bytes(), own.record("alice")
     answer = key(own, "rotate", "--must-change", check=UNUSABLE)
     assert one_line(answer.errors) and "nobody can change a passcode that must be changed; nothing was changed" in answer.errors

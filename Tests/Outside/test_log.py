@@ -66,7 +66,7 @@ def test_a_user_name_stays_one_value(alice, forged):
     assert len(re.findall(r"\buser=", line.message)) == 1 and " rhost=192.0.2.1" in line.message
 
 
-@pytest.mark.parametrize("service", ["a user=root", "a=b", "a\nb sshd: granted", 'a"b', "a\\x0ab", "s" * 200])
+@pytest.mark.parametrize("service", ["a user=root", "a=b", "a\nb sshd: granted", 'a"b', "a\\x0ab", "s" * 200], ids=lambda name: name[:15])
 def test_a_service_name_stays_one_value(alice, service):
     shutil.copy(alice.services / SERVICE, alice.services / service)
     pam.run(service, "alice", alice.services, [RIGHT])

@@ -184,7 +184,7 @@ def test_between_look_and_attempt_the_helper_has_neither_key_nor_credential(mach
     helper, ours = look()
     assert not found(helper.pid, *sealed_secrets(machine))
     ours.close()
-    assert helper.wait(5) == 0
+    assert helper.wait(20) == 0
 
 
 def test_of_a_list_only_lines_that_are_not_done_are_in_memory(keyed):

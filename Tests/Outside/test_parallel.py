@@ -157,7 +157,7 @@ def test_a_waiting_attempt_can_be_interrupted(bed):
     waiting = bed.start("alice", RIGHT)
     time.sleep(0.5)
     waiting.kill(signal.SIGTERM)
-    assert waiting.wait(5).killed_by == signal.SIGTERM
+    assert waiting.wait(20).killed_by == signal.SIGTERM
     holder.kill(signal.SIGCONT)
     assert holder.wait().result == "SUCCESS"
 

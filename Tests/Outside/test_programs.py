@@ -15,7 +15,7 @@ import machine as machines
 from bed import MODULE, person, uid
 from clock import by_wall_clock
 from dialogue import has_a_shell
-from process import wait_for
+from process import end_child, wait_for
 from machine import RUN
 from scenario import PASSWORD, RIGHT, WRONG
 
@@ -72,7 +72,7 @@ def prompted(child, *dialogue):
     """Answers these prompts, in this order, each without echo."""
     for prompt, answer in dialogue:
         child.expect(prompt)
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send(answer + "\r")
 
 
@@ -229,7 +229,7 @@ def log_in(*dialogue):
     prompted(child, *dialogue)
     assert has_a_shell(child) == str(uid("alice"))
     child.sendline("exit")
-    child.close()
+    end_child(child)
 
 
 def test_login(own):
@@ -327,6 +327,7 @@ def test_i3lock(own, screen):
             run("xdotool", "type", "--delay", "20", text, env=environment)
             run("xdotool", "key", "Return", env=environment)
 
+        wait_for(lambda: run("xdotool", "search", "--onlyvisible", "--class", "i3lock", env=environment).returncode == 0)
         time.sleep(1)  # it grabs the keyboard
         type(WRONG[0])
         wait_for(lambda: own.failures("alice") == 1)
@@ -334,7 +335,7 @@ def test_i3lock(own, screen):
         assert locker.poll() is None, "a wrong one opens nothing"
         time.sleep(2)
         type(RIGHT)
-        assert locker.wait(15) == 0
+        assert locker.wait(20) == 0
         assert own.failures("alice") == 0
     finally:
         if locker.poll() is None:

@@ -147,7 +147,7 @@ def test_the_memory_is_nobody_elses_and_tells_nothing(usual):
         assert WRONG[0].encode() not in path.read_bytes()
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 64, b"\xff" * 4096, None])
+@pytest.mark.parametrize("content", [b"", b"\0" * 64, b"\xff" * 4096, None], ids=["nothing", "zeros", "ones", "none"])
 def test_a_damaged_memory_only_counts(usual, content):
     usual.authenticate("alice", WRONG[0])
     for path in MEMORY.rglob("*"):

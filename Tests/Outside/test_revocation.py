@@ -13,7 +13,7 @@ import pytest
 
 import strace
 from bed import become, person
-from process import in_locks, wait_for
+from process import in_locks, make_urgent, wait_for
 from scenario import RIGHT, WRONG
 from tally import attack
 
@@ -37,10 +37,10 @@ def mark(bed, bits):
     bed.record_file("alice").chmod(0o600 | bits)
 
 
-def charged(bed, *how, user="alice"):
+def charged(bed, user="alice", **how):
     """A login in the middle of its hash."""
     before = bed.record(user)
-    login = bed.start(user, RIGHT, *how)
+    login = bed.start(user, RIGHT, **how)
     wait_for(lambda: bed.record(user) != before)
     return login
 
@@ -156,7 +156,7 @@ def test_a_stopped_attempt_gets_a_second_and_is_ended(slow, act):
 def test_an_attempt_that_is_over_within_a_second_is_not_ended(make_bed):
     bed = make_bed(memlimit="64M", opslimit="2")
     bed.enroll("alice", RIGHT)
-    login = charged(bed)
+    login = charged(bed, prepare=make_urgent)
     answer = bed.tool("disable", "alice", check=0)
     assert answer.errors == "" and not login.wait().killed_by
     works(bed, "disable")
@@ -314,7 +314,8 @@ def test_enabling_and_disabling_raced_with_logins_end_as_one_of_them(make_bed):
             subprocess.Popen([*bed.tool_words(), act, "alice"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for act in ("disable", "enable", "disable", "enable")
         ]
-        logins = [bed.start("alice", RIGHT) for _ in range(3)]
+        # One that held the record for a second would be ended.
+        logins = [bed.start("alice", RIGHT, prepare=make_urgent) for _ in range(3)]
         assert [one.wait() for one in started] == [0] * 4
         assert {login.wait().result for login in logins} <= {"SUCCESS", "AUTH_ERR"}
         state = bed.status("alice")["state"]

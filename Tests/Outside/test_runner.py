@@ -1,15 +1,18 @@
 """The runners: Tests/outside tests no programs that are older than their sources, and Tests/all counts all tests."""
 
+import contextlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import capabilities
 import plain
 import pytest
 from bed import BUILD, built
+from process import wait_for
 from results import results
 
 TREE = pathlib.Path(__file__).parents[2]
@@ -397,6 +400,80 @@ def test_busy():
 def test_plain():
     pass
 '''
+
+
+MEASURED = '''import capabilities, pytest
+from capabilities import pytest_runtest_makereport
+
+capabilities.used_by_others = lambda: {used}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: measures")
+'''
+FAILING = '''import pytest
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("figure", [1, 2])
+def test_measured(figure):
+    assert figure == 1
+
+
+@pytest.mark.alone
+def test_crash():
+    raise OSError
+
+
+@pytest.fixture
+def broken():
+    assert False
+
+
+@pytest.mark.alone
+def test_broken(broken):
+    pass
+
+
+def test_plain():
+    assert False
+'''
+
+
+@pytest.mark.parametrize("used, expected", [(0.4, "failed"), (0.6, "skipped")])
+def test_what_measures_is_left_out_only_if_it_failed_beside_other_programs(tmp_path, used, expected):
+    (tmp_path / "conftest.py").write_text(MEASURED.format(used=used))
+    (tmp_path / "test_failing.py").write_text(FAILING)
+    file = tmp_path / "results.xml"
+    subprocess.run(
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", file, tmp_path],
+        env=os.environ | {"PYTHONPATH": str(TREE / "Tests/Support")}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    found = {name.partition("::")[2]: (outcome, reason) for name, outcome, reason in results(file)}
+    assert {name: outcome for name, (outcome, _) in found.items()} == {
+        "test_measured[1]": "passed", "test_measured[2]": expected, "test_plain": "failed",
+        "test_crash": "failed", "test_broken": "failed",
+    }  # fmt: skip
+    assert expected == "failed" or found["test_measured[2]"][1] == "too busy to measure: other programs use 0.6 processors"
+
+
+@pytest.mark.mounts
+def test_what_this_run_has_started_is_no_other_program():
+    loop = "while :; do :; done"
+    with contextlib.ExitStack() as stack:
+        own, apart = (
+            stack.enter_context(subprocess.Popen([*words, "sh", "-c", loop])) for words in ((), ("unshare", "--mount"))
+        )
+        script = f'setsid --fork unshare --mount sh -c \'echo $$; exec >&-; {loop}\''
+        other = int(subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True).stdout)
+        try:
+            before = capabilities.processes()
+            wait_for(lambda: capabilities.processes()[other][1] > before[other][1] + 5)
+            found = capabilities.foreign(before, capabilities.processes())
+        finally:
+            for pid in (own.pid, apart.pid, other):
+                os.kill(pid, signal.SIGKILL)
+    assert found[other] > 5 and not {own.pid, apart.pid} & found.keys()
 
 
 def test_what_a_run_changes_in_a_plain_container_is_put_back(tmp_path):

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from bed import TOOL
-from process import children, state, wait_for
+from process import children, close_window, state, wait_for
 from terminal import Shell, Terminal
 from tool import CANCELLED, DONE, POLICY, USAGE
 
@@ -38,7 +38,7 @@ def test_three_mismatches_are_enough(keyed):
     assert keyed.status("alice")["enrolled"] is False
 
 
-@pytest.mark.parametrize("typed", ["12345", "abcd", "", "٠٤٧١", "1" * 300])
+@pytest.mark.parametrize("typed", ["12345", "abcd", "", "٠٤٧١", "1" * 300], ids=lambda text: text[:5])
 def test_what_is_no_passcode_is_told_and_asked_again(keyed, typed):
     terminal = Terminal(keyed, "enroll", "alice")
     terminal.type(typed + "\r")
@@ -73,7 +73,7 @@ def test_cancelling_restores_the_terminal(keyed, prompt, typed, key):
 def test_a_signal_restores_the_terminal(keyed, number):
     terminal = Terminal(keyed, "enroll", "alice")
     terminal.child.expect(r": $")
-    assert terminal.child.waitnoecho(timeout=5)
+    assert terminal.child.waitnoecho(timeout=20)
     [process] = children(terminal.child.pid)
     os.kill(process, number)
     status, _ = terminal.ends()
@@ -98,7 +98,7 @@ def test_what_is_typed_after_ctrl_c_reaches_no_other_program(keyed):
     command = ["-c", following, "-", *keyed.tool_words(), "enroll", "alice"]
     child = pexpect.spawn("/bin/bash", command, encoding="utf-8", timeout=30)
     child.expect(r": $")
-    assert child.waitnoecho(timeout=5)
+    assert child.waitnoecho(timeout=20)
     [process] = children(child.pid)
     # It is held up, so that all of it is there before it can put the terminal back.
     os.kill(process, signal.SIGSTOP)
@@ -120,7 +120,7 @@ def test_what_was_typed_before_the_question_is_no_answer(keyed):
     os.kill(child.pid, signal.SIGCONT)
     for _ in range(2):
         child.expect(r": $")
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send("8305\r")
     child.expect(pexpect.EOF)
     assert keyed.authenticate("alice", "8305").result == "SUCCESS"
@@ -192,7 +192,7 @@ def test_a_closed_window_changes_nothing(alice, prompt, typed):
         shell.waits_hidden("0471\r")
     shell.waits_hidden(typed)
     process, before = shell.process(), alice.record("alice")
-    shell.child.close(force=False)
+    close_window(shell.child)
     wait_for(lambda: has_ended(process))
     assert alice.record("alice") == before and alice.failures("alice") == 0
 
@@ -202,7 +202,7 @@ def test_a_window_closed_while_it_is_stopped(keyed):
     shell.waits_hidden("\x1a")
     shell.has_the_terminal()
     process = shell.process()
-    shell.child.close(force=False)
+    close_window(shell.child)
     wait_for(lambda: has_ended(process))
     assert keyed.status("alice")["enrolled"] is False
 
@@ -236,7 +236,7 @@ def test_root_confirms_that_it_is_root_who_is_meant(keyed):
     child.send("yes\r")
     for _ in range(2):
         child.expect("passcode.*: ")
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send("0471\r")
     child.expect(pexpect.EOF)
     child.close()

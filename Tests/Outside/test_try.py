@@ -10,7 +10,7 @@ import pexpect
 import pytest
 
 from bed import MODULE, TOOL, become
-from process import wait_for
+from process import close_window, wait_for
 from terminal import Shell
 
 STORY = [
@@ -135,7 +135,7 @@ class Menu:
     def answer(self, question, *typed):
         for text in typed:
             self.child.expect(question)
-            assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+            assert self.child.waitnoecho(timeout=20), "what is typed would be shown"
             self.child.send(text + "\r")
 
     def says(self, *texts):
@@ -235,7 +235,7 @@ def test_nothing_is_left_where_the_window_was_closed(temporary, where):
         menu.answer(AGAIN, "8305")
         menu.choose("2")
         menu.child.expect("Passcode: $")
-    menu.child.close(force=False)
+    close_window(menu.child)
     wait_for(lambda: list(temporary.iterdir()) == [])
 
 

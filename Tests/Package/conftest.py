@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(__file__)), "Support"))
 
+import compiled  # noqa: E402, F401, I001
 import capabilities  # noqa: E402
 import debian_machine as machines  # noqa: E402
 import shared  # noqa: E402

@@ -126,7 +126,7 @@ def test_size(deb, content):
     print(
         f"installed: {size} KiB, of these {sum((content / name).stat().st_size for name in PROGRAMS)} bytes of programs"
     )
-    assert size <= 804
+    assert size <= 794
 
 
 def test_depends_on_nothing_unusual(deb):

@@ -19,13 +19,12 @@ LOCKED = r"""^alice: a passcode is set, 6 digits
 (.*\n)*  last wrong passcode: .*, by sudo
 Asked for by: (.*\n)*.*\bsudo\b"""
 WRONG_LINE = r".* passcode wrong user=alice service=sudo ruid=1000 tty=/dev/pts/\d+ ruser=alice failures=%s\n"
+LOCKING = "1 attempts_left=2", "2 attempts_left=1", "3 seconds_left=60"
 
 # What only reads, with alice locked out of sudo and bob fine: each command, and its answer.
 ANSWERS = {
     "passcode status alice": LOCKED,
-    f'{JOURNAL} -g "passcode wrong user=alice "': "^" + "".join(
-        WRONG_LINE % rest for rest in ("1 attempts_left=2", "2 attempts_left=1", "3 seconds_left=60")
-    ) + "$",
+    f'{JOURNAL} -g "passcode wrong user=alice "': "^" + "".join(WRONG_LINE % rest for rest in LOCKING) + "$",
     f'{JOURNAL} -g "passcode .* user=alice service="': "passcode locked user=alice service=sudo .*failures=3 ",
     f'{JOURNAL} -t passcode -g "user=alice "': "passcode enrolled user=alice uid=1000 by_uid=0",
     "passcode list --state locked": r"^USER.*\nalice .*\n$",
@@ -84,7 +83,10 @@ def test_who_is_locked_out_until_unlocked_is_listed(desk):
 def test_failures_are_told_as_they_happen_and_looked_up(desk):
     follow, locks = documents.blocks(documents.page(desk, "Be told of failures"))[0].splitlines()
     systemd_journal.matches(desk, locks, "^" + WRONG_LINE % "3 seconds_left=60" + "$")
-    watcher = subprocess.Popen(desk.command("sh", "-c", follow + " -n0"), stdout=subprocess.PIPE, text=True)
+    watcher = subprocess.Popen(desk.command("sh", "-c", follow + " -n all"), stdout=subprocess.PIPE, text=True)
+    # It says what there is, and looks for more from then on.
+    for rest in LOCKING:
+        assert re.fullmatch(WRONG_LINE % rest, watcher.stdout.readline())
     desk.run("passcode", "unlock", "alice")
     sudo(desk, WRONG[0], PASSWORD)
     assert re.fullmatch(WRONG_LINE % "1 attempts_left=2", watcher.stdout.readline())

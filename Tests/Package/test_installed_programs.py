@@ -9,7 +9,7 @@ import pytest
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG, finished, prompted
 from dialogue import EITHER as ASKED
 from dialogue import has_a_shell
-from process import end_child
+from process import end_child, wait_for
 
 
 # MARK: sudo and su
@@ -56,7 +56,7 @@ def test_one_field(machine):
 def log_in(machine, *dialogue):
     """login hangs its terminal up when it begins (trixie), or when it opens the session."""
     child = machine.terminal("login", "alice", user="root")
-    assert child.waitnoecho(timeout=10)  # without reading: it has begun
+    assert child.waitnoecho(timeout=20)  # without reading: it has begun
     prompted(child, *dialogue)
     assert has_a_shell(child) != "0"
     end_child(child)
@@ -80,6 +80,7 @@ def remote(machine):
     configuration = machine.path / "etc/ssh/sshd_config.d/test.conf"
     configuration.write_text("UsePAM yes\nKbdInteractiveAuthentication yes\nPasswordAuthentication no\n")
     machine.run("/usr/sbin/sshd")
+    wait_for((machine.inside / "run/sshd.pid").exists)  # it goes to the background before it listens, and writes that after
 
     def connect():
         return machine.terminal(
@@ -122,10 +123,9 @@ def test_sshd_with_the_passcode_as_second_factor(machine, remote):
 
 def test_a_locker(machine):
     """i3lock, which is no root: through the installed helper."""
-    terminal = machine.command("Xvfb", ":7", "-screen", "0", "320x200x24", "-ac", user="alice")
-    server = subprocess.Popen(terminal, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (machine.path / "tmp/.X11-unix/X7").exists():
-        time.sleep(0.05)
+    display = machine.command("Xvfb", ":7", "-displayfd", "1", "-screen", "0", "320x200x24", "-ac", user="alice")
+    server = subprocess.Popen(display, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert server.stdout.readline() == b"7\n"  # it listens
     command = machine.command("env", "DISPLAY=:7", "i3lock", "-n", user="alice")
     locker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -134,16 +134,14 @@ def test_a_locker(machine):
         machine.run("env", "DISPLAY=:7", "xdotool", "key", "Return", user="alice")
 
     try:
-        time.sleep(1)  # it grabs the keyboard
+        # Once it has grabbed the keyboard, it starts the one that keeps its window on top.
+        wait_for(lambda: len(machine.run("pgrep", "--exact", "i3lock", status=None).split()) == 2)
         type(WRONG[0])
-        end = time.monotonic() + 10
-        while machine.state()["failures"] == 0 and time.monotonic() < end:
-            time.sleep(0.1)
-        assert machine.state()["failures"] == 1
+        wait_for(lambda: machine.state()["failures"] == 1)
         time.sleep(5)  # the delay after a wrong one
         assert locker.poll() is None
         type(RIGHT)
-        assert locker.wait(15) == 0
+        assert locker.wait(20) == 0
         assert machine.state()["failures"] == 0
     finally:
         machine.run("pkill", "-9", "i3lock|Xvfb", status=None)

@@ -1,6 +1,7 @@
 """Lockers and login screens of Debian with the profile: one prompt per call, for passcode and password. On request."""
 
 import functools
+import re
 
 import pytest
 
@@ -133,14 +134,27 @@ def test_jobs_ask_nobody(prepared, release):
         machine.remove()
 
 
-def test_a_pause_lasts_until_the_password(locker):
+def by_hand(machine):
+    machine.run("runuser", "-u", "alice", "--", "passcode", "pause")
+
+
+def by_suspend(machine):
+    """What systemd starts before the machine sleeps, with the package's example."""
+    example = machine.path / "usr/share/doc/libpam-passcode/examples/passcode-pause-on-suspend@.service"
+    [command] = re.findall("^ExecStart=(.*)$", example.read_text(), re.MULTILINE)
+    machine.run(*command.replace("%i", "alice").split())
+
+
+@pytest.mark.parametrize("pause", [by_hand, by_suspend])
+def test_a_pause_lasts_until_the_password(locker, pause):
     """A locker without root opens no session: what proves the password is the line `proven`."""
     locker.machine.run("pam-auth-update", "--enable", "passcode-proven")
-    locker.machine.run("runuser", "-u", "alice", "--", "passcode", "pause")
+    pause(locker.machine)
+    assert locker.machine.state()["state"] == "paused"
     locker.lock()
     locker.answer(PASSWORD)
     wait_for(locker.is_open, 30)
     assert locker.machine.state()["state"] == "ok"
-    locker.lock()
+    locker.lock_again()
     locker.answer(RIGHT)
     wait_for(locker.is_open, 30)

@@ -1,5 +1,6 @@
 """Programs that no person types into: scripts, Ansible, a screen locker, a mail server's daemon; with the profile."""
 
+import contextlib
 import gzip
 import re
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 
 from debian_machine import PASSWORD, RIGHT, WRONG
 from dialogue import put_faillock_around, tallied
-from process import wait_for
+from process import accepts, wait_for
 
 ONE_RELEASE = pytest.mark.only("trixie")
 
@@ -81,9 +82,16 @@ def refusals(machine):
 
 
 def reads_its_input(machine, name):
-    pids = machine.run("pgrep", "--exact", name, status=None).split()
-    calls = [(machine.inside / "proc" / pid / "syscall").read_text() for pid in pids]
-    return any(call.startswith("0 0x0 ") for call in calls)  # read, of descriptor 0
+    return any(call.startswith("0 0x0 ") for call in system_calls(machine, name))  # read, of descriptor 0
+
+
+def system_calls(machine, name):
+    """In which each program of that name waits, or "running"."""
+    calls = []
+    for pid in machine.run("pgrep", "--exact", name, status=None).split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            calls.append((machine.inside / "proc" / pid / "syscall").read_text())
+    return calls
 
 
 @pytest.mark.only("bookworm")
@@ -154,7 +162,7 @@ def test_programs_show_their_own_prompt_if_ours_is_the_password_s(machine):
         for typed in (RIGHT, PASSWORD):
             child = machine.terminal(command, "id", "-u")
             child.expect(prompt)
-            assert child.waitnoecho(timeout=5)
+            assert child.waitnoecho(timeout=20)
             child.send(f"{typed}\r")
             child.expect("\n0\r\n")
 
@@ -170,7 +178,7 @@ class Screen:
         machine.run("mkdir", "-m", "0700", self.folder, user="alice")
         self.log = machine.path / self.folder[1:] / "log"
         self.sway = self.start("sway", "--debug", "--config", "/dev/null")
-        wait_for((machine.path / self.folder[1:] / "wayland-1").exists)
+        wait_for(lambda: accepts(machine.inside / self.folder[1:] / "wayland-1"))
 
     def start(self, *command):
         script = f'exec "$@" >>{self.folder}/log 2>&1'
@@ -187,23 +195,32 @@ class Screen:
 
     def lock(self):
         before = self.count("session locked")
-        self.locker = self.start("swaylock", "--debug")
+        self.locker = self.start("env", "WAYLAND_DEBUG=client", "swaylock", "--debug")
         wait_for(lambda: self.count("session locked") > before)
 
+    def keyboards(self):
+        """How often the locker was told that it has the keyboard."""
+        return len(re.findall(r"wl_keyboard[@#]\d+\.enter\(", self.log.read_text()))
+
     def type(self, text):
-        """After a while: the seat has a keyboard only while wtype runs, and the locker has to notice it."""
-        subprocess.run(self.command("wtype", "-s", "300", *([text] if text else []), "-k", "Return"), check=True)
+        """The seat has a keyboard only while wtype runs, and the locker has to notice it."""
+        before = self.keyboards()
+        with subprocess.Popen(self.command("wtype", "-"), stdin=subprocess.PIPE, text=True) as program:
+            wait_for(lambda: self.keyboards() > before)
+            program.communicate(f"{text}\n")
+        assert program.returncode == 0
 
     def is_refused(self, text):
-        """The locker stays, and says that PAM said no."""
+        """The locker stays, and says that PAM said no. It ignores keys until its first process has heard of it, too."""
         before = self.count("pam_authenticate failed")
         self.type(text)
         wait_for(lambda: self.count("pam_authenticate failed") > before)
+        wait_for(lambda: not any(call.startswith("running") for call in system_calls(self.machine, "swaylock")))
         return self.locker.poll() is None
 
     def opens(self, text):
         self.type(text)
-        return self.locker.wait(15) == 0
+        return self.locker.wait(20) == 0
 
     def close(self):
         self.machine.run("pkill", "-9", "sway", status=None)
@@ -242,6 +259,7 @@ def test_mail_is_no_place_for_passcodes(machine):
     """saslauthd tells PAM nothing, and its service has no file: "other" asks as everything does."""
     machine.configure(fail_delay="0")
     machine.run("saslauthd", "-a", "pam", "-n", "1", "-m", "/run/saslauthd")
+    wait_for(lambda: accepts(machine.inside / "run/saslauthd/mux"))  # it goes to the background before that
 
     def mail(secret, status):
         command = ["testsaslauthd", "-f", "/run/saslauthd/mux", "-u", "alice", "-p", secret, "-s", "smtp"]

@@ -185,7 +185,7 @@ FORBIDDEN = {
 FORBIDDEN_TO_THE_FINGER = {
     'open F, "/etc/passcode/key"': "{ search } .*:passcode_key_t:",
     'open F, "/var/lib/passcode/1000"': "{ search } .*:passcode_var_lib_t:",
-    'open F, "/var/lib/fprint/alice/virtual_device/0/7"': "{ read } .*:fprintd_var_lib_t:.* tclass=file",
+    'open F, ">>/var/lib/fprint/alice/virtual_device/0/7"': "{ append } .*:fprintd_var_lib_t:.* tclass=file",
 }
 EACCES = 13
 

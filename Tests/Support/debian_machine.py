@@ -16,7 +16,7 @@ import time
 import pexpect
 
 from journal import Journal
-from process import end_child
+from process import end_child, wait_for
 from scenario import PASSWORD
 from shared import locked
 
@@ -33,6 +33,8 @@ PROGRAMS = (
 )
 # What only one release has, or where one is enough.
 MORE_PROGRAMS = {"trixie": " sudo-rs sway swaylock wtype"}
+
+LIBC = ctypes.CDLL(None, use_errno=True)  # not loaded in a child: another thread may have held the loader's lock
 
 RIGHT, OTHER = "640297", "917340"
 WRONG = "918273", "605142", "281709", "730951"
@@ -116,6 +118,7 @@ class Machine:
     numbers = itertools.count(1)
     boot = BOOT
     network = ""  # of BOOT in container.py: what makes its network
+    before = None  # in the process that becomes its first one; where there is nothing, no Python runs after a fork
     namespaces = ("mount", "pid", "net", "uts", "ipc")
 
     def __init__(self, *lower):
@@ -141,9 +144,6 @@ class Machine:
         while os.path.samefile(self.inside, "/"):  # not yet there
             time.sleep(0.001)
         self.ready()
-
-    def before(self):
-        """In the process that becomes its first one."""
 
     def ready(self):
         """It has a root."""
@@ -293,7 +293,7 @@ class Machine:
 def enter(pid, namespace):
     """This process; of "pid", only the processes that it makes."""
     with open(f"/proc/{pid}/ns/{namespace}") as file:
-        assert ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        assert LIBC.setns(file.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
 
 
 def is_running(pid):
@@ -307,13 +307,18 @@ def prompted(child, *dialogue):
     """Answers these prompts, in this order."""
     for prompt, answer in dialogue:
         child.expect(prompt)
-        assert child.waitnoecho(timeout=5)
+        assert child.waitnoecho(timeout=20)
         child.send(answer + "\r")
 
 
 def finished(child):
     """What it said to its end, and its exit status."""
     child.expect(pexpect.EOF)
-    text = child.before
+    return child.before, exit_status(child)
+
+
+def exit_status(child):
+    """Of a program that has said all. It may close its terminal a little before it ends, and is hung up by `close`."""
+    wait_for(lambda: not child.isalive())
     child.close()
-    return text, child.exitstatus
+    return child.exitstatus

@@ -7,6 +7,8 @@ import time
 
 import pexpect
 
+from debian_machine import exit_status
+
 # The one prompt, what it says where notices are hidden, and the password's in everybody's words.
 PROMPT = re.compile(r"(?:Passcode(?: \(\d+ attempts? left\))? or p|(?:Passcode [^\r\n:]*\. )?P|p)assword[^\r\n:]*: ")
 EITHER = "Passcode or password: "
@@ -56,13 +58,13 @@ class Dialogue:
         self.child.logfile_read = self.transcript = io.StringIO()
         if not program.said:
             # login hangs its terminal up when it begins (trixie), or when it opens the session: it has begun.
-            assert self.child.waitnoecho(timeout=10)
+            assert self.child.waitnoecho(timeout=20)
 
     def answer(self, text):
         """At the next prompt, which doesn't echo; login asks for the name before it asks again."""
         while self.child.expect([PROMPT, " login: "]) == 1:
             self.child.send("alice\r")
-        assert self.child.waitnoecho(timeout=5)
+        assert self.child.waitnoecho(timeout=20)
         self.answered_at = len(self.transcript.getvalue())
         self.child.send(text if text in (INTERRUPT, END) else text + "\r")
 
@@ -73,8 +75,7 @@ class Dialogue:
             return not is_refused and has_a_shell(self.child) == "1000"
         if self.child.expect([PROMPT, pexpect.EOF]) == 0:
             return False
-        self.child.close()
-        return self.child.exitstatus == 0 and self.child.before.endswith(f"{self.program.said}\r\n")
+        return exit_status(self.child) == 0 and self.child.before.endswith(f"{self.program.said}\r\n")
 
     @property
     def calls(self):
@@ -88,7 +89,8 @@ class Dialogue:
 
 def has_a_shell(child):
     """What is typed while login hangs its terminal up is lost, so it is typed until the shell answers."""
-    for _ in range(30):
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
         child.sendline("echo uid=$(id -u)")
         if child.expect([r"uid=(\d+)", pexpect.TIMEOUT, pexpect.EOF], timeout=1) == 0:
             return child.match[1]

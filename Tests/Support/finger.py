@@ -9,10 +9,9 @@ import signal
 import socket
 import struct
 import subprocess
-import time
 
 from bed import built
-from process import make_urgent, wait_for
+from process import make_urgent, start_at_socket, wait_for
 
 PROGRAM = built("passcode-finger")
 INSTALLED = pathlib.Path("/usr/libexec/passcode-finger")
@@ -22,7 +21,7 @@ WATCH, LIST, SESSION = 1, 2, 3
 KINDS = {1: "starting", 2: "watching", 3: "no match", 4: "matched", 5: "ended", 6: "listed", 7: "present"}
 ENDS = {
     1: "no service", 2: "no reader", 3: "in use", 4: "denied", 5: "not enrolled", 6: "off",
-    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch",
+    7: "slow", 8: "gone", 9: "tries", 10: "time", 11: "failed", 12: "no session", 13: "no touch", 14: "prints changed",
 }  # fmt: skip
 LENGTH = 16
 ENTER = b"\1"
@@ -106,9 +105,9 @@ class Finger:
 
     def close(self):
         self.connection.close()
-        self.program.wait(5)
+        self.program.wait(20)
 
-    def event(self, seconds=5, starting=False):
+    def event(self, seconds=20, starting=False):
         """The next one; None: the program closed the connection. That the reader joins late is told only to who asks: on
         a busy machine any reader is slow."""
         self.connection.settimeout(seconds)
@@ -165,11 +164,9 @@ class Listener:
 
     def __init__(self):
         command = ["systemd-socket-activate", "--accept", "--inetd", "--listen", SOCKET, INSTALLED]
-        self.process = subprocess.Popen(
-            command, env={}, start_new_session=True, preexec_fn=make_urgent,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        wait_for(SOCKET.exists)
+        self.process = start_at_socket(
+            command, env={}, start_new_session=True, preexec_fn=make_urgent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         SOCKET.chmod(0o600)
 
     def close(self):
@@ -202,9 +199,8 @@ def untouched(reader):
 
 
 def waits(reader):
-    """The reader waits for a touch, which is charged already."""
-    wait_for(reader.is_claimed)
-    time.sleep(0.1)  # it forgets one that comes before
+    """The reader waits for a touch, which is charged already. It forgets one that comes before."""
+    wait_for(reader.waits)
 
 
 def matched(reader, name="alice"):
@@ -220,7 +216,7 @@ def missed(reader, name="alice"):
     before = charged(name)
     reader.touch("somebody-else")
     wait_for(lambda: charged(name) == before + 1)
-    time.sleep(0.1)
+    waits(reader)
 
 
 def missed_last(reader):

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from bed import SLOT, person, uid
-from process import wait_for
+from process import open_files, wait_for
 from machine import ACCOUNT, HELPER, STORE
 from scenario import RIGHT
 
@@ -122,8 +122,7 @@ class Waiting:
                 return line.split()[1:]
 
     def opened(self):
-        return [fd for fd in os.listdir(f"/proc/{self.helper.pid}/fd")
-                if os.readlink(f"/proc/{self.helper.pid}/fd/{fd}").startswith(str(STORE))]  # fmt: skip
+        return [path for path in open_files(self.helper.pid) if path.startswith(str(STORE))]
 
     def answer(self):
         os.close(self.held)

@@ -57,7 +57,7 @@ def run(command, calls, is_last):
     waits, made, counts = select.poll(), collections.defaultdict(list), collections.Counter()
     waits.register(listener, select.POLLIN)
     while waits.poll()[0][1] & select.POLLIN:
-        with contextlib.suppress(FileNotFoundError):  # it has just ended otherwise
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended otherwise
             told = bytearray(LENGTH)
             fcntl.ioctl(listener, RECEIVE, told)
             cookie, pid, _, called, _, _, first, second = struct.unpack_from("QIIiIQQQ", told)

@@ -49,11 +49,12 @@ class Liar:
             connection.sendall(then[1])
 
     def _all(self, connection):
-        """A request comes in parts, and has no end of stream."""
-        heard = connection.recv(4096)
-        connection.settimeout(0.2)
+        """A request comes in parts, and has no end of stream: all of it, and what else comes soon after it."""
+        heard = more = connection.recv(4096)
         try:
-            while more := connection.recv(4096):
+            while more:
+                connection.settimeout(0.2 if is_whole(heard) else 20)
+                more = connection.recv(4096)
                 heard += more
         except TimeoutError:
             pass
@@ -66,6 +67,16 @@ class Liar:
     def __exit__(self, *_):
         # Not closed as long as the thread may call accept(): by then the number may be another socket's.
         self.door.shutdown(socket.SHUT_RDWR)
+
+
+def is_whole(heard):
+    """Whether these bytes are a request, after the account's name or without it (FleetMessage.swift)."""
+    if heard[:1] == b"\2":
+        heard = heard[2 + heard[1] :] if len(heard) > 1 else b""
+    if len(heard) < 10:
+        return False
+    conditions, codes, password = struct.unpack_from("<BBH", heard, 6)
+    return len(heard) >= 10 + (conditions >> 2) + (codes & 15) + (codes >> 4) + password
 
 
 def reply(kind, *numbers, text=b""):

@@ -45,6 +45,10 @@ class Locker:
     def again(self):
         """After a refusal: until the next answer can be typed."""
 
+    def lock_again(self):
+        """Once it was opened."""
+        self.lock()
+
     def stop(self):
         """What must not outlive the test; the rest goes with the machine."""
 
@@ -67,7 +71,7 @@ class Vlock(Locker):
         self.wait_for_prompt(before)
 
     def answer(self, text):
-        assert self.child.waitnoecho(timeout=5)
+        assert self.child.waitnoecho(timeout=20)
         time.sleep(0.3)  # it empties the terminal's queue before it reads
         self.child.send(text + "\r")
 
@@ -177,6 +181,12 @@ class XScreenSaver(Display):
         wait_for(lambda: "screen locked" in self.state())
         self.wake()
 
+    def lock_again(self):
+        before = self.prompts()
+        wait_for(self.locks, 60)
+        wait_for(lambda: "screen locked" in self.state())
+        self.wake(before)
+
     def locks(self):
         """Whether it is told to, now or before: on a busy machine the answer to that may be lost."""
         said = self.run("xscreensaver-command", "-lock", status=None)
@@ -224,6 +234,9 @@ class GtkLock(Display):
         self.start("env", "WLR_BACKENDS=x11", "WLR_RENDERER=pixman", "dbus-run-session", "sway", "-c", "/home/alice/sway")
         wait_for(lambda: (self.machine.inside / "run/user/1000/wayland-1").exists())
         time.sleep(1)
+        self.lock_again()
+
+    def lock_again(self):
         self.locker = self.start("env", "DISPLAY=", "WAYLAND_DISPLAY=wayland-1", "gtklock")
         time.sleep(3)
         self.run("xdotool", "mousemove", "400", "320", "click", "1")
@@ -247,20 +260,24 @@ class XfceScreenSaver(Display):
         )
         self.start("dbus-run-session", "sh", "-c", script)
         wait_for(lambda: "active" in self.ask("--query"))
+        self.lock_again()
+
+    def lock_again(self):
+        before = self.prompts()
         self.ask("--lock")
         wait_for(lambda: "is active" in self.ask("--query"))
-        self.wake()
+        self.wake(before)
 
     def ask(self, option):
         bus = self.machine.path / "home/alice/bus"
         address = bus.read_text().strip() if bus.exists() else ""
         return self.run("env", f"DBUS_SESSION_BUS_ADDRESS={address}", "xfce4-screensaver-command", option, status=None)
 
-    def wake(self):
+    def wake(self, before):
         time.sleep(1)
         self.run("xdotool", "mousemove", "300", "300")
         self.key("Shift_L")
-        self.wait_for_prompt(0)
+        self.wait_for_prompt(before)
         time.sleep(1)
 
     def again(self):
@@ -337,13 +354,23 @@ class LightDM(Display):
             path.write_text(text)
             path.chmod(0o755)
         self.machine.run("sh", "-c", "mkdir -p /run/dbus && dbus-daemon --system --fork")
+        self.begin()
+
+    def begin(self):
+        before, names = self.prompts(), len(self.talk.calls(self.service))
         self.daemon = subprocess.Popen(
             self.machine.command("lightdm"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        wait_for(lambda: self.talk.calls(self.service), 60)  # it asks for the name
+        wait_for(lambda: len(self.talk.calls(self.service)) > names, 60)  # it asks for the name
         time.sleep(3)
         self.answer("alice")
-        self.wait_for_prompt(0)
+        self.wait_for_prompt(before)
+
+    def lock_again(self):
+        self.daemon.terminate()
+        self.daemon.wait()
+        (self.machine.path / "home/alice/in").unlink()
+        self.begin()
 
     def environment(self):
         return ("DISPLAY=:0",)
@@ -378,6 +405,11 @@ class Greetd(Locker):
         self.socket.settimeout(30)
         wait_for(lambda: self.socket.connect_ex(str(path)) == 0)
         self.begin()
+
+    def lock_again(self):
+        self.stop()
+        self.machine.run("sh", "-c", "rm /run/greetd-*.sock")
+        self.lock()
 
     def begin(self):
         self.read(self.ask(type="create_session", username="alice"))

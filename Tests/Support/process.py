@@ -3,7 +3,11 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
+import socket
+import subprocess
+import tempfile
 import time
 
 import pexpect
@@ -29,11 +33,37 @@ def wait_for(condition, seconds=20):
         time.sleep(min(max(0.005, waited / 20), 0.05))
 
 
+def start_at_socket(command, **more):
+    """systemd-socket-activate, once it listens: its socket is there a little earlier, and refuses connections until then."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stderr=said, **more)
+        wait_for(lambda: b"Listening on " in os.pread(said.fileno(), 4096, 0))
+    return process
+
+
+def listens(process, path):
+    """Whether somebody in its network does at this socket, which is there a little earlier."""
+    sockets = pathlib.Path(f"/proc/{process.pid}/net/unix").read_text()
+    return re.search(rf"^(?:\S+ +){{3}}00010000 .* {re.escape(str(path))}$", sockets, re.MULTILINE)
+
+
+def accepts(path):
+    """Whether a socket accepts connections. Its file is there a little earlier."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
 def end_child(child):
     """Ends a program at its terminal, by SIGKILL at last: pexpect gives it a tenth of a second to be gone by then."""
     with contextlib.suppress(pexpect.ExceptionPexpect):
         child.close(force=True)
     wait_for(lambda: not child.isalive())
+
+
+def close_window(child):
+    """Closes a program's terminal, and no more: pexpect gives it four tenths of a second to be gone by then."""
+    with contextlib.suppress(pexpect.ExceptionPexpect):
+        child.close(force=False)
 
 
 def in_locks(path):
@@ -45,21 +75,22 @@ def in_locks(path):
 
 
 def make_urgent(pid=0):
-    """What a prompt waits for 300 ms at most isn't as nice as the tests may be, whatever else the machine does. 0: this
-    process; for Popen's preexec_fn."""
+    """What is given a short time only isn't as nice as the tests may be, whatever else the machine does. 0: this process;
+    for Popen's preexec_fn."""
     try:
         os.setpriority(os.PRIO_PROCESS, pid, -10)
-    except ProcessLookupError:
-        pass  # it has ended already
+    except (ProcessLookupError, PermissionError):
+        pass  # it has ended already; or a plain container permits it to nobody
 
 
 def children(pid):
     """Of all its threads: {pid: state}. One that ends meanwhile is left out."""
     states = {}
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in path.read_text().split():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                states[int(child)] = state(child)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for child in path.read_text().split():
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    states[int(child)] = state(child)
     return states
 
 
@@ -68,4 +99,10 @@ def state(pid):
 
 
 def open_files(pid):
-    return {os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")}
+    """One that is closed meanwhile is left out; of a process that has ended there are none."""
+    files = set()
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                files.add(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return files

@@ -11,7 +11,7 @@ import time
 
 import dbus
 import dbus.bus
-from process import make_urgent, wait_for
+from process import accepts, make_urgent, wait_for
 
 SERVICE = "net.reactivated.Fprint"
 DEVICE = "/net/reactivated/Fprint/Device/0"
@@ -98,7 +98,7 @@ class Reader:
     def start_bus(self):
         BUS.mkdir(exist_ok=True)
         self.bus = subprocess.Popen(["dbus-daemon", "--system", "--nofork", "--nopidfile"], preexec_fn=make_urgent, **QUIET)
-        wait_for((BUS / "system_bus_socket").exists)
+        wait_for(lambda: accepts(BUS / "system_bus_socket"))
 
     def stop_bus(self):
         self.stop()
@@ -165,6 +165,17 @@ class Reader:
         finally:
             bus.close()
         return None
+
+    def waits(self):
+        """For a touch. Unlike a claim, to ask takes the reader from nobody."""
+        bus = connect()
+        try:
+            device = dbus.Interface(bus.get_object(SERVICE, DEVICE, introspect=False), "org.freedesktop.DBus.Properties")
+            return bool(device.Get(INTERFACE, "finger-needed"))
+        except dbus.DBusException:
+            return False
+        finally:
+            bus.close()
 
     def tell(self, command):
         """One command to the virtual reader."""

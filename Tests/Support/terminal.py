@@ -22,7 +22,7 @@ class Terminal:
     def type(self, text):
         """Waits for a prompt with echo off, and answers it."""
         self.child.expect(r": $")
-        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+        assert self.child.waitnoecho(timeout=20), "what is typed would be shown"
         self.prompts += 1
         self.child.send(text)
 
@@ -56,7 +56,7 @@ class Shell:
     def waits_hidden(self, *typed):
         """There is a prompt, with echo off."""
         self.child.expect(r"\): $|[Pp]asscode: $")
-        assert self.child.waitnoecho(timeout=5), "what is typed would be shown"
+        assert self.child.waitnoecho(timeout=20), "what is typed would be shown"
         for text in typed:
             self.child.send(text)
 

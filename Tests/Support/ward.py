@@ -4,15 +4,16 @@ import os
 import pathlib
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import time
 
 import host
 from bed import built
-from fleet import FOLDER, UNPACKED, VERIFIER, at_once
+from fleet import FOLDER, TREE, UNPACKED, VERIFIER, at_once
 from machine import ACCOUNT
-from process import wait_for
+from process import listens, wait_for
 
 # Each workstation's socket is in a folder of its own; the one that this machine is has it where passcode-fleet looks.
 SOCKETS = FOLDER.with_name("passcode-ward")
@@ -22,6 +23,8 @@ PROGRAM = pathlib.Path("/usr/libexec/passcode-fleet")
 # That the first server was silent, so that the second one is asked first.
 NOTE = "/run/passcode/second"
 FIRST_PORT = 7470
+SAMPLE = TREE / "Sources/system/stunnel/passcode-verifier.conf"
+TIMEOUTS = "".join(line for line in SAMPLE.read_text().splitlines(keepends=True) if line.startswith("TIMEOUT"))
 STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
 LIBRARIES = {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")}
@@ -86,7 +89,7 @@ class Listener:
     whose time isn't part of a login's cost."""
 
     def __init__(self, server):
-        self.server, self.children = server, []
+        self.server, self._children, self.lock = server, [], threading.Lock()
         self.before = []  # words before the verifier's
         self.is_silent, self.held = False, []  # then it accepts connections, and no verifier starts
         self.door = socket.socket(socket.AF_UNIX)
@@ -104,8 +107,14 @@ class Listener:
             if self.is_silent:
                 self.held.append(connection)
                 continue
-            with connection:
-                self.children.append(subprocess.Popen([*self.before, VERIFIER], stdin=connection, cwd="/"))
+            with connection, self.lock:
+                self._children.append(subprocess.Popen([*self.before, VERIFIER], stdin=connection, cwd="/"))
+
+    @property
+    def children(self):
+        """All verifiers that it has started, with each that has answered already."""
+        with self.lock:
+            return list(self._children)
 
     def end(self):
         self.door.shutdown(socket.SHUT_RDWR)  # and not closed: the thread may be about to use its number
@@ -143,7 +152,7 @@ class Ward:
         port = FIRST_PORT + server.number
         self._stunnel(
             f"server{server.number}", server.command("prlimit", "--nofile=4096"),  # as in the unit
-            f"[passcode]\naccept = 127.0.0.1:{port}\nexec = {VERIFIER}\nexecArgs = passcode-verifier relay\nTIMEOUTbusy = 10\n"
+            f"[passcode]\naccept = 127.0.0.1:{port}\nexec = {VERIFIER}\nexecArgs = passcode-verifier relay\n{TIMEOUTS}"
             + self._identity(identity, "workstations"),
         )  # fmt: skip
         self.fleet.in_net("python3", "-c", f"if True:\n import socket, time\n for _ in range(400):\n"
@@ -159,7 +168,7 @@ class Ward:
             text += f"[{path.suffix}]\naccept = {path}\n{servers}"
         self._stunnel(name, ["nsenter", f"--net=/proc/{self.fleet.net.pid}/ns/net"], text)
         for path in paths:
-            wait_for(path.exists)
+            wait_for(lambda path=path: listens(self.processes[name], path))
             shutil.chown(path, "root", ACCOUNT)
             path.chmod(0o660)
 
@@ -193,3 +202,23 @@ def crowds(machine, halves, **how):
         before = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
         jobs.append(lambda logins=logins, before=before: host.crowd(machine, logins, before=before, **how))
     return at_once(jobs, 2)
+
+
+def ask_program(data, before=()):
+    """What passcode-fleet answers to these bytes, started by whoever this process is; and its exit status."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = subprocess.Popen([*before, PROGRAM], stdin=theirs, stderr=subprocess.DEVNULL)
+        ours.sendall(data)
+        ours.shutdown(socket.SHUT_WR)
+        ours.settimeout(20)
+        try:
+            answer = b"".join(iter(lambda: ours.recv(4096), b""))
+        except ConnectionResetError:
+            answer = b""
+    return answer, process.wait(20)
+
+
+def asked(operation, account, code=""):
+    return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()
