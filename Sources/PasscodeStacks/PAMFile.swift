@@ -7,7 +7,7 @@ public import PasscodePolicy
 ///   @include NAME                             all lines of another file
 ///
 /// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty.
-/// `[...]` is one word, in which `\]` stands for `]`.
+/// `[...]` is one word, in which `\]` stands for `]`. A line may have any length; libpam 1.5.2 cuts it after 1,023 bytes.
 public struct PAMFile: Sendable {
   /// Bytes; a larger one isn't read.
   public static let largest = 65_536

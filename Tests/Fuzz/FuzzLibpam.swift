@@ -14,6 +14,7 @@ public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return -1
   }
   let files = input.dropFirst().parts(between: 0).prefix(4).map(named)
+  guard files.allSatisfy(areWhole) else { return -1 }
   var stacks = PAMStacks()
   for (index, content) in files.enumerated() {
     let name = UInt8(ascii: "a") + UInt8(index)
@@ -58,6 +59,19 @@ private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
       || part.split(separator: UInt8(ascii: "["), omittingEmptySubsequences: false).dropFirst()
         .contains { isNameless($0.prefix { $0 != UInt8(ascii: "]") }) }
   }
+}
+
+/// libpam 1.5.2 cuts a line, with those that continue it, after 1,023 bytes; each module's path has as many as this tree's.
+private func areWhole(_ content: Bytes) -> Bool {
+  var length = 0
+  for line in content[...].parts(between: UInt8(ascii: "\n")) {
+    length += line.count + 1
+    if length >= 1_023 { return false }
+    let text = line.trimmed()
+    // Empty lines and comments may stand between a line and what continues it.
+    if !text.isEmpty, text.first != UInt8(ascii: "#"), !text.contains(UInt8(ascii: "\\")) { length = 0 }
+  }
+  return true
 }
 
 /// What precedes the last dot is nothing, or a question mark.
