@@ -59,10 +59,10 @@ public struct PAMControl: Equatable, Sendable {
     var ignored: Action?
     var other: Action?
     var diesOnFailure = false
-    var rest = text[...].trimmed()
+    var rest = PAMControl.withoutSpace(text[...])
     while !rest.isEmpty {
       guard let name = PAMControl.takeResult(&rest), rest.first == UInt8(ascii: "=") else { return nil }
-      rest = rest.dropFirst().trimmed()
+      rest = PAMControl.withoutSpace(rest.dropFirst())
       guard let action = PAMControl.takeAction(&rest) else { return nil }
       if name.spells("success") {
         success = action
@@ -84,6 +84,12 @@ public struct PAMControl: Equatable, Sendable {
       diesOnFailure: diesOnFailure)
   }
 
+  /// What follows the space at the beginning, which is more to libpam here than between words: isspace(3).
+  @inline(never)
+  private static func withoutSpace(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    text.drop { $0 == UInt8(ascii: " ") || 9...13 ~= $0 }
+  }
+
   /// Takes the name of a result of PAM's, or `default`, and the blanks behind it.
   private static func takeResult(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     let names: Literal = """
@@ -93,7 +99,7 @@ public struct PAMControl: Equatable, Sendable {
       try_again ignore abort authtok_expired module_unknown bad_item conv_again incomplete default
       """
     for name in Bytes(text: names)[...].words() where rest.starts(with: name) {
-      rest = rest.dropFirst(name.count).trimmed()
+      rest = withoutSpace(rest.dropFirst(name.count))
       return name
     }
     return nil
@@ -105,11 +111,11 @@ public struct PAMControl: Equatable, Sendable {
       ("ignore", .ignore), ("ok", .ok), ("done", .done), ("bad", .bad), ("die", .die), ("reset", .reset),
     ]
     for (word, action) in actions where rest.begins(with: word) {
-      rest = rest.dropFirst(word.count).trimmed()
+      rest = withoutSpace(rest.dropFirst(word.count))
       return action
     }
     let digits = rest.prefix { isDigit($0) }
-    rest = rest.dropFirst(digits.count).trimmed()
+    rest = withoutSpace(rest.dropFirst(digits.count))
     guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...1_000_000).contains(lines) else {
       return nil
     }

@@ -4,7 +4,7 @@ public import PasscodePolicy
 ///
 ///   [-]TYPE CONTROL MODULE [ARGUMENT ...]     TYPE: auth, account, session or password, in any case
 ///   [-]TYPE include|substack NAME             the lines of that type of another file
-///   @include NAME                             all lines of another file
+///   [-]@include NAME                          all lines of another file
 ///
 /// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty.
 /// `[...]` is one word, in which `\]` stands for `]`. A line may have any length; libpam 1.5.2 cuts it after 1,023 bytes.
@@ -13,6 +13,8 @@ public struct PAMFile: Sendable {
   public static let largest = 65_536
 
   public let lines: [PAMLine]
+  /// The number of the last line if it goes on, and nothing follows: libpam refuses the whole file.
+  let cutLine: Int?
 
   /// - Precondition: at most `largest` bytes.
   public init(_ content: Bytes) {
@@ -20,22 +22,25 @@ public struct PAMFile: Sendable {
     // What the lines before have begun, and where that was.
     var begun = Bytes()
     var first = 0
-    var number = 0
+    var (number, end) = (0, 0)
     for line in content[...].parts(between: UInt8(ascii: "\n")) {
       number += 1
+      end += line.count + 1
       let text = line.prefix { $0 != UInt8(ascii: "#") }
       let isCommented = text.count < line.count
       let part = text.trimmed()
       if part.isEmpty { continue }
       if begun.isEmpty { first = number }
       let goesOn = part.last == UInt8(ascii: "\\") && !isCommented
-      begun += goesOn ? part.dropLast() + [UInt8(ascii: " ")] : part
+      // What ends the line belongs to a bracketed word that nothing closes.
+      begun += goesOn ? part.dropLast() + [UInt8(ascii: " ")] : text.drop(while: isBlank)
       if goesOn { continue }
+      if !isCommented, end <= content.count { begun.append(byte: UInt8(ascii: "\n")) }
       lines.append(PAMLine(begun, number: first))
       begun = []
     }
-    if !begun.isEmpty { lines.append(PAMLine(begun, number: first)) }
     self.lines = lines
+    cutLine = begun.isEmpty ? nil : first
   }
 }
 
@@ -64,15 +69,15 @@ public final class PAMLine: Sendable {
   init(_ text: Bytes, number: Int) {
     self.number = number
     var words = PAMWords(text)
-    let first = lowercased(words.next() ?? [])
+    var first = lowercased(words.next() ?? [])[...]
+    if first.first == UInt8(ascii: "-") { first = first.dropFirst() }
     guard !first.spells("@include") else {
       kind = .every
       hasType = true
       rule = words.next().map { .include($0, isSubstack: false) } ?? .broken(.notUnderstood)
       return
     }
-    let isQuiet = first.first == UInt8(ascii: "-")
-    let kind = PAMLine.kind(isQuiet ? first.dropFirst() : first[...])
+    let kind = PAMLine.kind(first)
     let rule = PAMLine.rule(&words)
     // As libpam has it: what has no type stands among the most important ones.
     self.kind = kind ?? .auth
@@ -114,12 +119,12 @@ private struct PAMWords {
 
   /// The next word of the line; nil at its end.
   mutating func next() -> Bytes? {
-    while index < text.count, isBlank(text[index]) { index += 1 }
+    while index < text.count, isSpace(text[index]) { index += 1 }
     guard index < text.count else { return nil }
     let isBracketed = text[index] == UInt8(ascii: "[")
     if isBracketed { index += 1 }
     var word = Bytes()
-    while index < text.count, !(isBracketed ? text[index] == UInt8(ascii: "]") : isBlank(text[index])) {
+    while index < text.count, !(isBracketed ? text[index] == UInt8(ascii: "]") : isSpace(text[index])) {
       if isBracketed, text[index...].begins(with: "\\]") { index += 1 }
       word.append(byte: text[index])
       index += 1
@@ -127,6 +132,8 @@ private struct PAMWords {
     index += 1
     return word
   }
+
+  private func isSpace(_ byte: UInt8) -> Bool { isBlank(byte) || byte == UInt8(ascii: "\n") }
 }
 
 /// ASCII letters only.

@@ -68,14 +68,22 @@ public struct PAMStacks: Sendable {
   @inline(never)
   func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
     var stack = PAMStack()
-    _ = try addLines(of: service, to: &stack, level: 0, depth: 0)
+    if case .cut = try addLines(of: service, to: &stack, level: 0, depth: 0) {
+      stack.entries.insert(
+        PAMStack.Entry(role: .deny, control: PAMControl(.die, .die), path: service, line: 0, level: 0), at: 0)
+    }
     return stack
   }
 
-  /// - Returns: false if there is no such file.
+  private enum Reading {
+    case whole, missing
+    /// Its last line isn't complete.
+    case cut
+  }
+
   private func addLines(
     of name: Bytes, to stack: inout PAMStack, level: Int, depth: Int
-  ) throws(PAMUnread) -> Bool {
+  ) throws(PAMUnread) -> Reading {
     for path in PAMStacks.paths(name) {
       switch content(path) ?? unread {
       case .missing: continue
@@ -85,33 +93,36 @@ public struct PAMStacks: Sendable {
           throw PAMUnread(path: path, reason: .tooDeep)
         }
         for line in file.lines where line.kind == .auth || line.kind == .every {
-          try add(line, of: path, to: &stack, level: level, depth: depth)
+          if case .cut = try add(line, of: path, to: &stack, level: level, depth: depth) { return .cut }
         }
-        return true
+        guard let line = file.cutLine else { return .whole }
+        stack.broken.append(PAMRuleFinding(path, line, .badLine))
+        return .cut
       }
     }
-    return false
+    return .missing
   }
 
   private func add(
     _ line: PAMLine, of path: Bytes, to stack: inout PAMStack, level: Int, depth: Int
-  ) throws(PAMUnread) {
+  ) throws(PAMUnread) -> Reading {
     stack.linesRead += 1
     guard stack.linesRead <= PAMStacks.most else {
       throw PAMUnread(path: path, reason: .tooManyLines(PAMStacks.most))
     }
     // Of what libpam doesn't understand, or doesn't find.
     var refusal = PAMControl.Action.bad
-    var broken = PAMRule.badLine
     switch line.rule {
-    case .broken(let control): refusal = control.other
+    case .broken(let control):
+      refusal = control.other
+      stack.broken.append(PAMRuleFinding(path, line.number, .badLine))
     case .module(let module, let control, let arguments):
       if !control.isUnderstood { stack.broken.append(PAMRuleFinding(path, line.number, .badControl)) }
       stack.entries.append(
         PAMStack.Entry(
           role: PAMStack.role(module, arguments), module: module, control: control, path: path,
           line: line.number, level: level))
-      return
+      return .whole
     case .include(let name, let isSubstack):
       if isSubstack {
         stack.entries.append(
@@ -119,13 +130,16 @@ public struct PAMStacks: Sendable {
             role: .other, control: PAMControl(.ignore, .ignore), path: path, line: line.number, level: level))
       }
       if !line.hasType { stack.broken.append(PAMRuleFinding(path, line.number, .badLine)) }
-      if try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) { return }
-      broken = .missingFile(name)
+      switch try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) {
+      case .whole: return .whole
+      case .missing: stack.broken.append(PAMRuleFinding(path, line.number, .missingFile(name)))
+      case .cut: if line.kind == .every { return .cut }
+      }
     }
-    stack.broken.append(PAMRuleFinding(path, line.number, broken))
     stack.entries.append(
       PAMStack.Entry(
         role: .deny, control: PAMControl(refusal, refusal), path: path, line: line.number, level: level))
+    return .whole
   }
 }
 

@@ -32,6 +32,10 @@ private struct Reading: Sendable, CustomTestStringConvertible {
     Reading("auth required pam_x.so [prompt=Your PIN:]", "1 auth pam_x.so <prompt=Your PIN:>"),
     Reading(#"auth required pam_x.so [a\]b\c [d] e[f g]"#, #"1 auth pam_x.so <a]b\c [d> <e[f> <g]>"#),
     Reading("auth required pam_x.so [never closed", "1 auth pam_x.so <never closed>"),
+    Reading(
+      "auth required pam_x.so [never closed\nauth required pam_y.so", "1 auth pam_x.so <never closed\n>",
+      "2 auth pam_y.so"),
+    Reading("auth required pam_x.so [never closed#\n", "1 auth pam_x.so <never closed>"),
     Reading("auth required pam_x.so []b", "1 auth pam_x.so <> <b>"),
     // Lines that go on.
     Reading(
@@ -41,7 +45,7 @@ private struct Reading: Sendable, CustomTestStringConvertible {
     Reading(
       "auth required pam_x.so \\ # ends here\nauth required pam_y.so", #"1 auth pam_x.so <\>"#,
       "2 auth pam_y.so"),
-    Reading("auth required pam_x.so \\", "1 auth pam_x.so"),
+    Reading("auth required pam_y.so\nauth required pam_x.so \\", "1 auth pam_y.so"),
     Reading("auth required pam_x.so C:\\dir", #"1 auth pam_x.so <C:\dir>"#),
     // Includes.
     Reading("@include common-auth", "1 every include common-auth"),
