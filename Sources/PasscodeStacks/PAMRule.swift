@@ -13,18 +13,15 @@ public enum PAMRule: Equatable, Sendable {
   case neverLetsIn
   /// The result is the same after a correct passcode and after a wrong one.
   case decidesNothing
-  /// The stack lets anyone in without a secret.
-  case letsAnyoneIn
-  /// Users without a passcode, because of `nullok`.
-  case nullokLetsAnyoneIn
+  /// The stack lets anyone in without a secret; or users without a passcode, because of `nullok`.
+  case letsAnyoneIn, nullokLetsAnyoneIn
   /// `nullok` is there, but the control refuses PAM_IGNORE.
   case nullokRefuses
   /// No login service lets root in with the password alone. (whether root has a passcode; nil: not known)
   case rootNeedsPasscode(Bool?)
 
   // The order.
-  case passwordFirst
-  case askedTwice
+  case passwordFirst, askedTwice
   /// pam_fprintd waits for a finger between the one prompt and the password's module.
   case fingerAfterEither
   /// `finger=yes`, and pam_fprintd asks in the same stack; whether a profile put it there.
@@ -49,6 +46,8 @@ public enum PAMRule: Equatable, Sendable {
   case noProofLine
   /// The line has another configuration file, which the lines with `proven` don't know.
   case proofElsewhere
+  /// What this module (named without `.so`) has accepted may be valid only once, so it can't be checked again for a proof.
+  case validOnce(Bytes)
   /// `finger=both`, but nobody gets in by the password where no finger can be taken; or, with `finger_for`, no line notes
   /// that the password was proven.
   case bothWithoutPassword, noProofLineForFinger
@@ -86,9 +85,10 @@ public struct PAMSurroundings: Sendable {
   public var hasManagedHomes = false
   /// nil: not known.
   public var rootHasPasscode: Bool?
-  /// A session line names the module. (`PAMStacks.check` finds this in the files.)
+  /// A client of FreeIPA, where a password may end in a one-time code.
+  public var hasFreeIPA = false
+  // What `PAMStacks.check` finds in the files: a session line with the module, and a line with the word `proven`.
   var hasSessionLine = false
-  /// A line has the word `proven`. (Found there, too.)
   var hasProofLine = false
 
   public init() {}

@@ -18,7 +18,7 @@ extension PAMStacks {
       guard let stack = try? stack(of: service) else { continue }
       var found: [PAMRuleFinding] = []
       if service.spells("passcode") {
-        found = passwordService(stack)
+        found = passwordService(stack) + stack.validOnce(surroundings)
       } else if !stack.broken.isEmpty {
         // Other findings may only follow from these.
         found = stack.firstPasscode == nil ? [] : stack.broken
@@ -31,6 +31,7 @@ extension PAMStacks {
             found.append(PAMRuleFinding(line.entry.path, line.entry.line, rule))
           }
         }
+        if stack.notesProof { found += stack.validOnce(surroundings) }
       }
       add(found, to: &findings)
     }
@@ -112,6 +113,21 @@ extension PAMStacks {
 }
 
 extension PAMStack {
+  /// Whether it has the line `proven`, the only one with the module that asks for nothing.
+  fileprivate var notesProof: Bool {
+    entries.contains { $0.role == .other && $0.isOne(of: "pam_passcode") }
+  }
+
+  /// The lines whose passwords may be valid only once, with a one-time code in them.
+  fileprivate func validOnce(_ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
+    entries.compactMap { entry in
+      guard entry.isOne(of: surroundings.hasFreeIPA ? "pam_radius_auth pam_sss" : "pam_radius_auth") else {
+        return nil
+      }
+      return PAMRuleFinding(entry.path, entry.line, .validOnce(Bytes(fileName(entry.module).dropLast(3))))
+    }
+  }
+
   fileprivate var firstPasscode: Entry? {
     entries.first { if case .passcode = $0.role { true } else { false } }
   }

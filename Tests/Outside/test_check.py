@@ -789,6 +789,23 @@ def wallet(system):
     service("sddm", "@include common-auth\n-auth optional pam_kwallet5.so\n")
 
 
+PROVEN = "auth optional pam_passcode.so proven\n"
+
+
+@broken("services", "warning", ETC / "swaylock", 2, "pam_radius_auth accepts one-time passwords")
+def a_pause_that_radius_is_to_end(system):
+    service("swaylock", f"auth sufficient pam_passcode.so\nauth required pam_radius_auth.so\n{PROVEN}")
+
+
+@broken("services", "warning", ETC / "swaylock", 2, "pam_sss accepts one-time passwords")
+def a_pause_that_freeipa_is_to_end(system):
+    folder = pathlib.Path("/etc/ipa")
+    folder.mkdir()
+    (folder / "default.conf").write_text("[global]\n")
+    service("swaylock", f"auth sufficient pam_passcode.so\nauth required pam_sss.so\n{PROVEN}")
+    return lambda: shutil.rmtree(folder)
+
+
 @broken("services", "warning", COMMON, PROFILE_LINE, "pam_fprintd waits for a finger")
 def finger_behind_the_passcode(system):
     (system.modules / "pam_fprintd.so").write_bytes(b"")
@@ -1336,6 +1353,11 @@ def first_login_by_password(system):
     (system.modules / "pam_kwallet5.so").write_bytes(b"")
     system.configure(first_login="deny")
     service("sddm", "@include common-auth\nauth optional pam_kwallet5.so\nsession optional pam_passcode.so\n")
+
+
+@healthy
+def a_pause_that_a_directory_ends(system):
+    service("swaylock", f"auth sufficient pam_passcode.so\nauth required pam_sss.so\n{PROVEN}")
 
 
 @healthy

@@ -450,6 +450,36 @@ def test_what_the_service_can_t_or_won_t_check_is_no_proof(own, by, result):
     assert state(own) == ("ok" if result == "success" else "paused")
 
 
+@pytest.fixture
+def expired():
+    """The command that sets alice's dates in the shadow database; they are put back."""
+    yield lambda *dates: subprocess.run(["chage", *dates, "alice"], check=True)
+    subprocess.run(["chage", "-d", "2026-01-01", "-E", "-1", "-I", "-1", "-M", "99999", "alice"], check=True)
+
+
+@BY
+@pytest.mark.parametrize(
+    ("dates", "result"),
+    [
+        (["-d", "0"], "NEW_AUTHTOK_REQD"),
+        (["-d", "2026-01-01", "-M", "1"], "NEW_AUTHTOK_REQD"),
+        (["-d", "2026-01-01", "-M", "1", "-I", "1"], "AUTHTOK_EXPIRED"),
+        (["-E", "2026-01-01"], "ACCT_EXPIRED"),
+    ],
+    ids=["must-change", "old", "too-old", "account"],
+)  # fmt: skip
+def test_an_expired_password_or_account_ends_a_pause_and_gets_in_nowhere(own, by, expired, dates, result):
+    """It is the account lines that refuse, before and after, the passcode like the password."""
+    expired(*dates)
+    pause(own)
+    own.service(stack=STACK + "\naccount required pam_unix.so")
+    both = {"calls": ("authenticate", "acct_mgmt"), **by}
+    assert own.authenticate("alice", PASSWORD, **both).results == ["SUCCESS", result]
+    assert state(own) == "ok"
+    assert own.authenticate("alice", RIGHT, **by).result == "SUCCESS"
+    assert own.authenticate("alice", RIGHT, **both).results == ["SUCCESS", result]
+
+
 @pytest.mark.parametrize(
     "stack",
     [

@@ -173,6 +173,55 @@ struct PAMRuleTests {
         == [])
   }
 
+  @Test func `a file that ends in a line that goes on is refused, and so is what includes it as it is`() {
+    let cut = "auth sufficient pam_permit.so\nauth required pam_passcode.so\\"
+    #expect(findings([("su", "auth sufficient pam_passcode.so\n\\\n\n")]) == ["su:2 badLine"])
+    #expect(findings([("su", "auth required pam_passcode.so\n@include b"), ("b", cut)]) == ["b:2 badLine"])
+    func opens(_ control: String) -> Bool? {
+      var stacks = PAMStacks()
+      stacks.add(
+        Bytes(text: "/etc/pam.d/a"), .found(PAMFile(Bytes(text: "auth required pam_unix.so\n\(control) b"))))
+      stacks.add(Bytes(text: "/etc/pam.d/b"), .found(PAMFile(Bytes(text: cut))))
+      return try? stacks.stack(of: Bytes(text: "a")).opens(password: true, passcodeAt: nil)
+    }
+    #expect(opens("@include") == false)
+    #expect(opens("-@include") == false)
+    #expect(opens("auth include") == true)
+    #expect(opens("auth substack") == false)
+  }
+
+  @Test func `words and blanks are libpam's`() {
+    let password = "auth required pam_unix.so\n"
+    #expect(
+      findings([("su", "auth [\r success=ok\u{b}default \u{c}= ignore] pam_passcode.so either\n" + password)])
+        == ["su:1 decidesNothing"])
+    #expect(
+      findings([("su", "auth include [b\nauth required pam_passcode.so\n"), ("b", password)]) == [
+        "su:1 missingFile"
+      ])
+    #expect(
+      findings([("su", "-@include b\n"), ("b", "auth [x] pam_passcode.so\n" + password)]) == [
+        "b:1 badControl"
+      ])
+  }
+
+  @Test func `a password that may be valid once only is told where it would have to be proven`() {
+    var client = PAMSurroundings()
+    client.hasFreeIPA = true
+    let proof = "auth optional pam_passcode.so proven\n"
+    for (module, isTold, isToldOnClient) in [
+      ("unix", false, false), ("sss", false, true), ("radius_auth", true, true),
+    ] {
+      let stack = profile.replacing("pam_unix.so", with: "pam_\(module).so")
+      let service = "auth required pam_\(module).so\n"
+      for (machine, told) in [(PAMSurroundings(), isTold), (client, isToldOnClient)] {
+        #expect(findings([("su", stack)] + otherWay, machine) == [])
+        #expect(findings([("su", stack + proof)], machine) == (told ? ["su:2 validOnce"] : []), "\(module)")
+        #expect(findings([("passcode", service)], machine) == (told ? ["passcode:1 validOnce"] : []))
+      }
+    }
+  }
+
   @Test func `the configuration counts for the lines`() {
     #expect(findings([("sddm", profile)], options: options("first_login=deny")) == ["sddm:1 noSessionLine"])
     let required = options("password_every=3d")

@@ -45,6 +45,7 @@ private func surroundings(_ run: CheckRun) -> PAMSurroundings {
   surroundings.hasManagedHomes = names(Bytes(text: "/var/lib/systemd/home")).contains {
     $0.suffix(9).spells(".identity")
   }
+  surroundings.hasFreeIPA = names(Bytes(text: "/etc/ipa")).contains { $0.spells("default.conf") }
   if run.access == .root, case .found(let root) = Account.numbered(0) {
     surroundings.rootHasPasscode = run.vault.hasPasscode(root)
   }

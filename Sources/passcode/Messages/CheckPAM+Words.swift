@@ -65,6 +65,8 @@ extension PAMRule {
     case .noProofLine:
       "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
     case .proofElsewhere: "%1: the line proven ignores conf=: the password ends no pause here"
+    case .validOnce:
+      "%1: %2 accepts one-time passwords, which can't be checked again: only root ends such a user's pause"
     case .noProofLineForFinger, .bothWithoutPassword: bothPattern
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
@@ -104,7 +106,7 @@ extension PAMRule {
       true
     case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,
       .askedTwice, .fingerAfterEither, .fingerTwice(true), .fingerTwice(false), .faillockCounts,
-      .needsPassword, .onlyFactor, .remoteUseless, .proofElsewhere:
+      .needsPassword, .onlyFactor, .remoteUseless, .proofElsewhere, .validOnce:
       false
     }
   }
@@ -112,7 +114,7 @@ extension PAMRule {
   /// The module or the file that it is about.
   fileprivate var module: Bytes {
     switch self {
-    case .missingFile(let name), .needsPassword(let name): name
+    case .missingFile(let name), .needsPassword(let name), .validOnce(let name): name
     default: []
     }
   }
