@@ -77,7 +77,7 @@ public struct PAMStacks: Sendable {
 
   private enum Reading {
     case whole, missing
-    /// Its last line isn't complete.
+    /// The file's last line goes on, and nothing follows.
     case cut
   }
 
