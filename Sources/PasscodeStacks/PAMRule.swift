@@ -42,8 +42,8 @@ public enum PAMRule: Equatable, Sendable {
   case remoteDenied, remoteUseless
   /// `first_login=deny`, but no session line notes a login; or there is no password to log in with first.
   case noSessionLine, firstLoginRefused
-  /// `password_every` is set, but no line notes that the password was proven.
-  case noProofLine
+  /// `password_every` is set, but no line notes that the password was proven; or no password is taken here.
+  case noProofLine, dueWithoutPassword
   /// The line has another configuration file, which the lines with `proven` don't know.
   case proofElsewhere
   /// What this module (named without `.so`) has accepted may be valid only once, so it can't be checked again for a proof.
@@ -288,6 +288,7 @@ final class PAMRuleContext {
       $0[...].begins(with: "conf=") && !$0.spells("conf=/etc/security/passcode.conf")
     }
     if namesOther, surroundings.hasProofLine { return .proofElsewhere }
+    if isPasswordRequired, door != nil, !passwordOpens() { return .dueWithoutPassword }
     guard let door, !surroundings.hasProofLine else { return nil }
     if isPasswordRequired { return .noProofLine }
     return needsFinger && door.fingerFor > 0 ? .noProofLineForFinger : nil

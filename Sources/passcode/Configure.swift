@@ -51,12 +51,8 @@ private func refuse(
   if configuration.options.policy.secondFactor { throw .notWithSecondFactor(preset) }
   guard configuration.access == .root, !session.pausesForGood else { return }
   let vault = try session.vault()
-  for uid in (try? vault.recordedUIDs()) ?? [] {
-    if case .found(let account) = Account.numbered(uid), account.lacksPassword,
-      (try? vault.status(account))?.isEnrolled == true
-    {
-      throw .cannotProve(account.name)
-    }
+  if let account = Account.firstWithoutPassword(where: { (try? vault.status($0))?.isEnrolled == true }) {
+    throw .cannotProve(account.name)
   }
 }
 

@@ -57,6 +57,9 @@ final class Direct {
     if !session.isQuiet, let now = try? vault.status(account), now.state == .disabled {
       complain(Status.disabled(account.name))
     }
+    if !session.isQuiet, vault.policy.passwordEvery > 0, account.lacksPassword {
+      complain(Status.withoutPassword(account.name))
+    }
     return status
   }
 

@@ -143,6 +143,9 @@ def service(name, text):
 BROKEN = {}
 
 
+PROVEN = "auth optional pam_passcode.so proven\n"
+
+
 def broken(check, level, path=None, line=None, words="", runs=False):
     """`runs`: the remedy is a command, after which nothing is wrong."""
 
@@ -769,7 +772,24 @@ def first_login_without_a_session(system):
 
 @broken("services", "error", COMMON, PROFILE_LINE, "password_every is set, but nothing notes that the password was used")
 def password_every_without_its_line(system):
+    machines.set_password("alice")
     system.configure(password_every="3d")
+
+
+@broken("services", "error", ETC / "vlock", 1, "this stack takes no password, so nobody gets in when it is due")
+def password_every_without_a_password_to_type(system):
+    machines.set_password("alice")
+    system.configure(password_every="3d")
+    service("vlock", "auth required pam_passcode.so\n")
+    service("sddm", f"@include common-auth\n{PROVEN}")
+
+
+@broken("configuration", "error", CONFIGURATION, None, "alice has no password, so the passcode is always refused")
+def password_every_for_one_who_has_none(system):
+    system.enroll("alice", RIGHT)
+    machines.sh("usermod", "-p", "!", "alice")
+    system.configure(password_every="3d")
+    service("sddm", f"@include common-auth\n{PROVEN}")
 
 
 @broken("services", "error", ETC / "login", 1, "there is no password to log in with first")
@@ -787,9 +807,6 @@ def locker_with_faillock(system):
 def wallet(system):
     (system.modules / "pam_kwallet5.so").write_bytes(b"")
     service("sddm", "@include common-auth\n-auth optional pam_kwallet5.so\n")
-
-
-PROVEN = "auth optional pam_passcode.so proven\n"
 
 
 @broken("services", "warning", ETC / "swaylock", 2, "pam_radius_auth accepts one-time passwords")
@@ -1353,6 +1370,18 @@ def first_login_by_password(system):
     (system.modules / "pam_kwallet5.so").write_bytes(b"")
     system.configure(first_login="deny")
     service("sddm", "@include common-auth\nauth optional pam_kwallet5.so\nsession optional pam_passcode.so\n")
+
+
+@healthy
+def password_every_for_those_who_have_one(system):
+    """Who has none has no passcode, either, or isn't enrolled any more."""
+    for name in ("alice", "bob"):
+        system.enroll(name, RIGHT)
+    machines.set_password("alice")
+    machines.sh("usermod", "-p", "!", "bob")
+    system.tool("remove", "bob", check=DONE)
+    system.configure(password_every="3d")
+    service("sddm", f"@include common-auth\n{PROVEN}")
 
 
 @healthy

@@ -310,6 +310,22 @@ def test_after_that_time_the_passcode_waits_for_the_password(own, by):
     assert is_refused(own, DUE, **by)
 
 
+def test_who_has_no_password_is_told_of_when_enrolled(own):
+    own.configure(password_every="1h")
+    told = "passcode: alice has no password: with password_every, the passcode is refused until there is one\n"
+    for hash_, note in ("!", told), ("", told), (None, ""):
+        if hash_ is None:
+            machine.set_password("alice")
+        else:
+            subprocess.run(["usermod", "-p", hash_, "alice"], check=True)
+        for quiet in ([], ["--quiet"]):
+            answer = own.tool("enroll", "alice", "--stdin", *quiet, stdin=f"{RIGHT}\n", check=DONE)
+            assert answer.errors == ("" if quiet else note)
+    own.configure(password_every="never")
+    subprocess.run(["usermod", "-p", "!", "alice"], check=True)
+    assert own.tool("enroll", "alice", "--stdin", stdin=f"{RIGHT}\n", check=DONE).errors == ""
+
+
 @BY
 def test_only_the_time_since_the_proof_counts(own, by):
     own.configure(password_every="1h")

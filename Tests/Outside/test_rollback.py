@@ -10,6 +10,7 @@ import pytest
 from clock import BOOT_ID
 from machine import ALICE, RUN, STORE
 from scenario import RIGHT, WRONG, fail, refused_unasked
+from tool import DONE
 
 FIRST = "Log in with your password first."
 STACK = "auth sufficient {module}\nauth required pam_permit.so\nsession optional {module}"
@@ -82,6 +83,29 @@ def test_after_the_password_the_next_old_store_waits_for_it_again(own):
     put_back(old)
     with boot(own):
         assert refused_unasked(own.authenticate("alice", RIGHT), "PERM_DENIED", FIRST)
+
+
+@pytest.mark.parametrize("by", [{}, ALICE], ids=["root", "alice"])
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        (None, None),
+        ({"first_login": "deny"}, FIRST),
+        ({"password_every": "1h"}, "Use your password this time. It is required from time to time."),
+    ],
+    ids=["none", "first_login", "password_every"],
+)  # fmt: skip
+def test_an_old_store_has_no_pause_but_the_password_is_due_all_the_same(own, by, option, text):
+    own.configure(**(option or {}))
+    old = own.folder / "old"
+    subprocess.run(["cp", "-a", STORE, old], check=True)
+    own.tool("pause", "alice", "--even-locked-out", check=DONE)
+    paused = text if text == FIRST else "Passcode paused. Use your password."
+    assert refused_unasked(own.authenticate("alice", RIGHT, **by), "PERM_DENIED", paused)
+    put_back(old)
+    with boot(own):
+        outcome = own.authenticate("alice", RIGHT, **by)
+        assert outcome.result == "SUCCESS" if option is None else refused_unasked(outcome, "PERM_DENIED", text)
 
 
 def test_the_right_one_is_not_confirmed_either(own):

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <grp.h>
+#include <shadow.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>

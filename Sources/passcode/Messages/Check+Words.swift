@@ -57,6 +57,13 @@ extension CheckFinding {
       line, name: option, other: preset)
   }
 
+  static func withoutPassword(_ path: Bytes, _ account: Bytes) -> CheckFinding {
+    told(
+      .error,
+      "%1: password_every is set, but %2 has no password, so the passcode is always refused: set a password",
+      path, 0, name: account)
+  }
+
   static func slow(milliseconds: UInt64) -> CheckFinding {
     told(.warning, "hashing takes %d ms: lower opslimit or memlimit in passcode.conf", number: milliseconds)
   }

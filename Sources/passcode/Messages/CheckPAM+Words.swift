@@ -67,7 +67,7 @@ extension PAMRule {
     case .proofElsewhere: "%1: the line proven ignores conf=: the password ends no pause here"
     case .validOnce:
       "%1: %2 accepts one-time passwords, which can't be checked again: only root ends such a user's pause"
-    case .noProofLineForFinger, .bothWithoutPassword: bothPattern
+    case .dueWithoutPassword, .noProofLineForFinger, .bothWithoutPassword: passwordPattern
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
@@ -82,10 +82,16 @@ extension PAMRule {
       : "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
   }
 
-  private var bothPattern: Pattern {
-    self == .bothWithoutPassword
-      ? "%1: finger=both, but there is no password for when no fingerprint can be taken: add one, or set finger=yes"
-      : "%1: finger=both with finger_for, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
+  /// Of those that have no way to the password when it is due.
+  private var passwordPattern: Pattern {
+    switch self {
+    case .dueWithoutPassword:
+      "%1: password_every is set, but this stack takes no password, so nobody gets in when it is due: add one"
+    case .bothWithoutPassword:
+      "%1: finger=both, but there is no password for when no fingerprint can be taken: add one, or set finger=yes"
+    default:
+      "%1: finger=both with finger_for, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
+    }
   }
 
   private static func rootPattern(_ hasPasscode: Bool?) -> Pattern {
@@ -101,7 +107,8 @@ extension PAMRule {
     switch self {
     case .badLine, .badControl, .missingFile, .wrongType, .neverLetsIn, .letsAnyoneIn, .nullokLetsAnyoneIn,
       .rootNeedsPasscode(false), .secondFactorOff, .notSecond, .remoteDenied, .noSessionLine,
-      .firstLoginRefused, .noProofLine, .noProofLineForFinger, .bothWithoutPassword, .asksInPasswordService,
+      .firstLoginRefused, .noProofLine, .dueWithoutPassword, .noProofLineForFinger, .bothWithoutPassword,
+      .asksInPasswordService,
       .passwordServiceOpen:
       true
     case .decidesNothing, .nullokRefuses, .rootNeedsPasscode(true), .rootNeedsPasscode(nil), .passwordFirst,

@@ -80,6 +80,10 @@ extension Status {
     "disabled; to enable, run as root: passcode enable \(printable(name))"
   }
 
+  static func withoutPassword(_ name: Bytes) -> Phrase {
+    "\(printable(name)) has no password: with password_every, the passcode is refused until there is one"
+  }
+
   static func paused(_ name: Bytes) -> Phrase {
     "paused; to end the pause: passcode resume \(printable(name))"
   }
