@@ -82,7 +82,7 @@ extension PAMRule {
       : "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
   }
 
-  /// Of those that have no way to the password when it is due.
+  /// The words for stacks with no way to the password when it is due.
   private var passwordPattern: Pattern {
     switch self {
     case .dueWithoutPassword:
