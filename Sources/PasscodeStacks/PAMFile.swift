@@ -6,7 +6,8 @@ public import PasscodePolicy
 ///   [-]TYPE include|substack NAME             the lines of that type of another file
 ///   [-]@include NAME                          all lines of another file
 ///
-/// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty.
+/// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty (for libpam 1.7, in
+/// the next one).
 /// `[...]` is one word, in which `\]` stands for `]`. A line may have any length; libpam 1.5.2 cuts it after 1,023 bytes.
 public struct PAMFile: Sendable {
   /// Bytes; a larger one isn't read.

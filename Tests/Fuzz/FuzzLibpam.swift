@@ -14,7 +14,7 @@ public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return -1
   }
   let files = input.dropFirst().parts(between: 0).prefix(4).map(named)
-  guard files.allSatisfy(areWhole) else { return -1 }
+  guard files.allSatisfy(isReadAlike) else { return -1 }
   var stacks = PAMStacks()
   for (index, content) in files.enumerated() {
     let name = UInt8(ascii: "a") + UInt8(index)
@@ -61,15 +61,17 @@ private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
   }
 }
 
-/// libpam 1.5.2 cuts a line, with those that continue it, after 1,023 bytes; each module's path has as many as this tree's.
-private func areWhole(_ content: Bytes) -> Bool {
-  var length = 0
+/// What libpam 1.5.2 and 1.7.0 don't read alike is left out: a line of more than 1,023 bytes, with those that continue it
+/// (each module's path has as many as this tree's); and an empty line or a comment between a line and what continues it.
+private func isReadAlike(_ content: Bytes) -> Bool {
+  var (length, goesOn) = (0, false)
   for line in content[...].parts(between: UInt8(ascii: "\n")) {
+    let text = line.trimmed()
+    if goesOn, text.isEmpty || text.first == UInt8(ascii: "#") { return false }
     length += line.count + 1
     if length >= 1_023 { return false }
-    let text = line.trimmed()
-    // Empty lines and comments may stand between a line and what continues it.
-    if !text.isEmpty, text.first != UInt8(ascii: "#"), !text.contains(UInt8(ascii: "\\")) { length = 0 }
+    goesOn = text.last == UInt8(ascii: "\\")
+    if !goesOn { length = 0 }
   }
   return true
 }
