@@ -87,7 +87,9 @@ public struct PAMControl: Equatable, Sendable {
   /// What follows the space at the beginning, which is more to libpam here than between words: isspace(3).
   @inline(never)
   private static func withoutSpace(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    text.drop { $0 == UInt8(ascii: " ") || 9...13 ~= $0 }
+    var text = text
+    while let first = text.first, first == UInt8(ascii: " ") || 9...13 ~= first { text.removeFirst() }
+    return text
   }
 
   /// Takes the name of a result of PAM's, or `default`, and the blanks behind it.

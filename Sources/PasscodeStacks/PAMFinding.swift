@@ -1,7 +1,7 @@
 public import PasscodePolicy
 
-/// What is wrong with a line that asks for the passcode.
-public struct PAMFinding: Equatable, Sendable {
+/// What is wrong with a line that asks for the passcode. It never changes once it is made, so it is shared, not copied.
+public final class PAMFinding: Sendable {
   public enum Problem: Equatable, Sendable {
     /// The line has an option that is wrong, or not allowed in a module line.
     case option(Fault)
@@ -14,6 +14,19 @@ public struct PAMFinding: Equatable, Sendable {
   public let path: Bytes
   public let line: Int
   public let problem: Problem
+
+  @inline(never)
+  init(_ path: Bytes, _ line: Int, _ problem: Problem) {
+    self.path = path
+    self.line = line
+    self.problem = problem
+  }
+}
+
+extension PAMFinding: Equatable {
+  public static func == (one: PAMFinding, other: PAMFinding) -> Bool {
+    one.line == other.line && one.path == other.path && one.problem == other.problem
+  }
 }
 
 /// A PAM file that can't be read, so that nothing is known of its service.

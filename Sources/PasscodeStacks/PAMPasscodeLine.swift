@@ -21,10 +21,13 @@ struct PAMPasscodeLine {
   ///
   /// - Parameter options: as in `PAMStacks.report`.
   func findings(_ options: Options) -> [PAMFinding] {
-    var problems = badOptions().map { PAMFinding.Problem.option($0) }
-    if isSecond && !isMarkedSecond { problems.append(.unmarkedSecondFactor) }
-    if control.diesOnFailure && !isSecond && !takesEither(options) { problems.append(.noWayToThePassword) }
-    return problems.map { PAMFinding(path: path, line: number, problem: $0) }
+    var findings: [PAMFinding] = []
+    for fault in badOptions() { findings.append(PAMFinding(path, number, .option(fault))) }
+    if isSecond && !isMarkedSecond { findings.append(PAMFinding(path, number, .unmarkedSecondFactor)) }
+    if control.diesOnFailure && !isSecond && !takesEither(options) {
+      findings.append(PAMFinding(path, number, .noWayToThePassword))
+    }
+    return findings
   }
 
   private var isMarkedSecond: Bool {

@@ -255,7 +255,7 @@ final class PAMRuleContext {
     if place == nil, surroundings.hasManagedHomes {
       place = stack.entries.indices.first { stack.entries[$0].isOne(of: "pam_systemd_home") }
     }
-    return place.map { .needsPassword(Bytes(fileName(stack.entries[$0].module).dropLast(3))) }
+    return place.map { .needsPassword(stack.entries[$0].moduleName) }
   }
 
   // MARK: Contradictions

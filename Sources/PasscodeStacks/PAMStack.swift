@@ -41,6 +41,11 @@ struct PAMStack: Sendable {
       return isAmong(names, name.dropLast(3))
     }
 
+    /// The module, without folder and `.so`.
+    @inline(never)
+    var moduleName: Bytes { Bytes(fileName(module).dropLast(3)) }
+
+    @inline(never)
     init(
       role: Role, module: Bytes = [], control: PAMControl, path: Bytes, line: Int, level: Int
     ) {

@@ -6,19 +6,21 @@ extension PAMStacks {
   /// - Parameter options: as in `report`.
   /// - Returns: each finding once.
   public func check(_ options: Options, _ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
-    var (findings, surroundings) = (wrongTypes(), surroundings)
-    let lines = passcodeLines().map { $0.1 }
-    surroundings.hasSessionLine = lines.contains { $0.kind == .session }
-    surroundings.hasProofLine = lines.contains {
-      guard case .module(_, _, let arguments) = $0.rule else { return false }
-      return $0.kind == .auth && ModuleLine.notesProof(arguments)
+    var (findings, surroundings): ([PAMRuleFinding], PAMSurroundings) = ([], surroundings)
+    forEachPasscodeLine { path, line, _, arguments in
+      switch line.kind {
+      case .session: surroundings.hasSessionLine = true
+      case .account, .password: findings.append(PAMRuleFinding(path, line.number, .wrongType))
+      case .auth, .every: if ModuleLine.notesProof(arguments) { surroundings.hasProofLine = true }
+      }
     }
     let services = services()
     for service in services {
       guard let stack = try? stack(of: service) else { continue }
       var found: [PAMRuleFinding] = []
       if service.spells("passcode") {
-        found = passwordService(stack) + stack.validOnce(surroundings)
+        found = passwordService(stack)
+        stack.addValidOnce(to: &found, surroundings)
       } else if !stack.broken.isEmpty {
         // Other findings may only follow from these.
         found = stack.firstPasscode == nil ? [] : stack.broken
@@ -31,7 +33,7 @@ extension PAMStacks {
             found.append(PAMRuleFinding(line.entry.path, line.entry.line, rule))
           }
         }
-        if stack.notesProof { found += stack.validOnce(surroundings) }
+        if stack.notesProof { stack.addValidOnce(to: &found, surroundings) }
       }
       add(found, to: &findings)
     }
@@ -47,38 +49,30 @@ extension PAMStacks {
   /// The absolute paths by which lines name the module.
   public func modulePaths() -> [PAMRuleFinding] {
     var paths: [PAMRuleFinding] = []
-    for (path, line) in passcodeLines() {
-      guard case .module(let module, _, _) = line.rule, module.first == UInt8(ascii: "/") else { continue }
+    forEachPasscodeLine { path, line, module, _ in
+      guard module.first == UInt8(ascii: "/") else { return }
       paths.append(PAMRuleFinding(path, line.number, .missingFile(module)))
     }
     return paths
   }
 
   /// Every line that names the module, in every file that libpam may read.
+  ///
+  /// - Parameter tell: gets the file's path, the line, the module as it is named there, and its arguments.
   @inline(never)
-  private func passcodeLines() -> [(Bytes, PAMLine)] {
-    var lines: [(Bytes, PAMLine)] = []
+  private func forEachPasscodeLine(_ tell: (Bytes, PAMLine, Bytes, [Bytes]) -> Void) {
     for file in files {
       guard case .found(let found) = file.content else { continue }
       let name = Bytes(fileName(file.path))
       let isCopy = PAMStacks.isOfFolders(file.path) && !PAMStacks.isService(name)
       if isCopy && !name[...].begins(with: "common-") { continue }
       for line in found.lines {
-        guard case .module(let module, _, _) = line.rule, fileName(module).spells("pam_passcode.so") else {
-          continue
-        }
-        lines.append((file.path, line))
+        guard case .module(let module, _, let arguments) = line.rule,
+          fileName(module).spells("pam_passcode.so")
+        else { continue }
+        tell(file.path, line, module, arguments)
       }
     }
-    return lines
-  }
-
-  private func wrongTypes() -> [PAMRuleFinding] {
-    var findings: [PAMRuleFinding] = []
-    for (path, line) in passcodeLines() where line.kind == .account || line.kind == .password {
-      findings.append(PAMRuleFinding(path, line.number, .wrongType))
-    }
-    return findings
   }
 
   private func passwordService(_ stack: PAMStack) -> [PAMRuleFinding] {
@@ -118,13 +112,12 @@ extension PAMStack {
     entries.contains { $0.role == .other && $0.isOne(of: "pam_passcode") }
   }
 
-  /// The lines whose passwords may be valid only once, with a one-time code in them.
-  fileprivate func validOnce(_ surroundings: PAMSurroundings) -> [PAMRuleFinding] {
-    entries.compactMap { entry in
-      guard entry.isOne(of: surroundings.hasFreeIPA ? "pam_radius_auth pam_sss" : "pam_radius_auth") else {
-        return nil
-      }
-      return PAMRuleFinding(entry.path, entry.line, .validOnce(Bytes(fileName(entry.module).dropLast(3))))
+  /// Adds the lines whose passwords may be valid only once, with a one-time code in them.
+  @inline(never)
+  fileprivate func addValidOnce(to found: inout [PAMRuleFinding], _ surroundings: PAMSurroundings) {
+    for entry in entries
+    where entry.isOne(of: surroundings.hasFreeIPA ? "pam_radius_auth pam_sss" : "pam_radius_auth") {
+      found.append(PAMRuleFinding(entry.path, entry.line, .validOnce(entry.moduleName)))
     }
   }
 

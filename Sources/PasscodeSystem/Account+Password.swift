@@ -16,7 +16,7 @@ extension Account {
     // SAFETY: an entry is valid until the next getspent; its name is copied before.
     while let entry = unsafe getspent() {
       let first = unsafe UInt8(bitPattern: entry.pointee.sp_pwdp.pointee)
-      guard [0, UInt8(ascii: "!"), UInt8(ascii: "*")].contains(first) else { continue }
+      guard first == 0 || first == UInt8(ascii: "!") || first == UInt8(ascii: "*") else { continue }
       let name = unsafe bytes(entry.pointee.sp_namp)
       if case .found(let account) = Account.named(name), fits(account) { return account }
     }
