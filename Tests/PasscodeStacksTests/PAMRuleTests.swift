@@ -230,7 +230,6 @@ struct PAMRuleTests {
     let proof = "auth optional pam_passcode.so proven\n"
     let alone = [("su", "auth required pam_passcode.so\n"), ("sddm", profile + proof)]
     #expect(findings(alone, options: required) == ["su:1 dueWithoutPassword"])
-      findings(alone, options: options("second_factor=yes\npassword_every=3d")) == ["sddm:1 onlyFactor"])
     #expect(
       findings([("su", "auth sufficient pam_passcode.so conf=/x\nauth required pam_unix.so\n" + proof)])
         == ["su:1 proofElsewhere"])
