@@ -149,7 +149,8 @@ struct Authentication {
     if let request = question.finger { begin(request, question, &finger) }
     let isOffered = finger?.isOffered ?? false
     if question.isBoth, !isOffered, question.reason == nil,
-      !asks(question, despite: .notPermitted(.fingerNeeded))
+      !asks(
+        question, despite: .notPermitted(finger?.refusal == .printsChanged ? .passwordDue : .fingerNeeded))
     {
       return .finger(finger?.transcript ?? FingerTranscript())
     }
@@ -181,7 +182,10 @@ struct Authentication {
     finger = FingerPrompt.begin(request)
     if question.isBoth { return }  // said once, by the verdict
     var outcome = finger?.refusal
-    if question.needsPasscode, finger?.isOffered ?? false { outcome = .passcodeFirst }
+    let mayBeOthers = outcome == .printsChanged
+    if question.needsPasscode, mayBeOthers || finger?.isOffered ?? false { outcome = .passcodeFirst }
+    // The password ends that, too.
+    if mayBeOthers || outcome == .passcodeFirst { pam.note(.wantsProof, 0) }
     if !question.door.quiet, let outcome { tell(.fingerRefused(outcome)) }
     if question.needsPasscode { finger = nil }
   }

@@ -81,7 +81,7 @@ extension Order.Option {
     case .since: "list: those set, used or mistyped within the past 12h, 2w…"
     case .batch: "for each line of this list: USER or USER:PASSCODE"
     case .output: "with --batch: append USER:PASSCODE or USER:CODE there"
-    case .show: "with --batch: even on a terminal"
+    case .show: "--batch: print even on a terminal"
     case .skipEnrolled: "with --batch: skip users who have a passcode"
     case .json: "one JSON object per line; errors in English"
     case .quiet: "print nothing on success"

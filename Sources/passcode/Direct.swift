@@ -57,7 +57,7 @@ final class Direct {
     if !session.isQuiet, let now = try? vault.status(account), now.state == .disabled {
       complain(Status.disabled(account.name))
     }
-    if !session.isQuiet, vault.policy.passwordEvery > 0, account.lacksPassword {
+    if !session.isQuiet, vault.policy.passwordEvery > 0 || vault.policy.needsFinger, account.lacksPassword {
       complain(Status.withoutPassword(account.name))
     }
     return status

@@ -144,10 +144,10 @@ def refusals(fleet):
     add = ("ward-7", *SERVERS[3:])
     other = f"begun {'0' * 64}"
     return {
-        "a server of another run": (lambda: fleet.says("look", 4, other), add, "not as they must be: server4"),
-        "a server of another fleet": (lambda: fleet.says("look", 4, "complete 9999 ward-7"), add, "not as they must be: server4"),
-        "another key on an old one": (lambda: fleet.says("look", 3, "complete 9999 ward-7"), add, "not as they must be: server3"),
-        "an old one that is down": (lambda: fleet.fails("look", 2), add, "not as they must be: server2"),
+        "a server of another run": (lambda: fleet.says("look", 4, other), add, "can't be used: server4"),
+        "a server of another fleet": (lambda: fleet.says("look", 4, "complete 9999 ward-7"), add, "can't be used: server4"),
+        "another key on an old one": (lambda: fleet.says("look", 3, "complete 9999 ward-7"), add, "can't be used: server3"),
+        "an old one that is down": (lambda: fleet.fails("look", 2), add, "can't be used: server2"),
         "no password": (lambda: fleet.says("has_password", 1, ""), add, "no server has /root/etcd-root.password"),
         "an unknown member": (lambda: fleet.members(1, 2, 3, 7), add, "etcd has a member that isn't in"),
         "a member that isn't there": (lambda: fleet.members(1, 2), add, "etcd isn't running on all"),

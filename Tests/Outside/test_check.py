@@ -625,7 +625,7 @@ def no_module(system):
     module(system).unlink()
 
 
-@broken("module", "error", None, None, "only root may write to it: reinstall")
+@broken("module", "error", None, None, "others can write to it: reinstall")
 def module_writable_by_all(system):
     module(system).chmod(0o666)
 
@@ -784,7 +784,7 @@ def password_every_without_a_password_to_type(system):
     service("sddm", f"@include common-auth\n{PROVEN}")
 
 
-@broken("configuration", "error", CONFIGURATION, None, "alice has no password, so the passcode is always refused")
+@broken("configuration", "error", CONFIGURATION, None, "need passwords, and alice has none: set one")
 def password_every_for_one_who_has_none(system):
     system.enroll("alice", RIGHT)
     machines.sh("usermod", "-p", "!", "alice")
@@ -880,14 +880,14 @@ def finger_whose_socket_is_not_active(system):
     return lambda: [restore() for restore in restores]
 
 
-@broken("finger", "error", FINGER, None, "only root may write to it")
+@broken("finger", "error", FINGER, None, "others can write to it")
 def finger_program_writable_by_all(system):
     restore = with_finger(system)
     FINGER.chmod(0o757)
     return restore
 
 
-@broken("finger", "error", FINGER, None, "only root may write to it")
+@broken("finger", "error", FINGER, None, "others can write to it")
 def finger_program_of_a_user(system):
     restore = with_finger(system)
     shutil.chown(FINGER, "alice")
@@ -1058,6 +1058,19 @@ def test_a_broken_installation_is_named_with_its_remedy(system, undone, name):
         command = re.sub(r"^passcode key (seal|rotate)$", r"\g<0> --force", found.command)
         machines.sh("sh", "-euc", f"PATH={BUILD}:$PATH; {command}", stdout=subprocess.DEVNULL)
         assert check(system) == []
+
+
+def test_finger_and_passcode_want_a_password_for_where_no_finger_can_be_taken(system):
+    machines.sh("usermod", "-p", "!", "alice")
+    system.configure(finger="both", finger_for="72h")
+    service("vlock", "auth required pam_passcode.so\n")
+    found = [(row.path, row.message) for row in check(system) if row.level == "error"]
+    for path, words in (
+        (CONFIGURATION, "need passwords, and alice has none: set one"),
+        (ETC / "vlock", "there is no password for when no fingerprint can be taken"),
+        (COMMON, "finger=both with finger_for, but nothing notes"),
+    ):
+        assert any(at == str(path) and words in message for at, message in found), (words, found)
 
 
 def test_a_renamed_account_keeps_its_passcode(system, undone):

@@ -362,7 +362,7 @@ def alone(bench, copy):
     return said
 
 
-@pytest.mark.parametrize("name", ["remove", "unlock", "disable"])
+@pytest.mark.parametrize("name", ["remove", "unlock", "disable", "pause", "resume"])
 def test_repeating_finishes_what_was_cut_off_between_the_two_copies(make_bed, name):
     """There is nothing to do by then, says the newer copy; but the older one would bring back what was before."""
     bench, act = Bench(make_bed(lockout=LOCKOUT)), ACTS[name]

@@ -11,13 +11,14 @@ import machine as machines
 import strace
 from bed import uid
 from finger import matched
-from pam import FAILS
+from logind import Logind
+from pam import FAILS, SILENT
 from process import wait_for
 from reader import PRINTS
 from scenario import PASSWORD, PROMPT, RIGHT
 
 FINGER = "Passcode or fingerprint: "
-PASSCODE_FIRST = "Type your passcode this time. Then your fingerprint works again."
+CHANGED = "Your fingerprints may have changed. Type your passcode this time."
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def touches(own):
 
 def refuses(own, typed=""):
     outcome = own.authenticate("alice", typed)
-    return (outcome.prompts, outcome.texts) == ([PROMPT], [PASSCODE_FIRST]) and word(own) == ["finger=prints-changed"]
+    return (outcome.prompts, outcome.texts) == ([PROMPT], [CHANGED]) and word(own) == ["finger=prints-changed"]
 
 
 def a_file():
@@ -210,8 +211,10 @@ def test_without_the_option_nothing_is_noted(own):
 
 
 PROVEN = (
-    "auth [success=1 auth_err=die conv_err=die default=ignore] {module} either\n"
-    "auth required pam_unix.so nodelay try_first_pass\n"
+    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
+    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
+    "auth requisite pam_deny.so\n"
+    "auth required pam_permit.so\n"
     "auth optional {module} proven"
 )
 
@@ -240,3 +243,39 @@ def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
     assert fingers.charged() == 0
     prove()
     assert own.authenticate("alice", both).result == "SUCCESS"
+
+
+def nothing(own):
+    pass
+
+
+def test_with_both_and_hidden_notices_its_proof_ends_that_too(own):
+    def both(_):
+        matched(own.reader)
+        return RIGHT
+
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    own.configure(finger="both")
+    own.service(stack=PROVEN)
+    sudo = {"flags": SILENT, "items": {"RUSER": "alice"}}
+    with Logind(), machines.installed_tool():
+        for change in (copy, nothing):
+            outcome = own.authenticate("alice", PASSWORD, **sudo)
+            assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Use your password this time. Password: "])
+            outcome = own.authenticate("alice", both, **sudo)
+            assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Passcode and fingerprint, or password: "])
+            change(own)
+
+
+def test_the_password_accepts_changed_prints_as_the_passcode_does(own):
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    assert own.authenticate("alice", RIGHT).result == "SUCCESS" and touches(own)
+    copy(own)
+    assert refuses(own)
+    own.service(stack=PROVEN)
+    with machines.installed_tool():
+        assert own.authenticate("alice", PASSWORD).result == "SUCCESS"
+    own.service()
+    assert touches(own)

@@ -10,14 +10,16 @@ import threading
 import time
 
 import finger as fingers
+import host
 import machine as machines
 import pytest
 from bed import become, uid
+from clock import by_wall_clock
 from finger import INSTALLED, LIMIT, charged, matched, missed, missed_last, running, set_count, waits
 from logind import Logind
-from pam import FAILS, Handle
+from pam import FAILS, SILENT, Handle
 from process import wait_for
-from prompts import READERS, STATES, as_the_table_says, named
+from prompts import READERS, STATES, WAITS, as_the_table_says, named
 from reader import BROKEN, NO_READER, VIRTUAL, slow
 from scenario import PASSWORD, PROMPT, RIGHT, WRONG
 
@@ -360,6 +362,7 @@ MEANWHILE = {
     "locked": (lock, "AUTH_ERR", "passcode locked"),
     "disabled": (lambda own: own.tool("disable", "alice", check=0), "AUTH_ERR", "passcode is disabled"),
     "removed": (lambda own: own.tool("remove", "alice", check=0), "USER_UNKNOWN", None),
+    "paused": (lambda own: own.tool("pause", "alice", "--even-locked-out", check=0), "PERM_DENIED", "passcode paused"),
 }
 BEFORE = MEANWHILE | {"without its key": (lambda own: own.key.unlink(), "AUTHINFO_UNAVAIL", "passcode unavailable")}
 
@@ -393,6 +396,20 @@ def test_the_table_with_a_reader(own, case):
         as_the_table_says(own, case, typing=lambda text: after(lambda: waits(own.reader), then=text), after_enter=[NO_TOUCH])
 
 
+@named(WAITS)
+def test_the_table_while_the_fingerprint_waits(own, case):
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    STATES[case[0]](own)
+
+    def type_after_a_boot(text):
+        used().unlink(missing_ok=True)
+        return text
+
+    with Logind():
+        as_the_table_says(own, case, typing=type_after_a_boot)
+
+
 # MARK: Who is offered it
 
 
@@ -408,6 +425,7 @@ REFUSED = {
     "remote": ({"items": {"RHOST": "elsewhere"}}, nothing, "PERM_DENIED"),
     "another's account": ({"items": {"RUSER": "bob"}}, nothing, "PERM_DENIED"),
     "before the first login": ({}, first_login, "PERM_DENIED"),
+    "before the password, which is due": ({}, lambda own: own.configure(password_every="1h"), "PERM_DENIED"),
 }
 
 
@@ -580,6 +598,37 @@ def test_a_passcode_through_the_helper_comes_first_as_well(own):
     assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
 
 
+PROVEN = (
+    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
+    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
+    "auth requisite pam_deny.so\n"
+    "auth required pam_permit.so\n"
+    "auth optional {module} proven"
+)
+
+
+@pytest.mark.parametrize("flags", [0, SILENT], ids=["told", "hidden"])
+def test_the_password_comes_first_as_well_and_is_checked_only_for_that(own, flags):
+    def log_in(secret):
+        outcome = own.authenticate("alice", after(then=secret), flags=flags)
+        proofs = [line.message for line in own.log() if "pam_unix(passcode:auth)" in line.message]
+        return outcome.result, outcome.prompts, len(proofs)
+
+    machines.set_password("alice")
+    own.typed.add(PASSWORD)
+    own.configure(finger_for="72h")
+    own.service(stack=PROVEN)
+    with machines.installed_tool():
+        assert log_in("not it") == ("AUTH_ERR", ["Passcode or password: "], 0)
+        assert not used().exists()
+        assert log_in(PASSWORD)[:2] == ("SUCCESS", ["Passcode or password: "])
+        assert used().exists()
+        assert own.authenticate("alice", after(match(own)), flags=flags).prompts == [EITHER]
+        before = used().read_bytes()
+        assert log_in(PASSWORD)[:2] == ("SUCCESS", [EITHER])
+        assert used().read_bytes() == before  # nothing waits for it
+
+
 @pytest.mark.parametrize("spoil", ["ahead", "short", "open"])
 def test_what_does_not_tell_a_time_is_no_use(own, spoil):
     own.configure(finger_for="1h")
@@ -591,12 +640,39 @@ def test_what_does_not_tell_a_time_is_no_use(own, spoil):
     assert own.authenticate("alice", RIGHT).prompts == [PROMPT]
 
 
-def test_it_is_decided_again_when_a_match_is_taken(own):
+def see_prints_long_ago(own):
+    own.authenticate("alice", "")
+    file = used().with_suffix(".prints")
+    file.write_bytes(struct.pack("<Q", 1) + file.read_bytes()[8:])
+
+
+@pytest.mark.parametrize("ago", [-60_000, 3_600_000])
+def test_it_is_decided_again_when_a_match_is_taken(own, ago):
     own.configure(finger_for="1h")
-    own.authenticate("alice", "")  # the prints are seen
+    see_prints_long_ago(own)
     use(0)
-    outcome = own.authenticate("alice", after(match(own), lambda: use(-60_000)))
+    outcome = own.authenticate("alice", after(match(own), lambda: use(ago)))
     assert (outcome.result, outcome.prompts, words(own)) == ("AUTH_ERR", [FINGER], ["passcode-first"])
+
+
+def test_only_the_time_since_the_use_counts(own):
+    own.configure(finger_for="1h")
+    see_prints_long_ago(own)
+    for seconds, prompt in [(0, FINGER), (3_590, FINGER), (3_600, PROMPT), (86_400, PROMPT)]:
+        use(seconds * 1_000)
+        outcome = own.authenticate("alice", "")
+        assert (outcome.prompts, PASSCODE_FIRST in outcome.texts) == ([prompt], prompt == PROMPT), seconds
+
+
+@pytest.mark.parametrize("moment", ["1970-01-01 00:00:01", "2106-02-07 06:28:17"])
+def test_the_wall_clock_does_not(own, moment):
+    own.configure(finger_for="1h")
+    see_prints_long_ago(own)
+    for seconds, said in [(3_590, ["no-touch"]), (3_600, [])]:
+        use(seconds * 1_000)
+        logged = len(words(own))
+        assert host.results(own, RIGHT, env=by_wall_clock(moment)) == ["SUCCESS"]
+        assert words(own)[logged:] == said
 
 
 def test_who_has_no_finger_is_told_as_usual_and_a_wrong_passcode_is_no_use(own):

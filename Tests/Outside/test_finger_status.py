@@ -146,7 +146,7 @@ def test_after_five_touches_it_is_off(system, user):
     count_file().write_bytes(bytes([1, 5, 0, 0, 7, 0, 0, 0]))
     count_file().chmod(0o600)
     shutil.chown(count_file(), machines.ACCOUNT, "root")
-    assert told(system, user) == "off after 5 failed touches: use your passcode"
+    assert told(system, user) == "off after 5 failed touches, until you log in without it"
     assert in_json(system, user) == ("off", [], ["sudo"])
     with Finger() as prompt:
         assert prompt.events() == ["off"]

@@ -223,6 +223,9 @@ def test_systemd_finds_no_fault_with_the_example_for_suspending(own, tmp_path):
 def test_a_login_by_the_password_ends_a_pause(own, by):
     pause(own)
     assert not log_in(own, WRONG[0], **by) and state(own) == "paused"
+    # It was checked once, by the stack: the line comes after it.
+    checks = [line.message for line in own.log() if re.search(r"pam_unix\(\w+:auth\): auth", line.message)]
+    assert len(checks) == 1 and f"pam_unix({SERVICE}:auth)" in checks[0], checks
     assert log_in(own, PASSWORD, **by) and state(own) == "ok"
     assert log_in(own, RIGHT, **by)
 
@@ -254,6 +257,24 @@ def test_another_module_s_word_is_no_proof(own, by, typed):
     pause(own)
     assert log_in(own, typed, OTHERS, **by)
     assert state(own) == "paused" and is_refused(own, "Log in with your password first.", **by)
+
+
+@BY
+def test_who_is_let_in_without_a_password_ends_no_pause(own, by):
+    """By a key, or as a member of a group that needs none: nothing was typed."""
+    pause(own)
+    own.service(stack="auth [default=ignore] {module}\nauth required pam_permit.so\nauth optional {module} proven")
+    outcome = own.authenticate("alice", **by)
+    assert (outcome.result, outcome.prompts, state(own)) == ("SUCCESS", [], "paused")
+
+
+def test_a_session_is_a_first_login_and_no_proof(own):
+    own.configure(first_login="deny", password_every="1h", finger_for="1h")
+    pause(own)
+    own.service(stack="auth sufficient {module}\nauth required pam_permit.so\nsession optional {module}")
+    assert own.authenticate("alice", calls=["authenticate", "open_session"]).results == ["SUCCESS"] * 2
+    assert {file.suffix for file in RUN.glob(f"{uid('alice')}.*")} & {".login", ".proof", ".use"} == {".login"}
+    assert state(own) == "paused" and is_refused(own)
 
 
 @BY
@@ -310,9 +331,10 @@ def test_after_that_time_the_passcode_waits_for_the_password(own, by):
     assert is_refused(own, DUE, **by)
 
 
-def test_who_has_no_password_is_told_of_when_enrolled(own):
-    own.configure(password_every="1h")
-    told = "passcode: alice has no password: with password_every, the passcode is refused until there is one\n"
+@pytest.mark.parametrize("option", [{"password_every": "1h"}, {"finger": "both"}], ids=["every", "both"])
+def test_who_has_no_password_is_told_of_when_enrolled(own, option):
+    own.configure(**option)
+    told = "passcode: alice has no password: password_every and finger=both need one\n"
     for hash_, note in ("!", told), ("", told), (None, ""):
         if hash_ is None:
             machine.set_password("alice")
@@ -321,7 +343,7 @@ def test_who_has_no_password_is_told_of_when_enrolled(own):
         for quiet in ([], ["--quiet"]):
             answer = own.tool("enroll", "alice", "--stdin", *quiet, stdin=f"{RIGHT}\n", check=DONE)
             assert answer.errors == ("" if quiet else note)
-    own.configure(password_every="never")
+    own.configure(password_every="never", finger="no")
     subprocess.run(["usermod", "-p", "!", "alice"], check=True)
     assert own.tool("enroll", "alice", "--stdin", stdin=f"{RIGHT}\n", check=DONE).errors == ""
 
@@ -527,9 +549,9 @@ def test_a_setuid_program_takes_the_proof_of_its_caller(own):
     assert state(own) == "ok"
 
 
-def begin_proof(data, tool="/usr/bin/passcode", **how):
+def begin_proof(data, tool="/usr/bin/passcode", before=(), **how):
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen([tool, "take-proof"], stdin=theirs, cwd="/", **how)
+    process = subprocess.Popen([*before, tool, "take-proof"], stdin=theirs, cwd="/", **how)
     theirs.close()
     ours.settimeout(20)
     with contextlib.suppress(BrokenPipeError):
@@ -570,6 +592,27 @@ def test_what_root_s_programs_start_lays_down_what_it_inherits(own):
         assert {files["1"], files["2"]} == {"/dev/null"}
         assert "Max file size             unlimited" in limits
         assert answer(process, ours) is None
+
+
+@pytest.mark.parametrize("disturbed", ["signal=KILL", "error=ENOSPC", "error=EIO"])
+@pytest.mark.parametrize("call", ["pwrite64", "fdatasync", "ftruncate", "fchown", "unlinkat"])
+def test_disturbed_at_each_call_it_ends_the_pause_or_not_and_another_proof_does(own, call, disturbed):
+    own.configure(password_every="1h")
+    seen = []
+    for number in range(1, 50):
+        own.tool("resume", "alice", check=DONE)
+        pause(own)
+        for file in RUN.glob(f"{uid('alice')}.*"):
+            file.unlink()
+        strace = ["strace", "-qq", "-o", own.folder / "trace", "-e", f"trace={call}", "-e", f"inject={call}:{disturbed}:when={number}"]
+        answer(*begin_proof(request(RESUME, uid("alice"), password=PASSWORD), before=strace))
+        trace = (own.folder / "trace").read_text()
+        if "KILL" not in trace and "(INJECTED)" not in trace:
+            break
+        seen.append(state(own))
+        assert seen[-1] in ("ok", "paused")
+        assert log_in(own, PASSWORD) and state(own) == "ok" and works(own)
+    assert len(seen) < 49 and (call != "pwrite64" or {"ok", "paused"} == set(seen))
 
 
 @pytest.mark.parametrize("operation", [*range(0, 11), 12, 255])

@@ -45,6 +45,8 @@ def test_an_attempt_makes_few_system_calls(machine, capsys):
     with capsys.disabled():
         print(f"\n  system calls of an attempt: {ours} (at most 50)")
     assert ours <= 50, "\n".join(line[:100] for _, line in calls[-1])
+    # Of options that aren't set.
+    assert not [line for call in calls for _, line in call if re.search(r"\.(use|proof|prints|passwords|login)\"", line)]
 
 
 def test_nothing_is_written_but_the_charge_and_the_reset(alice):

@@ -174,7 +174,7 @@ def test_the_tool_shows_what_it_finds_and_counts_its_errors(machine, installed):
     ]  # fmt: skip
     installed.chmod(0o777)
     status, lines = checks()
-    assert status == 1 and "only root may write to it" in "".join(lines)
+    assert status == 1 and "others can write to it" in "".join(lines)
     installed.chmod(0o755)
     machine.configure(verifier="none")
     assert checks()[1] == ["✓ fleet"]

@@ -177,6 +177,26 @@ def test_a_pause_that_was_cut_off_before_it_was_durable_is_finished_by_repeating
     assert len(strace.calls(tmp_path / "again")) == 1
 
 
+@pytest.mark.parametrize("fault", ["signal=KILL", "error=ENOSPC", "error=EIO"])
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_disturbed_at_each_call_it_is_paused_or_not_and_repeating_it_finishes(own, tmp_path, act, fault):
+    """What it says is so."""
+    other = "resume" if act == "pause" else "pause"
+    for call in ("openat", "linkat", "unlinkat", "fsync"):
+        for number in range(1, 200):
+            own.tool(other, "alice", check=DONE)
+            trace = tmp_path / "trace"
+            options = ["-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={number}", "-P", file(), "-P", file().parent]
+            done = own.tool(act, "alice", before=strace.record(trace, *options))
+            text = trace.read_text()
+            if "INJECTED" not in text and "KILL" not in text:
+                break
+            if done.status == DONE:
+                assert file().exists() == (act == "pause")
+            assert own.tool(act, "alice", check=DONE) and file().exists() == (act == "pause")
+        assert number < 199 and (number > 1 or call in ("linkat", "unlinkat"))
+
+
 def test_nobody_pauses_or_resumes_another(own):
     own.tool("pause", "alice", user="bob", check=NOT_PERMITTED)
     assert ask(PAUSE, about="alice", user="bob").kind == 9

@@ -1,6 +1,7 @@
 """systemd's units, as systemd runs them: the runtime directory's own memory, and how far each service is confined."""
 
 import re
+import shlex
 
 import pytest
 
@@ -55,6 +56,21 @@ def test_a_full_run_takes_nothing_from_the_runtime_directory(guest):
     guest.log_in("alice", ("Password: ", PASSWORD), line=line)
     guest.run(f"test -f {RUN}/$(id -u alice).login")
     guest.run("mount -o remount,nr_inodes=0 /run")
+
+
+@pytest.mark.on_request
+def test_the_passcode_is_paused_before_the_machine_sleeps(guest):
+    """The package's example, started by systemd for sleep.target, which every kind of sleep waits for."""
+    example = "/usr/share/doc/libpam-passcode/examples/passcode-pause-on-suspend@.service"
+    unit = "passcode-pause-on-suspend@alice.service"
+    guest.run(f"cp {example} /etc/systemd/system && systemctl daemon-reload && systemctl enable {unit}")
+    assert "sleep.target" in guest.run(f"systemctl show --property=Before {unit}")
+    # In place of a sleep: when it runs, the pause stands.
+    asleep = "[Unit]\nAfter=sleep.target\nRequires=sleep.target\n[Service]\nType=oneshot\nExecStart=sh -c 'passcode status alice >/run/asleep'\n"
+    guest.run(f"printf {shlex.quote(asleep)} >/run/systemd/system/asleep.service && systemctl daemon-reload")
+    guest.run("passcode unlock alice; passcode resume alice; systemctl start asleep.service")
+    assert "state: paused" in guest.run("cat /run/asleep")
+    guest.run(f"passcode resume alice && systemctl disable {unit} && systemctl stop sleep.target")
 
 
 @pytest.mark.on_request

@@ -51,6 +51,13 @@ STATES = {
 }
 
 
+def let_the_passcode_come_first(bed):
+    bed.configure(finger_for="72h")
+
+
+STATES["open, fingerprint waits"] = let_the_passcode_come_first
+
+
 def want_both(bed):
     bed.configure(finger="both")
 
@@ -81,11 +88,12 @@ def table():
 
 
 TABLE = table()
+WAITS = [case for case in TABLE if case[0].endswith("fingerprint waits")]
 READERS = [case for case in TABLE if case[0].endswith("fingerprint")]
 FLEETS = [case for case in TABLE if case[0].endswith("fleet")]
 # Without a reader, and with the passcode on this machine.
 BOTH = [case for case in TABLE if case[0].startswith("both")]
-PLAIN = [case for case in TABLE if case not in READERS + FLEETS + BOTH]
+PLAIN = [case for case in TABLE if case not in READERS + WAITS + FLEETS + BOTH]
 
 
 def named(cases):

@@ -122,7 +122,8 @@ public enum Words {
     case .noReader: "No fingerprint reader. Use your passcode."
     case .notEnrolled: "No fingerprint is enrolled: run fprintd-enroll."
     case .gone: "The fingerprint reader was disconnected. Use your passcode."
-    case .passcodeFirst, .printsChanged: "Type your passcode this time. Then your fingerprint works again."
+    case .passcodeFirst: "Type your passcode this time. Then your fingerprint works again."
+    case .printsChanged: "Your fingerprints may have changed. Type your passcode this time."
     case .notReady, .oneLogin, .unused, .noService, .inUse, .denied, .slow, .failed, .noSession:
       "The fingerprint reader can't be used now. Use your passcode."
     }

@@ -12,7 +12,8 @@ func checkConfiguration(_ run: CheckRun) {
   guard run.isOfSystem, let status = try? FileStatus.of(Configuration.usualPath) else { return }
   if status.mode & 0o004 == 0 { run.tell(.hiddenConfiguration(Configuration.usualPath)) }
   checkPreset(run)
-  if run.access == .root, run.configuration.options.policy.passwordEvery > 0,
+  let policy = run.configuration.options.policy
+  if run.access == .root, policy.passwordEvery > 0 || policy.needsFinger,
     let account = Account.firstWithoutPassword(where: { run.vault.hasPasscode($0) == true })
   {
     run.tell(.withoutPassword(Configuration.usualPath, account.name))

@@ -59,9 +59,8 @@ extension CheckFinding {
 
   static func withoutPassword(_ path: Bytes, _ account: Bytes) -> CheckFinding {
     told(
-      .error,
-      "%1: password_every is set, but %2 has no password, so the passcode is always refused: set a password",
-      path, 0, name: account)
+      .error, "%1: password_every and finger=both need passwords, and %2 has none: set one", path, 0,
+      name: account)
   }
 
   static func slow(milliseconds: UInt64) -> CheckFinding {
@@ -118,7 +117,7 @@ extension CheckFinding {
 
   /// The module belongs to someone else, or others can write to it.
   static func untrustedModule(_ path: Bytes) -> CheckFinding {
-    told(.error, "%1: only root may write to it: reinstall the package", path)
+    told(.error, "%1: others can write to it: reinstall the package", path)
   }
 
   static func unloadableModule(_ path: Bytes) -> CheckFinding {
@@ -178,7 +177,7 @@ extension CheckFinding {
   }
 
   static func untrustedFingerProgram(_ path: Bytes) -> CheckFinding {
-    told(.error, "%1: only root may write to it; run: apt reinstall passcode-finger", path)
+    told(.error, "%1: others can write to it; run: apt reinstall passcode-finger", path)
   }
 
   static var fingerNeedsSystemd: CheckFinding {
@@ -219,7 +218,7 @@ extension CheckFinding {
   static func polkitCannotWrite(_ store: Bytes) -> CheckFinding {
     told(
       .error,
-      "polkit can't write to %1: with \"systemctl edit polkit-agent-helper@.service\" add: [Service] ReadWritePaths=%1",
+      "polkit can't write to %1: systemctl edit polkit-agent-helper@.service, and add two lines: [Service] and ReadWritePaths=%1",
       store)
   }
 

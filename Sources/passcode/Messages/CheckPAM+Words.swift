@@ -64,7 +64,7 @@ extension PAMRule {
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .noProofLine:
       "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
-    case .proofElsewhere: "%1: the line proven ignores conf=: the password ends no pause here"
+    case .proofElsewhere: "%1: proven ignores conf=, so only root can end a pause here"
     case .validOnce:
       "%1: %2 accepts one-time passwords, which can't be checked again: only root ends such a user's pause"
     case .dueWithoutPassword, .noProofLineForFinger, .bothWithoutPassword: passwordPattern

@@ -21,7 +21,7 @@ extension FingerReport {
     case .waiting(let fingers): "\(fingers.phrase), off while the passcode can't be used"
     case .inactive(let fingers):
       "\(fingers.phrase), not offered: systemctl enable --now passcode-finger.socket"
-    case .off: "off after 5 failed touches: use your passcode"
+    case .off: "off after 5 failed touches, until you log in without it"
     case .notInstalled: "package missing: apt install passcode-finger"
     case .unusable: "\(printable(Installed.finger)) can't be used: apt reinstall passcode-finger"
     case .ended(let end): end.text
@@ -37,7 +37,7 @@ extension FingerEnd {
     case .noReader: "no reader"
     case .denied, .noSession: "not known: fprintd answers only in an active session at this machine"
     case .notEnrolled: "no fingerprint enrolled: fprintd-enroll"
-    case .off: "off after 5 failed touches: use your passcode"
+    case .off: "off after 5 failed touches, until you log in without it"
     case .slow, .time: "fprintd took too long"
     case .gone: "the reader was disconnected"
     case .inUse, .tries, .noTouch, .failed, .printsChanged: "fprintd gave no sensible answer"

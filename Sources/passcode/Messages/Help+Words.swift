@@ -127,7 +127,7 @@ extension Command.Option {
     case .all: "root: for everybody who has a passcode on this machine"
     case .evenLockedOut: "root: also those who have no password to end the pause"
     case .output: "with --batch and --generate: append USER:PASSCODE there"
-    case .show: "with --batch and --generate: even on a terminal"
+    case .show: "--batch --generate: print even on a terminal"
     case .skipEnrolled: "with --batch: skip users who already have a passcode"
     case .target: "how long a hash may take: 10ms to 10s (default: 250ms)"
     case .write: "root: put the result into the configuration file"
@@ -144,7 +144,7 @@ extension Command {
   func summary(of option: Option) -> Phrase {
     switch option {
     case .stdin: CommandHelp.input(name)
-    case .force where name.bytes.spells("key"): "seal, rotate: print the recovery copy even off a terminal"
+    case .force where name.bytes.spells("key"): "seal, rotate: print the recovery copy into a file or pipe"
     case .mustChange where name.bytes.spells("key"):
       "rotate: each passcode must be changed after one more login"
     case .evenLockedOut where batch == nil: "even if somebody has a passcode and no password"

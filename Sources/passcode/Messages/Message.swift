@@ -104,7 +104,7 @@ extension Phrase {
   }
 
   static func presetWritten(_ preset: Preset, _ path: Bytes) -> Phrase {
-    "\(printable(path)) now has the preset \(Text(preset.name)). Do the PAM stacks go with it? See: \("passcode check" as Text)"
+    "\(printable(path)) now has the preset \(Text(preset.name)). To check the PAM stacks, run: \("passcode check" as Text)"
   }
 
   static func presetHolds(_ preset: Preset, _ path: Bytes) -> Phrase {

@@ -81,7 +81,7 @@ extension Status {
   }
 
   static func withoutPassword(_ name: Bytes) -> Phrase {
-    "\(printable(name)) has no password: with password_every, the passcode is refused until there is one"
+    "\(printable(name)) has no password: password_every and finger=both need one"
   }
 
   static func paused(_ name: Bytes) -> Phrase {

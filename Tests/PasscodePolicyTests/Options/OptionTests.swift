@@ -137,6 +137,8 @@ struct OptionTests {
     "memlimit=", "memlimit=8191", "memlimit=7K", "memlimit=2G", "memlimit=1073741825", "memlimit=64MB",
     "memlimit=64m", "memlimit=M", "memlimit=9999999999999999999G", "memlimit=18446744073709551615",
     "remote=", "remote", "remote=yes", "remote=Allow", "remote=allow deny",
+    "password_every=", "password_every=59m", "password_every=31d", "password_every=always",
+    "finger_for=", "finger_for=59m", "finger_for=31d", "finger_for=never",
     "fail_delay=", "fail_delay=61", "fail_delay=2m", "fail_delay=-1", "fail_delay=soon",
     "prompt=", "prompt",
     "verifier=", "verifier=1000", "verifier=None", "verifier=run/v.sock", "verifier=/run/../v.sock",

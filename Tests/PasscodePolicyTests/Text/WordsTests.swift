@@ -74,7 +74,7 @@ struct WordsTests {
     (.passcodeFirst, "passcode-first", "Type your passcode this time. Then your fingerprint works again."),
     (.notReady, "not-ready", "The fingerprint reader can't be used now. Use your passcode."),
     (.tries, "tries", "Fingerprint not recognised."),
-    (.printsChanged, "prints-changed", "Type your passcode this time. Then your fingerprint works again."),
+    (.printsChanged, "prints-changed", "Your fingerprints may have changed. Type your passcode this time."),
     (.off, "off", "Fingerprint off: use your passcode."),
     (.time, "time", "No touch within 30 seconds."),
     (.gone, "gone", "The fingerprint reader was disconnected. Use your passcode."),
