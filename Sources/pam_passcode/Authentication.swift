@@ -183,9 +183,9 @@ struct Authentication {
     if question.isBoth { return }  // said once, by the verdict
     var outcome = finger?.refusal
     let mayBeOthers = outcome == .printsChanged
-    if question.needsPasscode, mayBeOthers || finger?.isOffered ?? false { outcome = .passcodeFirst }
     // The password ends that, too.
-    if mayBeOthers || outcome == .passcodeFirst { pam.note(.wantsProof, 0) }
+    if question.needsPasscode || mayBeOthers { pam.note(.wantsProof, 0) }
+    if question.needsPasscode, mayBeOthers || finger?.isOffered ?? false { outcome = .passcodeFirst }
     if !question.door.quiet, let outcome { tell(.fingerRefused(outcome)) }
     if question.needsPasscode { finger = nil }
   }
