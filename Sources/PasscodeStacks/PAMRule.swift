@@ -42,15 +42,15 @@ public enum PAMRule: Equatable, Sendable {
   case remoteDenied, remoteUseless
   /// `first_login=deny`, but no session line notes a login; or there is no password to log in with first.
   case noSessionLine, firstLoginRefused
-  /// `password_every` is set, but no line notes that the password was proven; or no password is taken here.
+  /// `password_every` is set, or `finger=both` with `finger_for`, but no line notes that the password was proven; or no
+  /// password is taken here.
   case noProofLine, dueWithoutPassword
   /// The line has another configuration file, which the lines with `proven` don't know.
   case proofElsewhere
   /// What this module (named without `.so`) has accepted may be valid only once, so it can't be checked again for a proof.
   case validOnce(Bytes)
-  /// `finger=both`, but nobody gets in by the password where no finger can be taken; or, with `finger_for`, no line notes
-  /// that the password was proven.
-  case bothWithoutPassword, noProofLineForFinger
+  /// `finger=both`, but nobody gets in by the password where no finger can be taken.
+  case bothWithoutPassword
 
   // In the service that proves passwords.
   case asksInPasswordService
@@ -290,8 +290,7 @@ final class PAMRuleContext {
     if namesOther, surroundings.hasProofLine { return .proofElsewhere }
     if isPasswordRequired, door != nil, !passwordOpens() { return .dueWithoutPassword }
     guard let door, !surroundings.hasProofLine else { return nil }
-    if isPasswordRequired { return .noProofLine }
-    return needsFinger && door.fingerFor > 0 ? .noProofLineForFinger : nil
+    return isPasswordRequired || needsFinger && door.fingerFor > 0 ? .noProofLine : nil
   }
 
   private func both() -> PAMRule? {

@@ -770,7 +770,7 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-@broken("services", "error", COMMON, PROFILE_LINE, "password_every is set, but nothing notes that the password was used")
+@broken("services", "error", COMMON, PROFILE_LINE, "password_every or finger_for is set, but nothing notes that the password was used")
 def password_every_without_its_line(system):
     machines.set_password("alice")
     system.configure(password_every="3d")
@@ -1068,7 +1068,7 @@ def test_finger_and_passcode_want_a_password_for_where_no_finger_can_be_taken(sy
     for path, words in (
         (CONFIGURATION, "need passwords, and alice has none: set one"),
         (ETC / "vlock", "there is no password for when no fingerprint can be taken"),
-        (COMMON, "finger=both with finger_for, but nothing notes"),
+        (COMMON, "password_every or finger_for is set, but nothing notes"),
     ):
         assert any(at == str(path) and words in message for at, message in found), (words, found)
 

@@ -128,7 +128,7 @@ def test_at_the_prompt_and_after_each_result(own, who):
 @contextlib.contextmanager
 def stopped_in_the_hash(bed, **how):
     """A login program, and the process that was stopped in the middle of its hash: itself, or its helper."""
-    bed.configure(opslimit="64", memlimit="64M")
+    bed.configure(opslimit="32", memlimit="64M")
     bed.enroll("alice", CODE)
     with asking(bed, **how) as program:
         program.asks()

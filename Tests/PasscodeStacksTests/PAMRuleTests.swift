@@ -261,7 +261,7 @@ struct PAMRuleTests {
       findings([("kiosk", "auth required pam_passcode.so\n"), ("su", profile)], options: both)
         == ["kiosk:1 bothWithoutPassword"])
     let due = options("finger=both\nfinger_for=72h")
-    #expect(findings([("sddm", profile)], options: due) == ["sddm:1 noProofLineForFinger"])
+    #expect(findings([("sddm", profile)], options: due) == ["sddm:1 noProofLine"])
     #expect(findings([("sddm", profile + "auth optional pam_passcode.so proven\n")], options: due) == [])
   }
 

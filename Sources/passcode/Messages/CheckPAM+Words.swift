@@ -63,11 +63,11 @@ extension PAMRule {
     case .noSessionLine:
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .noProofLine:
-      "%1: password_every is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
+      "%1: password_every or finger_for is set, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
     case .proofElsewhere: "%1: proven ignores conf=, so only root can end a pause here"
     case .validOnce:
       "%1: %2 accepts one-time passwords, which can't be checked again: only root ends such a user's pause"
-    case .dueWithoutPassword, .noProofLineForFinger, .bothWithoutPassword: passwordPattern
+    case .dueWithoutPassword, .bothWithoutPassword: passwordPattern
     case .firstLoginRefused:
       "%1: first_login=deny, but there is no password to log in with first: add first_login=allow"
     case .asksInPasswordService:
@@ -82,16 +82,10 @@ extension PAMRule {
       : "%1: finger=yes, and pam_fprintd asks for a fingerprint, too: remove one of them"
   }
 
-  /// The words for stacks with no way to the password when it is due.
   private var passwordPattern: Pattern {
-    switch self {
-    case .dueWithoutPassword:
-      "%1: password_every is set, but this stack takes no password, so nobody gets in when it is due: add one"
-    case .bothWithoutPassword:
-      "%1: finger=both, but there is no password for when no fingerprint can be taken: add one, or set finger=yes"
-    default:
-      "%1: finger=both with finger_for, but nothing notes that the password was used: add \"auth optional pam_passcode.so proven\" at the end"
-    }
+    self == .bothWithoutPassword
+      ? "%1: finger=both, but there is no password for when no fingerprint can be taken: add one, or set finger=yes"
+      : "%1: password_every is set, but this stack takes no password, so nobody gets in when it is due: add one"
   }
 
   private static func rootPattern(_ hasPasscode: Bool?) -> Pattern {
@@ -107,7 +101,7 @@ extension PAMRule {
     switch self {
     case .badLine, .badControl, .missingFile, .wrongType, .neverLetsIn, .letsAnyoneIn, .nullokLetsAnyoneIn,
       .rootNeedsPasscode(false), .secondFactorOff, .notSecond, .remoteDenied, .noSessionLine,
-      .firstLoginRefused, .noProofLine, .dueWithoutPassword, .noProofLineForFinger, .bothWithoutPassword,
+      .firstLoginRefused, .noProofLine, .dueWithoutPassword, .bothWithoutPassword,
       .asksInPasswordService,
       .passwordServiceOpen:
       true
