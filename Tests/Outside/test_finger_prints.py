@@ -10,7 +10,7 @@ import finger as fingers
 import machine as machines
 import strace
 from bed import uid
-from finger import matched
+from finger import PROVEN, matched
 from logind import Logind
 from pam import FAILS, SILENT
 from process import wait_for
@@ -210,13 +210,12 @@ def test_without_the_option_nothing_is_noted(own):
     assert touches(own) and not noted().exists()
 
 
-PROVEN = (
-    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
-    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
-    "auth requisite pam_deny.so\n"
-    "auth required pam_permit.so\n"
-    "auth optional {module} proven"
-)
+def touch_and_passcode(own):
+    def answer(_):
+        matched(own.reader)
+        return RIGHT
+
+    return answer
 
 
 def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
@@ -226,15 +225,11 @@ def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
             assert own.authenticate("alice", PASSWORD).result == "SUCCESS"
         own.service()
 
-    def both(_):
-        matched(own.reader)
-        return RIGHT
-
     machines.set_password("alice")
     own.typed.add(PASSWORD)
     own.configure(finger="both")
     prove()  # as after a boot: once is enough
-    assert own.authenticate("alice", both).result == "SUCCESS"
+    assert own.authenticate("alice", touch_and_passcode(own)).result == "SUCCESS"
     copy(own)
     for _ in range(2):
         outcome = own.authenticate("alice", RIGHT)
@@ -242,7 +237,7 @@ def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
         assert outcome.texts == ["Use your password this time. It is required from time to time."]
     assert fingers.charged() == 0
     prove()
-    assert own.authenticate("alice", both).result == "SUCCESS"
+    assert own.authenticate("alice", touch_and_passcode(own)).result == "SUCCESS"
 
 
 def nothing(own):
@@ -250,10 +245,6 @@ def nothing(own):
 
 
 def test_with_both_and_hidden_notices_its_proof_ends_that_too(own):
-    def both(_):
-        matched(own.reader)
-        return RIGHT
-
     machines.set_password("alice")
     own.typed.add(PASSWORD)
     own.configure(finger="both")
@@ -263,7 +254,7 @@ def test_with_both_and_hidden_notices_its_proof_ends_that_too(own):
         for change in (copy, nothing):
             outcome = own.authenticate("alice", PASSWORD, **sudo)
             assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Use your password this time. Password: "])
-            outcome = own.authenticate("alice", both, **sudo)
+            outcome = own.authenticate("alice", touch_and_passcode(own), **sudo)
             assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Passcode and fingerprint, or password: "])
             change(own)
 

@@ -15,7 +15,7 @@ import machine as machines
 import pytest
 from bed import become, uid
 from clock import by_wall_clock
-from finger import INSTALLED, LIMIT, charged, matched, missed, missed_last, running, set_count, waits
+from finger import INSTALLED, LIMIT, PROVEN, charged, matched, missed, missed_last, running, set_count, waits
 from logind import Logind
 from pam import FAILS, SILENT, Handle
 from process import wait_for
@@ -596,15 +596,6 @@ def test_a_passcode_through_the_helper_comes_first_as_well(own):
     own.authenticate("alice", "")  # the prints are seen
     assert own.authenticate("alice", RIGHT, **machines.ALICE).result == "SUCCESS"
     assert own.authenticate("alice", after(match(own))).result == "SUCCESS"
-
-
-PROVEN = (
-    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
-    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
-    "auth requisite pam_deny.so\n"
-    "auth required pam_permit.so\n"
-    "auth optional {module} proven"
-)
 
 
 @pytest.mark.parametrize("flags", [0, SILENT], ids=["told", "hidden"])

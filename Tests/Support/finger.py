@@ -80,6 +80,15 @@ def decode(event):
     return KINDS[kind]
 
 
+# As with the package's two profiles.
+PROVEN = (
+    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
+    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
+    "auth requisite pam_deny.so\n"
+    "auth required pam_permit.so\n"
+    "auth optional {module} proven"
+)
+
 class Finger:
     """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
 
