@@ -105,18 +105,11 @@ struct PAMStack: Sendable {
     case absent
     case succeed
     case fail
-
-    fileprivate func action(_ entry: Entry) -> PAMControl.Action {
-      switch self {
-      case .absent: .ignore
-      case .succeed: entry.control.success
-      case .fail: entry.isHarmless ? .ignore : entry.control.failure
-      }
-    }
   }
 
+  /// What libpam has so far. It returns the status of what was ok for a line, and that may be a failure.
   private enum Impression: Equatable {
-    case none, positive, negative
+    case none, positive, positiveButFailed, negative
   }
 
   /// Runs it as libpam's pam_dispatch.c does.
@@ -158,29 +151,30 @@ struct PAMStack: Sendable {
       level = entry.level
       next += 1
       visited.append(current)
-      let action: PAMControl.Action =
+      let succeeds =
         switch entry.role {
-        case .other: others.action(entry)
-        case .permit: entry.control.success
-        case .deny: entry.control.failure
-        case .password: password ? entry.control.success : entry.control.failure
-        case .passcode(let arguments):
-          lines?.contains(current) == true ? entry.control.success : entry.control.action(refusal, arguments)
+        case .other: others == .succeed
+        case .permit: true
+        case .deny: false
+        case .password: password
+        case .passcode: lines?.contains(current) == true
         }
+      var action = succeeds ? entry.control.success : entry.failure(refusal, others)
+      if case .jump(let count) = action {
+        if let target = jump(count, from: current) { next = target } else { action = .die }
+      }
       switch action {
-      case .ignore: break
+      case .ignore, .jump: break
       case .reset: impression = before[level]
-      case .ok: if impression == .none { impression = .positive }
-      case .done:
-        if impression == .none { impression = .positive }
-        if impression == .positive { next = end(after: current) }
+      case .ok, .done:
+        if impression == .none || impression == .positive {
+          impression = succeeds ? .positive : .positiveButFailed
+        }
+        if action == .done, impression != .negative { next = end(after: current) }
       case .bad: impression = .negative
       case .die:
         impression = .negative
         next = end(after: current)
-      case .jump(let count):
-        guard let target = jump(count, from: current) else { return false }
-        next = target
       }
     }
     return impression == .positive
@@ -205,12 +199,18 @@ struct PAMStack: Sendable {
   }
 }
 
-extension PAMControl {
-  fileprivate func action(_ refusal: PAMStack.Refusal, _ arguments: [Bytes]) -> Action {
-    switch refusal {
-    case .wrong: failure
-    case .unasked: other
-    case .ignored: takesNullok(arguments) ? ignored : other
+extension PAMStack.Entry {
+  /// What becomes of it when its module doesn't let the person in.
+  fileprivate func failure(_ refusal: PAMStack.Refusal, _ others: PAMStack.Others) -> PAMControl.Action {
+    switch role {
+    case .other where others == .absent || isHarmless: .ignore
+    case .passcode(let arguments):
+      switch refusal {
+      case .wrong: control.failure
+      case .unasked: control.other
+      case .ignored: takesNullok(arguments) ? control.ignored : control.other
+      }
+    default: control.failure
     }
   }
 }

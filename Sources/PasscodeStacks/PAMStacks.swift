@@ -68,7 +68,7 @@ public struct PAMStacks: Sendable {
   @inline(never)
   func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
     var stack = PAMStack()
-    if case .cut = try addLines(of: service, to: &stack, level: 0, depth: 0) {
+    if case .refused = try addLines(of: service, of: .every, to: &stack, level: 0, depth: 0) {
       stack.entries.insert(
         PAMStack.Entry(role: .deny, control: PAMControl(.die, .die), path: service, line: 0, level: 0), at: 0)
     }
@@ -77,12 +77,13 @@ public struct PAMStacks: Sendable {
 
   private enum Reading {
     case whole, missing
-    /// The file's last line goes on, and nothing follows.
-    case cut
+    /// The file's last line goes on, and nothing follows; or an `@include` of a file that is read for each type fails.
+    case refused
   }
 
+  /// - Parameter kind: `.auth` where a line of that type includes the file.
   private func addLines(
-    of name: Bytes, to stack: inout PAMStack, level: Int, depth: Int
+    of name: Bytes, of kind: PAMLine.Kind, to stack: inout PAMStack, level: Int, depth: Int
   ) throws(PAMUnread) -> Reading {
     for path in PAMStacks.paths(name) {
       switch content(path) ?? unread {
@@ -93,18 +94,20 @@ public struct PAMStacks: Sendable {
           throw PAMUnread(path: path, reason: .tooDeep)
         }
         for line in file.lines where line.kind == .auth || line.kind == .every {
-          if case .cut = try add(line, of: path, to: &stack, level: level, depth: depth) { return .cut }
+          if case .refused = try add(line, of: path, of: kind, to: &stack, level: level, depth: depth) {
+            return .refused
+          }
         }
         guard let line = file.cutLine else { return .whole }
         stack.broken.append(PAMRuleFinding(path, line, .badLine))
-        return .cut
+        return .refused
       }
     }
     return .missing
   }
 
   private func add(
-    _ line: PAMLine, of path: Bytes, to stack: inout PAMStack, level: Int, depth: Int
+    _ line: PAMLine, of path: Bytes, of kind: PAMLine.Kind, to stack: inout PAMStack, level: Int, depth: Int
   ) throws(PAMUnread) -> Reading {
     stack.linesRead += 1
     guard stack.linesRead <= PAMStacks.most else {
@@ -130,11 +133,15 @@ public struct PAMStacks: Sendable {
             role: .other, control: PAMControl(.ignore, .ignore), path: path, line: line.number, level: level))
       }
       if !line.hasType { stack.broken.append(PAMRuleFinding(path, line.number, .badLine)) }
-      switch try addLines(of: name, to: &stack, level: level + (isSubstack ? 1 : 0), depth: depth + 1) {
+      let read: PAMLine.Kind = line.kind == .every ? kind : .auth
+      let inner = level + (isSubstack ? 1 : 0)
+      switch try addLines(of: name, of: read, to: &stack, level: inner, depth: depth + 1) {
       case .whole: return .whole
       case .missing: stack.broken.append(PAMRuleFinding(path, line.number, .missingFile(name)))
-      case .cut: if line.kind == .every { return .cut }
+      case .refused: break
       }
+      // In a file for auth only, what an `@include` leaves then is whatever was in libpam's memory.
+      if read == .every { return .refused }
     }
     stack.entries.append(
       PAMStack.Entry(

@@ -9,12 +9,13 @@ import CFuzz
 public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   guard !input.split(separator: 10).contains(where: killsLibpam) else { return -1 }
-  // No files and modules but ours, and no name for what a refused passcode answers.
-  guard let choice = input.first, !input.contains(UInt8(ascii: "/")), !has(input, "authinfo") else {
-    return -1
-  }
+  // No files and modules but ours, and no name for what a refused passcode answers, or libpam for a line it refuses.
+  guard let choice = input.first, !input.contains(UInt8(ascii: "/")), !has(input, "authinfo"),
+    !has(input, "perm_denied")
+  else { return -1 }
   let files = input.dropFirst().parts(between: 0).prefix(4).map(named)
-  guard files.allSatisfy(isReadAlike) else { return -1 }
+  let read = files.map(PAMFile.init)
+  guard files.allSatisfy(isReadAlike), !leavesActions(read), !isEndless(read) else { return -1 }
   var stacks = PAMStacks()
   for (index, content) in files.enumerated() {
     let name = UInt8(ascii: "a") + UInt8(index)
@@ -74,6 +75,31 @@ private func isReadAlike(_ content: Bytes) -> Bool {
     if !goesOn { length = 0 }
   }
   return true
+}
+
+/// An `@include` that fails, in a file that a line of one type may include: libpam takes the actions of that line from
+/// whatever its memory held before.
+private func leavesActions(_ files: [PAMFile]) -> Bool {
+  let includes = files.flatMap(\.lines).filter { included($0) != nil }
+  let isCut = files.contains { $0.cutLine != nil }
+  return includes.contains { $0.kind != .every }
+    && includes.contains { $0.kind == .every && (isCut || !files.indices.contains(included($0) ?? -1)) }
+}
+
+/// libpam 1.5.2 never ends where files include each other in a circle, whatever the type of the lines.
+private func isEndless(_ files: [PAMFile]) -> Bool {
+  var left = Set(files.indices)
+  while let last = left.first(where: { !files[$0].lines.compactMap(included).contains(where: left.contains) })
+  {
+    left.remove(last)
+  }
+  return !left.isEmpty
+}
+
+/// The number of the file that a line includes, if there is one; nil for a line that includes none.
+private func included(_ line: PAMLine) -> Int? {
+  guard case .include(let name, _) = line.rule else { return nil }
+  return name.count == 1 ? Int(name[0]) - Int(UInt8(ascii: "a")) : -1
 }
 
 /// What precedes the last dot is nothing, or a question mark.

@@ -59,7 +59,7 @@ struct PAMRuleTests {
     ("sudo", "auth optional pam_passcode.so\nauth required pam_permit.so", "sudo:1 letsAnyoneIn"),
     (
       "sudo",
-      "auth [success=done auth_err=die default=done] pam_passcode.so either\nauth required pam_permit.so",
+      "auth [success=done auth_err=die default=ignore] pam_passcode.so either\nauth required pam_permit.so",
       "sudo:1 letsAnyoneIn"
     ),
     (
@@ -188,6 +188,42 @@ struct PAMRuleTests {
     #expect(opens("-@include") == false)
     #expect(opens("auth include") == true)
     #expect(opens("auth substack") == false)
+  }
+
+  /// libpam returns what the module returned, and keeps it: a later success doesn't replace it.
+  @Test(arguments: [
+    ("auth [success=done auth_err=die default=done] pam_passcode.so", false),
+    ("auth [success=done auth_err=die default=ok] pam_passcode.so", false),
+    ("auth [success=done default=ignore] pam_passcode.so", true),
+    // A jump too far is a failure, and no end: `reset` forgets it.
+    ("auth [default=9] pam_passcode.so\nauth [default=reset] pam_deny.so", false),
+    ("auth substack b\nauth [default=reset] pam_deny.so", true),
+  ])
+  func `a failure that is ok remains a failure`(text: String, opens: Bool) {
+    var stacks = PAMStacks()
+    stacks.add(
+      Bytes(text: "/etc/pam.d/a"), .found(PAMFile(Bytes(text: text + "\nauth required pam_permit.so"))))
+    stacks.add(Bytes(text: "/etc/pam.d/b"), .found(PAMFile(Bytes(text: "auth [default=9] pam_passcode.so"))))
+    #expect(
+      (try? stacks.stack(of: Bytes(text: "a")))?.opens(password: false, passcodeAt: nil, refusal: .unasked)
+        == opens)
+  }
+
+  @Test func `an @include that fails has the service refused, unless a line of one type reads it`() {
+    func opens(_ a: String, _ b: String? = nil) -> Bool? {
+      var stacks = PAMStacks()
+      for (name, text) in [("a", a), ("b", b)] {
+        guard let text else { continue }
+        stacks.add(Bytes(text: "/etc/pam.d/\(name)"), .found(PAMFile(Bytes(text: text))))
+      }
+      return try? stacks.stack(of: Bytes(text: "a")).opens(password: true, passcodeAt: nil)
+    }
+    let enough = "auth sufficient pam_unix.so\n"
+    #expect(opens(enough + "@include z") == false)
+    #expect(opens(enough + "@include b", "@include z") == false)
+    #expect(opens(enough + "auth include z") == true)
+    #expect(opens(enough + "auth include b", "@include z") == true)
+    #expect(findings([("su", "auth required pam_passcode.so\n@include z")]) == ["su:2 missingFile"])
   }
 
   @Test func `words and blanks are libpam's`() {

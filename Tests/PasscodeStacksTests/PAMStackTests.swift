@@ -127,7 +127,8 @@ struct PAMStacksTests {
     ),
     (["/etc/pam.d/a": "@include b\n\(profile)", "/etc/pam.d/b": profile], ["/etc/pam.d/b: a b"]),
     // A file that isn't there.
-    (["/etc/pam.d/a": "@include nothing\n\(profile)"], ["/etc/pam.d/a: a"]),
+    (["/etc/pam.d/a": "auth include nothing\n\(profile)"], ["/etc/pam.d/a: a"]),
+    (["/etc/pam.d/a": "@include nothing\n\(profile)"], []),
     // Remote logins are refused without a prompt.
     (["/etc/pam.d/sshd": "auth required pam_passcode.so"], []),
     (["/etc/pam.d/sshd": "auth required pam_passcode.so remote=allow"], ["/etc/pam.d/sshd: sshd"]),
