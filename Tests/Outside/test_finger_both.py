@@ -2,15 +2,15 @@
 
 import os
 import resource
-import shutil
-import struct
 import threading
 import time
 
 import finger as fingers
+import host
 import machine as machines
 import pytest
 from bed import become, uid
+from clock import later
 from finger import LIMIT, charged, matched, missed, missed_last, set_count, waits
 from helper import CHANGE, DONE_IT, ENROLL, LOOK, PROVE, REMOVE, VERIFY, WRONG_PASSWORD, ask
 from logind import Logind
@@ -330,14 +330,6 @@ PROVEN = (
 )
 
 
-def use(milliseconds_ago):
-    file = machines.RUN / f"{uid('alice')}.use"
-    now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1_000)
-    file.write_bytes(struct.pack("<Q", max(0, now - milliseconds_ago)))
-    file.chmod(0o600)
-    shutil.chown(file, machines.ACCOUNT, "root")
-
-
 def test_once_finger_for_is_over_the_password_is_due_and_its_proof_begins_it_anew(own):
     own.configure(finger_for="1h")
     outcome = own.authenticate("alice")
@@ -348,8 +340,7 @@ def test_once_finger_for_is_over_the_password_is_due_and_its_proof_begins_it_ane
         assert own.authenticate("alice", PASSWORD).result == "SUCCESS"
     own.service()
     assert own.authenticate("alice", after(match(own), then=RIGHT)).result == "SUCCESS"
-    use(3_600_000)
-    assert own.authenticate("alice").prompts == []
+    assert host.results(own, RIGHT, before=later(3_600)) == ["PERM_DENIED"]
 
 
 # MARK: The helper and the tool
