@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import sys
+import warnings  # noqa: F401: os.execvpe imports it, which it can't once the root is another one
 
 # Of linux/capability.h: chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw,
 # sys_chroot, mknod, audit_write, setfcap.
