@@ -1,6 +1,6 @@
 internal import PasscodePolicy
 
-/// What a line's control says of two results: the module let the person in, or it didn't (PAM_AUTH_ERR).
+/// What a line's control says of a module's results.
 public struct PAMControl: Equatable, Sendable {
   public enum Action: Equatable, Sendable {
     case ok, done, bad, die, ignore, reset
@@ -9,11 +9,14 @@ public struct PAMControl: Equatable, Sendable {
   }
 
   public let success: Action
+  /// For PAM_AUTH_ERR.
   public let failure: Action
-  /// The action for any other result, such as a refusal without a prompt.
-  public let other: Action
-  /// The action for PAM_IGNORE.
+  /// For PAM_USER_UNKNOWN: no passcode is set, or another refusal without a prompt.
+  public let unasked: Action
+  /// For PAM_IGNORE.
   public let ignored: Action
+  /// For PAM_PERM_DENIED, which is libpam's own result for a line that it doesn't understand.
+  public let denied: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool
   /// Whether libpam accepts the control.
@@ -36,15 +39,16 @@ public struct PAMControl: Equatable, Sendable {
     }
   }
 
-  /// - Parameter other: nil: the same as the failure.
+  /// - Parameter failure: also for what isn't told.
   init(
-    _ success: Action, _ failure: Action, other: Action? = nil, ignored: Action = .ignore,
-    diesOnFailure: Bool = false, isUnderstood: Bool = true
+    _ success: Action, _ failure: Action, unasked: Action? = nil, ignored: Action = .ignore,
+    denied: Action? = nil, diesOnFailure: Bool = false, isUnderstood: Bool = true
   ) {
     self.success = success
     self.failure = failure
-    self.other = other ?? failure
+    self.unasked = unasked ?? failure
     self.ignored = ignored
+    self.denied = denied ?? failure
     self.diesOnFailure = diesOnFailure
     self.isUnderstood = isUnderstood
   }
@@ -54,34 +58,25 @@ public struct PAMControl: Equatable, Sendable {
   }
 
   private init?(values text: Bytes) {
-    var success: Action?
-    var failure: Action?
-    var ignored: Action?
-    var other: Action?
+    let known: Literal = "success auth_err user_unknown ignore perm_denied"
+    var actions = [Action?](repeating: nil, count: 5)
     var diesOnFailure = false
     var rest = PAMControl.withoutSpace(text[...])
     while !rest.isEmpty {
       guard let name = PAMControl.takeResult(&rest), rest.first == UInt8(ascii: "=") else { return nil }
       rest = PAMControl.withoutSpace(rest.dropFirst())
       guard let action = PAMControl.takeAction(&rest) else { return nil }
-      if name.spells("success") {
-        success = action
-      } else if name.spells("auth_err") {
-        failure = action
-        diesOnFailure = action == .die
-      } else if name.spells("ignore") {
-        ignored = action
+      if let index = number(of: name, among: known) {
+        actions[index] = action
+        if index == 1 { diesOnFailure = action == .die }
       } else if name.spells("default") {
         // For what wasn't named before it.
-        success = success ?? action
-        failure = failure ?? action
-        ignored = ignored ?? action
-        other = other ?? action
+        for index in actions.indices { actions[index] = actions[index] ?? action }
       }
     }
     self.init(
-      success ?? .bad, failure ?? .bad, other: other ?? .bad, ignored: ignored ?? .bad,
-      diesOnFailure: diesOnFailure)
+      actions[0] ?? .bad, actions[1] ?? .bad, unasked: actions[2] ?? .bad, ignored: actions[3] ?? .bad,
+      denied: actions[4] ?? .bad, diesOnFailure: diesOnFailure)
   }
 
   /// What follows the space at the beginning, which is more to libpam here than between words: isspace(3).
@@ -118,7 +113,8 @@ public struct PAMControl: Equatable, Sendable {
     }
     let digits = rest.prefix { isDigit($0) }
     rest = withoutSpace(rest.dropFirst(digits.count))
-    guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...1_000_000).contains(lines) else {
+    guard let lines = decimal(digits.drop { $0 == UInt8(ascii: "0") }), (1...2_147_483_647).contains(lines)
+    else {
       return nil
     }
     return .jump(Int(lines))

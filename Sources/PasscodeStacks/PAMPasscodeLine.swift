@@ -41,7 +41,7 @@ struct PAMPasscodeLine {
 
   /// False where all logins are remote and refused; true, too, where that isn't known.
   func asks(in service: Bytes, _ options: Options) -> Bool {
-    !PAMStacks.isRemote(service) || options.door(with: arguments)?.remote != .deny
+    !PAMStacks.isRemote(service) || options.door(with: arguments)?.allowsRemote != false
   }
 
   /// Whether the fingerprint reader serves beside the passcode; false, too, where that isn't known.

@@ -157,9 +157,7 @@ final class PAMRuleContext {
 
   @inline(never)
   private func opensWithoutSecret(_ refusal: PAMStack.Refusal) -> Bool {
-    PAMStack.Others.allCases.allSatisfy {
-      stack.opens(password: false, passcodeAt: nil, refusal: refusal, others: $0)
-    }
+    stack.opensToAnyone(refusal)
   }
 
   private func outcome() -> PAMRule? {
@@ -249,7 +247,7 @@ final class PAMRuleContext {
   }
 
   private func needsPassword() -> PAMRule? {
-    guard door?.firstLogin == .allow, passcodeAloneOpens else { return nil }
+    guard door?.allowsFirstLogin == true, passcodeAloneOpens else { return nil }
     var place = placeBehind("pam_kwallet5 pam_kwallet pam_mount pam_fscrypt pam_ecryptfs")
     if let found = place, !stack.comes(to: found, passcodeAt: index) { place = nil }
     if place == nil, surroundings.hasManagedHomes {
@@ -271,13 +269,13 @@ final class PAMRuleContext {
   }
 
   private func remote() -> PAMRule? {
-    guard door?.remote == .deny, PAMStacks.isRemote(service) else { return nil }
+    guard door?.allowsRemote == false, PAMStacks.isRemote(service) else { return nil }
     if !passwordOpens() { return .remoteDenied }
     return fileName(entry.path).elementsEqual(service) ? .remoteUseless : nil
   }
 
   private func firstLogin() -> PAMRule? {
-    guard door?.firstLogin == .deny else { return nil }
+    guard door?.allowsFirstLogin == false else { return nil }
     if !surroundings.hasSessionLine { return .noSessionLine }
     let isLogin = isAmong("login gdm-password lightdm sddm lxdm greetd xdm", service[...])
     return isLogin && !passwordOpens() ? .firstLoginRefused : nil

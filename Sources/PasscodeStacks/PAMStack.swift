@@ -33,6 +33,15 @@ struct PAMStack: Sendable {
           """)
     }
 
+    /// A module that asks for no secret, in a line that everybody it lets pass must pass.
+    fileprivate var isGate: Bool {
+      control.success == .ok
+        && isOne(
+          of: """
+            pam_succeed_if pam_usertype pam_localuser pam_listfile pam_access pam_time pam_shells pam_securetty
+            """)
+    }
+
     /// - Parameter names: modules, without `.so`.
     @inline(never)
     func isOne(of names: Literal) -> Bool {
@@ -71,8 +80,11 @@ struct PAMStack: Sendable {
     }
     if name.spells("pam_permit.so") { return .permit }
     if name.spells("pam_deny.so") { return .deny }
-    // authfail only counts failures. pam_rootok lets root in without any secret, which isn't the question here.
-    if name.spells("pam_faillock.so"), arguments.contains(where: { $0.spells("authfail") }) { return .deny }
+    // authfail only counts failures; else it refuses who has too many. pam_rootok lets root in without any secret, which
+    // isn't the question here.
+    if name.spells("pam_faillock.so") {
+      return arguments.contains { $0.spells("authfail") } ? .deny : .permit
+    }
     if name.spells("pam_rootok.so") { return .deny }
     return isAmong("pam_unix.so pam_sss.so pam_ldap.so pam_krb5.so pam_winbind.so", name) ? .password : .other
   }
@@ -105,6 +117,8 @@ struct PAMStack: Sendable {
     case absent
     case succeed
     case fail
+    /// Those that ask for no secret, and let the person pass, succeed; the others are absent.
+    case gates
   }
 
   /// What libpam has so far. It returns the status of what was ok for a line, and that may be a failure.
@@ -125,6 +139,15 @@ struct PAMStack: Sendable {
   ) -> Bool {
     var visited: [Int] = []
     return run(password, index.map { $0..<$0 + 1 }, refusal, others, &visited)
+  }
+
+  /// Whether it opens without any secret: whatever other modules do, or to whom those let pass that ask for none.
+  @inline(never)
+  func opensToAnyone(_ refusal: Refusal) -> Bool {
+    func opens(_ others: Others) -> Bool {
+      self.opens(password: false, passcodeAt: nil, refusal: refusal, others: others)
+    }
+    return opens(.gates) || opens(.absent) && opens(.succeed) && opens(.fail)
   }
 
   /// Whether a passcode that is right at each line that asks for one opens it.
@@ -153,7 +176,7 @@ struct PAMStack: Sendable {
       visited.append(current)
       let succeeds =
         switch entry.role {
-        case .other: others == .succeed
+        case .other: others == .succeed || others == .gates && entry.isGate
         case .permit: true
         case .deny: false
         case .password: password
@@ -203,12 +226,12 @@ extension PAMStack.Entry {
   /// What becomes of it when its module doesn't let the person in.
   fileprivate func failure(_ refusal: PAMStack.Refusal, _ others: PAMStack.Others) -> PAMControl.Action {
     switch role {
-    case .other where others == .absent || isHarmless: .ignore
+    case .other where others != .fail || isHarmless: .ignore
     case .passcode(let arguments):
       switch refusal {
       case .wrong: control.failure
-      case .unasked: control.other
-      case .ignored: takesNullok(arguments) ? control.ignored : control.other
+      case .unasked: control.unasked
+      case .ignored: takesNullok(arguments) ? control.ignored : control.unasked
       }
     default: control.failure
     }

@@ -79,10 +79,7 @@ extension PAMStacks {
     if let entry = stack.firstPasscode {
       return [PAMRuleFinding(entry.path, entry.line, .asksInPasswordService)]
     }
-    let isOpen = PAMStack.Others.allCases.allSatisfy {
-      stack.opens(password: false, passcodeAt: nil, others: $0)
-    }
-    guard isOpen, let entry = stack.entries.first else { return [] }
+    guard stack.opensToAnyone(.wrong), let entry = stack.entries.first else { return [] }
     return [PAMRuleFinding(entry.path, 0, .passwordServiceOpen)]
   }
 

@@ -117,7 +117,7 @@ public struct PAMStacks: Sendable {
     var refusal = PAMControl.Action.bad
     switch line.rule {
     case .broken(let control):
-      refusal = control.other
+      refusal = control.denied
       stack.broken.append(PAMRuleFinding(path, line.number, .badLine))
     case .module(let module, let control, let arguments):
       if !control.isUnderstood { stack.broken.append(PAMRuleFinding(path, line.number, .badControl)) }
@@ -215,11 +215,12 @@ extension PAMStacks {
   }
 
   static func isService(_ name: Bytes) -> Bool {
+    // libpam looks for a service in lower case.
     if name.isEmpty || name[...].begins(with: ".") || name[...].begins(with: "common-") { return false }
-    var rest = name[...]
-    while !rest.isEmpty, !rest.begins(with: ".dpkg-") { rest = rest.dropFirst() }
-    if !rest.isEmpty || name.last == UInt8(ascii: "~") { return false }
-    return !name.suffix(4).spells(".bak") && !name.suffix(8).spells(".pam-old")
+    if lowercased(name) != name { return false }
+    let ending = name.lastIndex(of: UInt8(ascii: ".")).map { name[($0 + 1)...] } ?? []
+    return name.last != UInt8(ascii: "~") && !ending.begins(with: "dpkg-")
+      && !isAmong("bak old orig save pam-old ucf-old ucf-new ucf-dist rpmnew rpmsave rpmorig pacnew", ending)
   }
 }
 

@@ -9,10 +9,8 @@ import CFuzz
 public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: data, count: size))
   guard !input.split(separator: 10).contains(where: killsLibpam) else { return -1 }
-  // No files and modules but ours, and no name for what a refused passcode answers, or libpam for a line it refuses.
-  guard let choice = input.first, !input.contains(UInt8(ascii: "/")), !has(input, "authinfo"),
-    !has(input, "perm_denied")
-  else { return -1 }
+  // No files and modules but ours.
+  guard let choice = input.first, !input.contains(UInt8(ascii: "/")) else { return -1 }
   let files = input.dropFirst().parts(between: 0).prefix(4).map(named)
   let read = files.map(PAMFile.init)
   guard files.allSatisfy(isReadAlike), !leavesActions(read), !isEndless(read) else { return -1 }
@@ -29,12 +27,17 @@ public func fuzzLibpam(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
   let password = choice & 1 != 0
   let others: PAMStack.Others = choice & 2 != 0 ? .succeed : .fail
-  let refusal = PAMStack.Refusal.allCases[Int(choice >> 2) % 3]
+  // The last one: the passcode is right.
+  let number = Int(choice >> 2) % (PAMStack.Refusal.allCases.count + 1)
   let answers = [
     UInt8(ascii: password ? "1" : "0"), UInt8(ascii: others == .succeed ? "1" : "0"),
-    UInt8(ascii: "0") + UInt8(PAMStack.Refusal.allCases.firstIndex(of: refusal) ?? 0), 0,
+    UInt8(ascii: "0") + UInt8(number), 0,
   ]
-  let opens = stack.opens(password: password, passcodeAt: nil, refusal: refusal, others: others)
+  let opens =
+    number == PAMStack.Refusal.allCases.count
+    ? stack.opensByPasscode(password, others)
+    : stack.opens(
+      password: password, passcodeAt: nil, refusal: PAMStack.Refusal.allCases[number], others: others)
   precondition(opens == (fuzz_libpam_opens(answers) != 0), "libpam says something else")
   return 0
 }
@@ -50,11 +53,13 @@ private func named(_ content: ArraySlice<UInt8>) -> Bytes {
   return text
 }
 
-/// libpam 1.5.2 dies of an `include` without a name; and of a module without one, which it leaves in its list half made.
+/// libpam dies of an `include` without a name; and 1.5.2 of a module without one, which it leaves in its list half made.
 private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
   let ends = [UInt8(ascii: "#"), UInt8(ascii: "\\"), 0]
   return line.split(whereSeparator: ends.contains).contains { part in
-    let last = lowercased(Bytes(part.trimmed()))
+    var rest = part
+    while let last = rest.last, [32, 9, UInt8(ascii: "]")].contains(last) { rest.removeLast() }
+    let last = lowercased(Bytes(rest))
     return last.suffix(7).spells("include") || last.suffix(8).spells("substack")
       || part.split(whereSeparator: [32, 9, UInt8(ascii: "]")].contains).contains(where: isNameless)
       || part.split(separator: UInt8(ascii: "["), omittingEmptySubsequences: false).dropFirst()
@@ -63,10 +68,12 @@ private func killsLibpam(_ line: ArraySlice<UInt8>) -> Bool {
 }
 
 /// What libpam 1.5.2 and 1.7.0 don't read alike is left out: a line of more than 1,023 bytes, with those that continue it
-/// (each module's path has as many as this tree's); and an empty line or a comment between a line and what continues it.
+/// (each module's path has as many as this tree's); an empty line or a comment between a line and what continues it; and a
+/// number of more than nine digits.
 private func isReadAlike(_ content: Bytes) -> Bool {
+  if content.split(whereSeparator: { !isDigit($0) }).contains(where: { $0.count > 9 }) { return false }
   var (length, goesOn) = (0, false)
-  for line in content[...].parts(between: UInt8(ascii: "\n")) {
+  for line in content[...].parts(between: UInt8(ascii: "\n")) where line.startIndex < content.count {
     let text = line.trimmed()
     if goesOn, text.isEmpty || text.first == UInt8(ascii: "#") { return false }
     length += line.count + 1
@@ -106,10 +113,6 @@ private func included(_ line: PAMLine) -> Int? {
 private func isNameless(_ word: ArraySlice<UInt8>) -> Bool {
   let name = word.lastIndex(of: UInt8(ascii: ".")).map { word[..<$0] } ?? word
   return name.isEmpty || name.spells("?")
-}
-
-private func has(_ text: Bytes, _ word: Literal) -> Bool {
-  text.indices.contains { text[$0...].begins(with: word) }
 }
 
 /// Whether a line's module is there; true for what is no module.

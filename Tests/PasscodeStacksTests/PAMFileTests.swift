@@ -110,9 +110,15 @@ struct PAMFileTests {
     ("success=ok ignore=ignore default=bad", PAMControl(.ok, .bad, ignored: .ignore)),
     (
       "success=done auth_err=die default=ignore",
-      PAMControl(.done, .die, other: .ignore, ignored: .ignore, diesOnFailure: true)
+      PAMControl(.done, .die, unasked: .ignore, ignored: .ignore, denied: .ignore, diesOnFailure: true)
     ),
-    ("ignore=ok success=2 auth_err=bad", PAMControl(.jump(2), .bad, other: .bad, ignored: .ok)),
+    ("ignore=ok success=2 auth_err=bad", PAMControl(.jump(2), .bad, ignored: .ok)),
+    (
+      "success=done user_unknown=ignore perm_denied=2 default=die",
+      PAMControl(.done, .die, unasked: .ignore, ignored: .die, denied: .jump(2))
+    ),
+    ("success=2147483647", PAMControl(.jump(2_147_483_647), .bad, ignored: .bad)),
+    ("success=2147483648", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
     ("mandatory", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
     ("success=end default=ignore", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),
     ("sucess=ok default=ignore", PAMControl(.bad, .bad, ignored: .bad, isUnderstood: false)),

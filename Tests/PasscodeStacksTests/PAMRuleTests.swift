@@ -62,6 +62,21 @@ struct PAMRuleTests {
       "auth [success=done auth_err=die default=ignore] pam_passcode.so either\nauth required pam_permit.so",
       "sudo:1 letsAnyoneIn"
     ),
+    // What asks for no secret doesn't make a line sufficient.
+    (
+      "sudo", "auth required pam_succeed_if.so user != root quiet\nauth sufficient pam_passcode.so",
+      "sudo:2 letsAnyoneIn"
+    ),
+    ("sudo", "auth required pam_faillock.so preauth\nauth sufficient pam_passcode.so", "sudo:2 letsAnyoneIn"),
+    (
+      "sudo",
+      "auth [success=ok user_unknown=ignore default=die] pam_passcode.so\nauth required pam_permit.so",
+      "sudo:1 letsAnyoneIn"
+    ),
+    (
+      "kiosk", "auth required pam_shells.so\nauth required pam_passcode.so nullok",
+      "kiosk:2 nullokLetsAnyoneIn"
+    ),
     (
       "kiosk", "auth required pam_passcode.so nullok\nauth required pam_permit.so",
       "kiosk:1 nullokLetsAnyoneIn"

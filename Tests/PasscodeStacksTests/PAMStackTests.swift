@@ -115,7 +115,12 @@ struct PAMStacksTests {
     ),
     // Included only; copies; folders of their own.
     (["/etc/pam.d/common-auth": profile], []),
-    (["/etc/pam.d/su~": profile, "/etc/pam.d/su.dpkg-old": profile, "/etc/pam.d/.su.swp": profile], []),
+    (
+      ["~", ".dpkg-old", ".bak", ".rpmsave", ".rpmnew", ".ucf-old", ".ucf-dist", ".orig", ".pam-old"].reduce(
+        into: ["/etc/pam.d/.su.swp": profile, "/etc/pam.d/Su": profile]) {
+          $0["/etc/pam.d/su\($1)"] = profile
+        }, []
+    ),
     // A name in the first folder hides the second; includes look into both.
     (
       [

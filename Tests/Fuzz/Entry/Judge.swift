@@ -60,7 +60,7 @@ extension Scene {
   /// Whether this input may open anything.
   private func isOpened(_ record: Record?, _ options: Options?) -> Bool {
     guard let options, !line(2).spells("passcode"), let account = account(line(7)), isOwn(account),
-      line(5).isEmpty || options.door.remote == .allow
+      line(5).isEmpty || options.door.allowsRemote
     else { return false }
     let takesFirst = options.door.tryFirstPass || options.door.useFirstPass
     let typed = takesFirst && Answer(line(9).span) == .passcode ? line(9) : line(10)

@@ -1,5 +1,5 @@
 /* A PAM module that answers as its file's name and the account's want it: whether the password is right, whether any
-   other module lets the person in, and how the passcode refuses (PAMStack.Refusal). */
+   other module lets the person in, and how the passcode refuses (PAMStack.Refusal), or that it is right. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <security/pam_modules.h>
@@ -13,12 +13,13 @@ static int notes_proof(int count, const char **words) {
 }
 
 static int refusal(char how, int count, const char **words) {
+  if (how == '3') return PAM_SUCCESS;
   if (how == '0') return PAM_AUTH_ERR;
   for (int index = 0; index < count; index++) {
     int takes = strcmp(words[index], "nullok") == 0 || strcmp(words[index], "nullok=yes") == 0;
     if (how == '2' && takes) return PAM_IGNORE;
   }
-  return PAM_AUTHINFO_UNAVAIL;
+  return PAM_USER_UNKNOWN;
 }
 
 int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **words) {

@@ -39,10 +39,11 @@ void fuzz_libpam_file(size_t index, const uint8_t *text, size_t count) {
 FILE *fopen(const char *path, const char *mode) {
   static FILE *(*real)(const char *, const char *);
   if (real == NULL) real = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
-  if (strstr(path, "/pam.d/") == NULL) return real(path, mode);
+  int is_module = strstr(path, fuzz_libpam_modules()) != NULL;
+  if (!is_module && strstr(path, "/pam.d/") == NULL) return real(path, mode);
   const char *name = strrchr(path, '/') + 1;
   size_t index = (size_t)(name[0] - 'a');
-  if (name[0] < 'a' || index >= most_files || name[1] != 0 || files[index].text == NULL) {
+  if (is_module || name[0] < 'a' || index >= most_files || name[1] != 0 || files[index].text == NULL) {
     errno = ENOENT;
     return NULL;
   }
