@@ -9,6 +9,18 @@
 #include <sys/auxv.h>
 #include <sys/sysinfo.h>
 
+int cs_errno(void) { return errno; }
+
+void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+
+size_t cs_length(const char *text, size_t most) { return strnlen(text, most); }
+
+int cs_is_zero(const uint8_t *bytes, size_t size) {
+  return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+void cs_sleep(struct timespec duration) { nanosleep(&duration, NULL); }
+
 const char *cs_error_text(int error) {
   const char *text = strerrordesc_np(error);
   return text ? text : "unknown error";

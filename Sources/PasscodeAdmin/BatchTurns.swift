@@ -125,7 +125,7 @@ extension Vault {
     case .locked(var record):
       guard !record.isCorrupt else { return }
       undisturbed = SignalsBlocked()
-      do throws(Errno) { try record.write(record.current) } catch { throw unwritten(account, error) }
+      do throws(Errno) { try record.write(record.current) } catch { throw unwritten(account.uid, error) }
     }
   }
 }

@@ -10,7 +10,7 @@ extension HashingSlots {
 
   /// What tells a batch that slots were taken in between, by logins or by batches.
   static func anyMovement(_ store: Store) -> Bytes {
-    guard let status = try? store.open(name).status() else { return [] }
+    guard let status = try? store.directory.open(name, .readWrite).status() else { return [] }
     return decimalDigits(status.modified) + decimalDigits(status.accessed)
   }
 
@@ -54,7 +54,7 @@ extension HashingSlots {
 
   /// Which of so many slots somebody holds.
   static func held(_ store: Store, _ count: Int) -> Bytes {
-    guard let file = try? store.open(name) else { return [] }
+    guard let file = try? store.directory.open(name, .readWrite) else { return [] }
     var held = Bytes()
     for slot in 0..<count where !RangeLock.isFree(file, at: slot, count: 1) { held.append(byte: UInt8(slot)) }
     return held
@@ -64,7 +64,9 @@ extension HashingSlots {
 extension Vault {
   /// How many hashing slots are taken just now, overflow slots included.
   public var takenSlots: Int {
-    guard let store = try? Store.open(configuration), let file = try? store.open(HashingSlots.name) else {
+    guard let store = try? Store.open(configuration),
+      let file = try? store.directory.open(HashingSlots.name, .readWrite)
+    else {
       return 0
     }
     let slots = 0..<2 * HashingSlots.firstOverflow

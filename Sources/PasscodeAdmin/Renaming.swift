@@ -31,7 +31,7 @@ extension Vault {
     // It goes after the record's lock.
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
-    switch try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock)) {
+    switch try LockedRecord.acquire(Store.open(configuration), account.uid, clock) {
     case .missing: return .notEnrolled
     case .busy: throw busy(account)
     case .locked(var record):
@@ -41,7 +41,7 @@ extension Vault {
       guard let renamed = try renamed(record.current, account, from: old, &unsealed) else {
         return .notEnrolled
       }
-      do throws(Errno) { try record.replace(renamed) } catch { throw unwritten(account, error) }
+      do throws(Errno) { try record.replace(renamed) } catch { throw unwritten(account.uid, error) }
       if isRenamed { return .already }
       done()
       return .renamed

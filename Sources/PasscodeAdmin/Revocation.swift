@@ -94,7 +94,7 @@ extension Vault {
       try file.setMode(mode | marks)
       try file.sync()
     } catch {
-      throw unwritten(account, error)
+      throw unwritten(account.uid, error)
     }
     return marks & ~mode
   }

@@ -68,7 +68,7 @@ extension Vault {
     if system.freeBytes < Vault.leastRoom { tell(.lowSpace(policy.store, bytes: system.freeBytes)) }
     if let files = system.freeFiles, files < Vault.leastFiles { tell(.fewFiles(policy.store, files)) }
     // Where the key isn't sealed, such a person has that, too.
-    if hasSealedKey, configuration.options.door.firstLogin == .allow,
+    if hasSealedKey, configuration.options.door.allowsFirstLogin,
       isOnEncryptedDevice(policy.store) == false
     {
       tell(.rollBack(policy.store))

@@ -47,12 +47,15 @@ public struct Sodium: Sendable {
     // SAFETY: the parts lie apart within the allocation, and each has the room that its type needs. None outlives
     // it: they can't be copied or moved out of it, and nothing swaps the parts of two allocations (test_source.py).
     let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
-    passcode = unsafe Passcode(start)
-    change = unsafe PasscodeChange(old: start + 16, new: start + 32)
+    passcode = unsafe Passcode(start: start)
+    change = unsafe PasscodeChange(
+      old: OldPasscode(passcode: Passcode(start: start + 16)),
+      new: NewPasscode(passcode: Passcode(start: start + 32)))
     unsealed = unsafe Unsealed(
-      key: start + 48, subkey: start + 1_312, credential: start + 80, digest: start + 144)
-    line = unsafe TypedLine(start + 256)
-    password = unsafe Password(start + 784)
+      key: SecretKey(start: start + 48), subkey: SecretKey(start: start + 1_312),
+      credential: OpenedCredential(start: start + 80), digest: Digest(start: start + 144))
+    line = unsafe TypedLine(start: start + 256)
+    password = unsafe Password(line: TypedLine(start: start + 784))
   }
 
   /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited (`mlock`).
@@ -75,16 +78,6 @@ public struct Unsealed: ~Copyable {
   public var subkey: SecretKey
   public var credential: OpenedCredential
   public var digest: Digest
-
-  fileprivate init(
-    key: UnsafeMutablePointer<UInt8>, subkey: UnsafeMutablePointer<UInt8>,
-    credential: UnsafeMutablePointer<UInt8>, digest: UnsafeMutablePointer<UInt8>
-  ) {
-    unsafe self.key = SecretKey(start: key)
-    unsafe self.subkey = SecretKey(start: subkey)
-    unsafe self.credential = OpenedCredential(start: credential)
-    unsafe self.digest = Digest(start: digest)
-  }
 
   /// Wipes key, subkey, credential and digest. The corresponding C function is `sodium_memzero`.
   @inline(never)
@@ -129,7 +122,7 @@ public struct Unsealed: ~Copyable {
 
   // SAFETY (of all below): there are Length.credential bytes.
 
-  /// Lends the whole key for reading.
+  /// Lends the whole credential for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
     unsafe body(Span(_unsafeStart: start, count: Length.credential))
   }

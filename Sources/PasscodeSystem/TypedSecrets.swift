@@ -14,10 +14,6 @@ internal import CSystem
   /// Bytes; 0: there is none.
   public internal(set) var count = 0
 
-  init(_ start: UnsafeMutablePointer<UInt8>) {
-    unsafe self.start = start
-  }
-
   // SAFETY (of all below): count is never above `longest`, and there is room for so many bytes.
 
   /// Lends the bytes for reading.
@@ -71,11 +67,6 @@ public struct PasscodeChange: ~Copyable {
   public var old: OldPasscode
   public var new: NewPasscode
 
-  init(old: UnsafeMutablePointer<UInt8>, new: UnsafeMutablePointer<UInt8>) {
-    unsafe self.old = OldPasscode(passcode: Passcode(old))
-    unsafe self.new = NewPasscode(passcode: Passcode(new))
-  }
-
   /// Lends the bytes of both for reading.
   public func read<Value>(_ body: (_ new: Span<UInt8>, _ old: Span<UInt8>) -> Value) -> Value {
     // SAFETY: as in Passcode.
@@ -92,10 +83,6 @@ public struct PasscodeChange: ~Copyable {
   let start: UnsafeMutablePointer<UInt8>
   /// Bytes; at most `longest`.
   public internal(set) var count = 0
-
-  init(_ start: UnsafeMutablePointer<UInt8>) {
-    unsafe self.start = start
-  }
 
   // SAFETY (of all below, and of Streams.swift): count is never above `longest`, and there is room for one byte more.
 
@@ -144,8 +131,4 @@ public struct PasscodeChange: ~Copyable {
 /// A line with an account's password.
 public struct Password: ~Copyable {
   public var line: TypedLine
-
-  init(_ start: UnsafeMutablePointer<UInt8>) {
-    unsafe line = TypedLine(start)
-  }
 }

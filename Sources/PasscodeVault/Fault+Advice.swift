@@ -2,6 +2,9 @@ public import PasscodePolicy
 internal import PasscodeSystem
 
 extension Fault {
+  /// One line for the log, in English, whatever failed.
+  public var text: Text { Words.fault(self, error: systemWords) }
+
   /// The fault in words for people, with the command that helps apart.
   public var advice: Advice {
     Words.advice(

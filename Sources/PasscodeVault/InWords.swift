@@ -4,13 +4,12 @@ internal import PasscodeSystem
 // What `Words` needs of the system: an errno's words, the service account's name, the local time, and translations.
 
 extension Fault {
-  /// One line for the log, in English.
-  public var text: Text { Words.fault(self, error: systemWords) }
-
-  /// The same as `text` where nothing but a login can fail: it doesn't bring the sentences for the rest.
+  /// One line for the log, in English, where nothing but a login can fail.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
+  /// The same in the helper. Neither brings the sentences that only `text` has.
+  public var helperText: Text { Words.helperFault(self, error: systemWords) }
 
-  private var systemWords: Bytes {
+  var systemWords: Bytes {
     reason.namesServiceAccount ? Installed.account : Errno(Int32(error)).text
   }
 

@@ -86,8 +86,8 @@ extension Vault {
   }
 
   @inline(never)
-  package func unwritten(_ account: Account, _ error: Errno) -> Fault {
-    Fault(.unwritableRecord, path: recordPath(account.uid), error: error.code)
+  package func unwritten(_ uid: UInt32, _ error: Errno) -> Fault {
+    Fault(.unwritableRecord, path: recordPath(uid), error: error.code)
   }
 
   @inline(never)

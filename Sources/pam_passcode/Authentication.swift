@@ -86,7 +86,7 @@ struct Authentication {
     question.isFleets = configuration.options.policy.asksVerifier(permit.account.uid)
     if configuration.access == .helper || question.isFleets {
       let conditions = HelperRequest.Conditions(
-        wantsLogin: configuration.options.door.firstLogin == .deny,
+        wantsLogin: !configuration.options.door.allowsFirstLogin,
         isSecondFactor: configuration.isSecondFactor)
       let login = IndirectLogin(
         permit, conditions, service: origin.service, by: configuration.access == .helper ? .helper : .fleet)
@@ -94,7 +94,7 @@ struct Authentication {
     }
     var login: DirectLogin
     do throws(Fault) {
-      let vault = Vault(configuration, sodium) { [pam] in pam.log(.error, $0.logLine) }
+      let vault = Vault(configuration, sodium) { [pam] in pam.log($0.logLine, isError: true) }
       login = try DirectLogin.open(vault, permit, service: origin.service)
     } catch {
       return Ending(verdict: .unavailable(error))
@@ -161,7 +161,7 @@ struct Authentication {
       throw .cancelled
     }
     guard let name = try? pam.user(), name == question.user else {
-      pam.log(.notice, logLine("the user changed while the passcode was typed", question.user).text)
+      pam.log(logLine("the user changed while the passcode was typed", question.user).text)
       throw .failed
     }
     // No module gets a part of an answer that is too long: the next one asks for itself.
@@ -194,7 +194,7 @@ struct Authentication {
     guard let finger else { return }
     var line = logLine(event, question.user)
     line.add("finger", finger.outcome.word)
-    pam.log(.notice, line.text)
+    pam.log(line.text)
   }
 
   /// What an earlier module asked for, if it is a passcode: it then doesn't stay there.
@@ -244,7 +244,7 @@ struct Authentication {
   private func log(_ ending: Ending, _ user: Bytes) {
     let verdict = ending.verdict
     var line = logLine(verdict.event, user)
-    var priority = PAM.Priority.notice
+    var isError = false
     line.add("finger", (verdict.finger ?? ending.finger)?.word)
     switch verdict {
     case .wrong(let standing, let failures): add(failures, standing, to: &line)
@@ -253,11 +253,11 @@ struct Authentication {
     case .exhausted(let failures): add(failures, .exhausted, to: &line)
     case .unavailable(let fault):
       line.add("cause", sentence: fault.loginText.bytes)
-      priority = .error
+      isError = true
     case .granted(let earlier): add(earlier, to: &line)
     case .disabled, .expired, .mustChange, .notEnrolled, .notPermitted, .fingerGranted, .fingerRefused: break
     }
-    pam.log(priority, line.text)
+    pam.log(line.text, isError: isError)
   }
 
   @inline(never)
@@ -278,7 +278,7 @@ struct Authentication {
   }
 
   private func logLine(_ event: Literal, _ user: Bytes) -> LogLine {
-    var line = LogLine(event: event)
+    var line = LogLine(Text(event))
     line.add("user", user)
     line.add("service", origin.service)
     line.add("ruid", UInt64(origin.process.real))

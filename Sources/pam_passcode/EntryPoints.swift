@@ -97,7 +97,7 @@ func markLogin(_ pam: PAM) {
     try LoginMark(uid, .root).set()
   } catch {
     let complaint: Text = "the login could not be marked: \(error.text)"
-    pam.log(.error, complaint.bytes)
+    pam.log(complaint.bytes, isError: true)
     pam.note(.isUnmarked, uid)
   }
 }

@@ -135,16 +135,9 @@ internal import PasscodeSystem
     return number > 0 ? UInt32(truncatingIfNeeded: number - 1) : nil
   }
 
-  struct Priority {
-    fileprivate let number: CInt
-
-    static var error: Priority { Priority(number: LOG_ERR) }
-    static var notice: Priority { Priority(number: LOG_NOTICE) }
-  }
-
   /// Facility authpriv. The corresponding C function is `pam_syslog`.
   @inline(never)
-  func log(_ priority: Priority, _ line: Bytes) {
-    unsafe cpam_syslog(handle, priority.number, withNUL(line))
+  func log(_ line: Bytes, isError: Bool = false) {
+    unsafe cpam_syslog(handle, isError ? LOG_ERR : LOG_NOTICE, withNUL(line))
   }
 }

@@ -38,7 +38,7 @@ struct Session: ~Copyable {
     self.request = request
     self.account = account
     self.caller = caller
-    counter = TouchCounter(account, .root)
+    counter = TouchCounter(uid: account.uid, .root)
     prints = request.operation == .list ? nil : NotedPrints.watched(account)
   }
 

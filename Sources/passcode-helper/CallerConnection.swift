@@ -31,7 +31,7 @@ struct CallerConnection: ~Copyable {
       guard reply.kind == .openWaiting, !mayWait() else { return reply }
       return HelperReply(.openEnding, [reply.number(0)])
     } catch {
-      log(LogLine("passcode unavailable"), cause: error.text.bytes)
+      log(LogLine("passcode unavailable"), cause: error.helperText.bytes)
       return HelperReply(fault: error)
     }
   }
@@ -113,7 +113,7 @@ struct CallerConnection: ~Copyable {
     // No verifier is asked who is enrolled.
     if isFleets, permit.waitsForLogin { return HelperReply(verdict: .notPermitted(.firstLogin)) }
     let vault = Vault(configuration, sodium) { SystemLog.notice($0.logLine) }
-    let handler = RequestHandler(vault, permit, service: request.service)
+    let handler = RequestHandler(vault: vault, permit: permit, service: request.service)
     let operation = request.head.operation
     // What this machine's own store has for an account of a fleet means nothing.
     if !isFleets, !operation.row.isForDisabled, try vault.status(account).state == .disabled {
@@ -129,7 +129,7 @@ struct CallerConnection: ~Copyable {
   // MARK: The log
 
   private func event(_ words: Literal, _ account: Account) -> LogLine {
-    var line = LogLine(event: words)
+    var line = LogLine(Text(words))
     line.add("user", account.name)
     line.add("uid", UInt64(account.uid))
     return line

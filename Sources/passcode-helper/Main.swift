@@ -48,7 +48,8 @@ struct Main {
     let slot = CallerSlot.take(.running, for: caller.real)
     defer { withExtendedLifetime(slot) {} }
     if slot.areAllTaken {
-      HelperService.reply(HelperReply(fault: tooMany).bytes)
+      let limit = UInt64(CallerSlot.Purpose.running.limit)
+      HelperService.reply(HelperReply(fault: Fault(.tooManyRequests, number: limit)).bytes)
       HelperService.endReplies()
       return true
     }
@@ -57,7 +58,9 @@ struct Main {
     var kind: HelperReply.Kind
     repeat {
       guard let request = ReceivedRequest.read(sodium), connection.takes(request.head) else {
-        SystemLog.notice(refusal("incomplete or malformed request", caller))
+        var line = LogLine("passcode-helper: incomplete or malformed request")
+        line.add("by_uid", UInt64(caller.real))
+        SystemLog.notice(line.text)
         return false
       }
       let reply = connection.answer(request)
@@ -67,15 +70,5 @@ struct Main {
     } while kind == .openWaiting && HelperService.hasMore()
     HelperService.endReplies()
     return true
-  }
-
-  private static var tooMany: Fault {
-    Fault(.tooManyRequests, number: UInt64(CallerSlot.Purpose.running.limit))
-  }
-
-  private static func refusal(_ event: Text, _ caller: ProcessIdentity) -> Bytes {
-    var line = LogLine("passcode-helper: \(event)")
-    line.add("by_uid", UInt64(caller.real))
-    return line.text
   }
 }

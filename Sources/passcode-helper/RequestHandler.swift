@@ -4,16 +4,10 @@ internal import PasscodeVault
 
 /// What each operation does, once its asker is known and the process is `_passcode`: a call of the Vault, or two.
 struct RequestHandler {
-  private let vault: Vault
-  private let permit: Permit
-  private let service: Bytes
+  let vault: Vault
+  let permit: Permit
+  let service: Bytes
   private var account: Account { permit.account }
-
-  init(_ vault: Vault, _ permit: Permit, service: Bytes) {
-    self.vault = vault
-    self.permit = permit
-    self.service = service
-  }
 
   func reply(to operation: HelperOperation, _ secrets: inout Secrets) throws(Fault) -> HelperReply {
     switch operation {

@@ -132,7 +132,7 @@ struct StationConnection: ~Copyable {
     etcd = fleet.etcd
     let reply = try reply(&request, fleet)
     if let event = event(request.head.operation, reply) {
-      var line = LogLine(event: event)
+      var line = LogLine(Text(event))
       line.add("user", request.account)
       line.add("service", request.service)
       if case .unavailable(let fault)? = reply.verdict {

@@ -121,7 +121,7 @@ struct MenuChoice {
 /// And the configuration, and whether that closes self-service.
 private func ownStatus(_ session: Session) throws(Failure) -> (Status, Configuration, Bool) {
   if let own = try SelfService(session) {
-    return (try own.status(), own.configuration, own.configuration.options.policy.selfEnroll == .no)
+    return (try own.status(), own.configuration, !own.configuration.options.policy.allowsSelfEnroll)
   }
   let vault = try session.vault()
   if let fleet = try FleetAccount(session) {

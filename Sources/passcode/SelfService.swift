@@ -98,7 +98,7 @@ final class SelfService {
     try checkPlace("remove")
     let status = try openStatus(needsPassword: false)
     guard status.isEnrolled else { throw .notEnrolled(account.name) }
-    let takesPassword = configuration.options.policy.selfEnroll == .password
+    let takesPassword = configuration.options.policy.allowsSelfEnroll
     let takesPasscode = status.state == .ok && !needsFinger
     let question: Question =
       takesPasscode ? (takesPassword ? .passcodeOrPassword : .passcode) : .password
@@ -175,7 +175,7 @@ final class SelfService {
   }
 
   /// The password proves who they are, and replaces a passcode that is locked, too.
-  private var canForget: Bool { !isFleets && configuration.options.policy.selfEnroll == .password }
+  private var canForget: Bool { !isFleets && configuration.options.policy.allowsSelfEnroll }
 
   private var isFleets: Bool { configuration.options.policy.asksVerifier(account.uid) }
 
@@ -190,7 +190,7 @@ final class SelfService {
     if status.state == .disabled {
       throw .onlyStatus
     }
-    if needsPassword, configuration.options.policy.selfEnroll == .no { throw .selfServiceClosed }
+    if needsPassword, !configuration.options.policy.allowsSelfEnroll { throw .selfServiceClosed }
     return status
   }
 

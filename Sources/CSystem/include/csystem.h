@@ -21,20 +21,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static inline int cs_errno(void) { return errno; }
+int cs_errno(void);
 /* Text comes as the bytes of an array that ends in NUL: Swift lends those as they are. */
 int cs_openat(int directory, const uint8_t *name, int flags, mode_t mode);
 /* Of a path, without following a link at its end; or of an open file, where that is NULL. */
 int cs_status(int file, const uint8_t *path, struct stat *status);
 
 /* <string.h> stands in several of our C modules; Swift wants to know which one is meant. */
-static inline void cs_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
-static inline size_t cs_length(const char *text, size_t most) { return strnlen(text, most); }
+void cs_copy(void *to, const void *from, size_t size);
+size_t cs_length(const char *text, size_t most);
 /* Each byte equals the one before it, and the first one is 0. */
-static inline int cs_is_zero(const uint8_t *bytes, size_t size) {
-  return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-static inline void cs_sleep(struct timespec duration) { nanosleep(&duration, NULL); }
+int cs_is_zero(const uint8_t *bytes, size_t size);
+void cs_sleep(struct timespec duration);
 
 /* The kernel's words for an error number; never NULL. */
 const char *cs_error_text(int error);

@@ -47,7 +47,7 @@ extension Vault {
 
   /// What an administrator has disabled stays so.
   private func forget(_ uid: UInt32, _ store: Store) throws(Fault) {
-    switch try LockedRecord.acquire(store, uid, .full(clock)) {
+    switch try LockedRecord.acquire(store, uid, clock) {
     case .missing: return
     case .busy: throw Fault(.busyRecord, path: recordPath(uid))
     case .locked(var record):

@@ -46,7 +46,7 @@ extension Vault {
     _ room: KeyRoom, mustChange: Bool, show: (borrowing SecretKey) throws(Fault) -> Void
   ) throws(Fault) -> UInt64 {
     // Without the password, and by a passcode that proves nothing without a finger.
-    let isClosed = policy.secondFactor || policy.needsFinger && policy.selfEnroll == .no
+    let isClosed = policy.secondFactor || policy.needsFinger && !policy.allowsSelfEnroll
     if mustChange, isClosed { throw Fault(.keyMustNotChange) }
     let lock = try lockKeys()
     defer { _ = lock }
@@ -243,7 +243,7 @@ extension Vault {
   private func rotate(
     _ uid: UInt32, _ store: Store, _ outgoing: inout Unsealed, _ staying: inout Unsealed, _ mustChange: Bool
   ) throws(Fault) -> Bool {
-    switch try LockedRecord.acquire(store, uid, .full(clock)) {
+    switch try LockedRecord.acquire(store, uid, clock) {
     case .missing: return false
     case .busy: throw busy(owner(uid))
     case .locked(var record):
@@ -270,7 +270,7 @@ extension Vault {
   }
 
   private func write(_ uid: UInt32, _ body: () throws(Errno) -> Void) throws(Fault) {
-    do throws(Errno) { try body() } catch { throw unwritten(owner(uid), error) }
+    do throws(Errno) { try body() } catch { throw unwritten(uid, error) }
   }
 
   /// The owner of a record, for messages; a uid without an account stands for itself.

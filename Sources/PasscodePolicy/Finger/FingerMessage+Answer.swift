@@ -25,6 +25,9 @@ extension FingerRequest.Terminal {
 }
 
 extension FingerEnd {
+  /// What the log says: `finger=WORD`.
+  public var word: Bytes { FingerOutcome(self).word }
+
   /// Whether the reader may be there again later, for the same account.
   public var mayPass: Bool {
     switch self {

@@ -119,11 +119,6 @@ public struct FingerRequest: Equatable, Sendable {
     return false
   }
 
-  /// The request with another operation.
-  public func with(_ operation: Operation) -> FingerRequest {
-    FingerRequest(operation, uid: uid, at: place)
-  }
-
   public var bytes: Bytes {
     let (forPerson, terminal): (UInt8, UInt8) =
       switch place {
@@ -164,9 +159,6 @@ public enum FingerEnd: UInt8, CaseIterable, Sendable {
   case noTouch = 13
   /// With `finger_for`: prints changed since passcode or password were last used, or nothing tells.
   case printsChanged = 14
-
-  /// What the log says: `finger=WORD`.
-  public var word: Bytes { FingerOutcome(self).word }
 }
 
 /// What happened at the reader.
@@ -233,7 +225,6 @@ public enum FingerEvent: Equatable, Sendable {
 
 /// A set of fingers, by fprintd's names.
 public struct Fingers: Equatable, Sendable {
-
   /// One bit each, in the order of `Fingers+Names`.
   public let bits: UInt16
 
@@ -242,6 +233,4 @@ public struct Fingers: Equatable, Sendable {
     guard bits < 1 << 10 else { return nil }
     self.bits = bits
   }
-
-  public var isEmpty: Bool { bits == 0 }
 }

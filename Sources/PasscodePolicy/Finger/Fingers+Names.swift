@@ -1,4 +1,6 @@
 extension Fingers {
+  public var isEmpty: Bool { bits == 0 }
+
   private static var names: [Literal] {
     [
       "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger",

@@ -21,28 +21,8 @@ public struct TouchCount: Equatable, Sendable {
   public let touches: UInt8
   public let serial: UInt32
 
-  public init() {
-    touches = 0
-    serial = 0
-  }
-
-  private init(touches: UInt8, serial: UInt32) {
-    self.touches = touches
-    self.serial = serial
-  }
-
   /// No touch is believed until a passcode opens.
   public var isOff: Bool { touches >= TouchCount.limit }
-
-  /// The count with one more touch charged; nil where the reader is turned off.
-  public func charged() -> TouchCount? {
-    isOff ? nil : TouchCount(touches: touches + 1, serial: serial &+ 1)
-  }
-
-  /// Without the touch that was charged last: nobody touched the reader, or it matched.
-  public func takenBack() -> TouchCount {
-    TouchCount(touches: touches == 0 ? 0 : touches - 1, serial: serial &+ 1)
-  }
 
   /// The count after a login by passcode or by a match: no touches, and the next serial.
   public func cleared() -> TouchCount {
@@ -53,6 +33,13 @@ public struct TouchCount: Equatable, Sendable {
     var bytes: Bytes = [1, touches, 0, 0]
     bytes.append(UInt64(serial), bytes: 4)
     return bytes
+  }
+
+}
+
+extension TouchCount {
+  public init() {
+    self.init(touches: 0, serial: 0)
   }
 
   /// nil unless the input is well-formed and complete.

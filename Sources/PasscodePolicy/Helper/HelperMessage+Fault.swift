@@ -36,7 +36,9 @@ extension HelperReply {
   }
 
   public init(refusal: Choice.Refusal) {
-    self.init(.refused, [refusal.number])
+    var number: UInt64 = 1
+    if case .weak(let weakness) = refusal { number = UInt64(weakness.rawValue) }
+    self.init(.refused, [number])
   }
 }
 
@@ -49,14 +51,4 @@ private func shown(_ text: Bytes) -> Bytes {
   var shown = Bytes()
   for byte in text where shown.count < longestShown && !isControl(byte) { shown.append(byte) }
   return shown
-}
-
-extension Choice.Refusal {
-  /// The refusal's number on the wire, from 1 on.
-  fileprivate var number: UInt64 {
-    switch self {
-    case .length: 1
-    case .weak(let weakness): UInt64(weakness.rawValue)
-    }
-  }
 }

@@ -113,24 +113,13 @@ public struct HelperRequest: Equatable, Sendable {
     let lengths = Lengths(
       passcode: Int(head[7] & 15), new: Int(head[7] >> 4), password: Int(littleEndianNumber(head, 8, 2)))
     let serviceLength = Int(head[6] >> 2)
-    guard lengths.areSound, operation.row.accepts(lengths), serviceLength <= Record.longestService else {
+    guard operation.row.accepts(lengths), serviceLength <= Record.longestService else {
       return nil
     }
     let conditions = Conditions(wantsLogin: head[6] & 1 != 0, isSecondFactor: head[6] & 2 != 0)
     self.init(
       operation, uid: UInt32(littleEndianNumber(head, 2, 4)), conditions, lengths: lengths,
       serviceLength: serviceLength)
-  }
-}
-
-extension HelperRequest.Lengths {
-  fileprivate var areSound: Bool {
-    (isSound(passcode) || passcode == OneTimeCode.length) && isSound(new)
-      && password <= HelperRequest.longestPassword
-  }
-
-  private func isSound(_ length: Int) -> Bool {
-    length == 0 || Answer.isLength(length)
   }
 }
 
@@ -182,13 +171,10 @@ public struct HelperReply: Equatable, Sendable {
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27
-    /// Added later: too many wrong passcodes on this workstation of a fleet.
+    // Added later: `NotPermitted` of the same name.
     case stationLocked = 28
-    /// Added later: the passcode is paused until the password is proven.
     case paused = 29
-    /// Added later: the password must be proven once more.
     case passwordDue = 30
-    /// Added later: the passcode works only with a finger, and here none is taken.
     case fingerNeeded = 31
 
     /// So many of the numbers count.

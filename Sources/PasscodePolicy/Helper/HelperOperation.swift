@@ -85,12 +85,13 @@ extension HelperOperation {
 }
 
 extension HelperOperation.Row {
-  /// Whether just the secrets that the row asks for came with the request.
+  /// Whether just the secrets that the row asks for came with the request, each of a length that it can have.
   func accepts(_ lengths: HelperRequest.Lengths) -> Bool {
-    guard (lengths.new != 0) == setsPasscode else { return false }
-    let hasPasscode = lengths.passcode != 0
-    guard (lengths.passcode == OneTimeCode.length) == (proof == .code) else { return false }
-    let hasPassword = lengths.password != 0
+    let (hasPasscode, hasPassword) = (lengths.passcode != 0, lengths.password != 0)
+    let isWhole = proof == .code ? lengths.passcode == OneTimeCode.length : Answer.isLength(lengths.passcode)
+    guard setsPasscode ? Answer.isLength(lengths.new) : lengths.new == 0, isWhole || !hasPasscode,
+      lengths.password <= HelperRequest.longestPassword
+    else { return false }
     switch proof {
     case .none: return !hasPasscode && !hasPassword
     case .passcode, .code: return hasPasscode && !hasPassword

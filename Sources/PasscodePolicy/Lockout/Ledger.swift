@@ -96,38 +96,33 @@ public enum Standing: Equatable, Sendable {
 }
 
 extension Ledger {
-  /// A look at the ledger.
-  public struct Review: Equatable, Sendable {
-    public let standing: Standing
-    /// What must be written, durably, before the standing is told or used; nil: nothing.
-    public let correction: Ledger?
-  }
-
   /// Decides what is allowed now. Only `.open` allows an attempt.
+  ///
+  /// - Returns: also what must be written, durably, before the standing is told or used; nil: nothing.
   @inline(never)
-  public func review(_ schedule: Schedule, now: Instant) -> Review {
+  public func review(_ schedule: Schedule, now: Instant) -> (standing: Standing, correction: Ledger?) {
     switch schedule.delay(after: failures) {
-    case .reset:
-      return Review(standing: .exhausted, correction: nil)
-    case .none:
-      return Review(standing: open(schedule), correction: nil)
-    case .seconds(let seconds):
-      return served ? Review(standing: open(schedule), correction: nil) : reviewDelay(seconds, schedule, now)
+    case .reset: return (.exhausted, nil)
+    case .none: return (open(schedule), nil)
+    case .seconds where served: return (open(schedule), nil)
+    case .seconds(let seconds): return reviewDelay(seconds, schedule, now)
     }
   }
 
-  private func reviewDelay(_ seconds: UInt64, _ schedule: Schedule, _ now: Instant) -> Review {
+  private func reviewDelay(
+    _ seconds: UInt64, _ schedule: Schedule, _ now: Instant
+  ) -> (standing: Standing, correction: Ledger?) {
     let delay = seconds * 1_000  // at most 30 days: fits
     guard lastFailure.boot == now.boot, lastFailure.milliseconds <= now.milliseconds else {
       let restarted = Ledger(failures: failures, lastFailure: now, served: false)
-      return Review(standing: .locked(milliseconds: delay), correction: restarted)
+      return (.locked(milliseconds: delay), restarted)
     }
     let elapsed = now.milliseconds - lastFailure.milliseconds
     guard elapsed < delay else {
       let over = Ledger(failures: failures, lastFailure: lastFailure, served: true)
-      return Review(standing: open(schedule), correction: over)
+      return (open(schedule), over)
     }
-    return Review(standing: .locked(milliseconds: delay - elapsed), correction: nil)
+    return (.locked(milliseconds: delay - elapsed), nil)
   }
 
   private func open(_ schedule: Schedule) -> Standing {

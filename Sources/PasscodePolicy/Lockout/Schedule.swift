@@ -19,7 +19,7 @@ public struct Schedule: Sendable {
   }
 
   /// Well-formed steps, at least one; failures and delays both rise.
-  private let text: Bytes
+  let text: Bytes
 
   /// Steps that a schedule can have.
   public static let mostSteps = 16
@@ -33,19 +33,8 @@ public struct Schedule: Sendable {
   /// test_documents.py compare them.
   public static var standard: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:reset") }
 
-  /// A fleet's default: the same up to the ninth failure, then eight hours after each further one.
-  public static var fleet: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:8h") }
-
-  private init(sound text: Literal) {
+  init(sound text: Literal) {
     self.text = Bytes(text: text)
-  }
-
-  public var steps: [Step] {
-    var steps: [Step] = []
-    _ = text[...].allParts(between: UInt8(ascii: ",")) { part in
-      Step(part).map { steps.append($0) } != nil
-    }
-    return steps
   }
 
   /// The delay that starts with the given failure.
@@ -65,11 +54,6 @@ public struct Schedule: Sendable {
     guard let most = decimal(first), UInt64(failures) < most else { return 1 }
     return UInt32(most) - failures
   }
-}
-
-extension Schedule: Equatable {
-  /// However the times are written.
-  public static func == (one: Schedule, other: Schedule) -> Bool { one.steps == other.steps }
 }
 
 // MARK: - Text form: FAILURES:DELAY,… with DELAY a time (90, 90s, 1m, 1h, 1d) or `reset`
@@ -94,7 +78,7 @@ extension Schedule {
 
 extension Schedule.Step {
   @inline(never)
-  fileprivate init?(_ text: ArraySlice<UInt8>) {
+  init?(_ text: ArraySlice<UInt8>) {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let failures = decimal(text[..<colon]),
       failures <= UInt64(Schedule.mostFailures)
     else { return nil }
@@ -127,17 +111,15 @@ public func wholeSeconds(_ milliseconds: UInt64) -> UInt64 {
 ///
 /// - Parameter limit: seconds; 365 days, or more.
 public func duration(_ text: ArraySlice<UInt8>, upTo limit: UInt64 = 31_536_000) -> UInt64? {
-  guard let last = text.last else { return nil }
-  let scale: UInt64
-  switch last {
-  case UInt8(ascii: "s"): scale = 1
-  case UInt8(ascii: "m"): scale = 60
-  case UInt8(ascii: "h"): scale = 3_600
-  case UInt8(ascii: "d"): scale = 86_400
-  case UInt8(ascii: "w"): scale = 604_800
-  default: scale = 0
-  }
-  guard let number = decimal(scale == 0 ? text : text.withoutLast()), number <= limit else { return nil }
-  let seconds = number * max(scale, 1)
+  let scales: InlineArray<5, UInt64> = [1, 60, 3_600, 86_400, 604_800]
+  guard let (number, unit) = quantity(text, "s m h d w"), number <= limit else { return nil }
+  let seconds = number * (unit.map { scales[$0] } ?? 1)
   return seconds <= limit ? seconds : nil
+}
+
+/// A number with or without a unit, and which of these letters that is; nil: the text is none.
+@inline(never)
+func quantity(_ text: ArraySlice<UInt8>, _ units: Literal) -> (number: UInt64, unit: Int?)? {
+  let unit = number(of: text.suffix(1), among: units)
+  return decimal(unit == nil ? text : text[..<(text.endIndex - 1)]).map { ($0, unit) }
 }

@@ -89,7 +89,7 @@ public struct OptionParser {
     guard isText, let index = OptionRow.index(of: name, in: rows) else {
       throw place.fault(isText ? .unknownOption : .badLine, shown(option, name, at: place))
     }
-    if rows[index].kind == .policy, place.isModuleLine {
+    if rows[index].isPolicy, place.isModuleLine {
       throw place.fault(.policyInModuleLine, Bytes(option))
     }
     guard seen & 1 << index == 0 else { throw place.fault(.optionTwice, Bytes(name)) }
@@ -117,13 +117,9 @@ public struct OptionParser {
     let isName =
       letters.count > 0 && name.count <= OptionParser.longestName
       && name.allSatisfy {
-        isLetter($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") || hasValue && isDigit($0)
+        isWordByte($0, or: "_-") && (hasValue || !isDigit($0))
       }
     return Bytes(isName ? name : letters)
-  }
-
-  private func isLetter(_ byte: UInt8) -> Bool {
-    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 }
 

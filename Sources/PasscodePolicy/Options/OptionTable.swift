@@ -1,17 +1,11 @@
 /// The one table of options: what the parser accepts, what the manual pages and the sample file list.
 public struct OptionRow: Sendable {
-  public enum Class: Equatable, Sendable {
-    /// Policy, in the file only: the same for every service and for the helper.
-    case policy
-    /// In the file or, overriding it, in a module line.
-    case door
-  }
-
   /// Sets the option; false where the value is not one of its values.
   typealias Setter = @Sendable (inout Options, ArraySlice<UInt8>) -> Bool
 
-  /// Whether the option is policy, or may be set for one service.
-  public let kind: Class
+  /// Policy is in the file only: the same for every service and for the helper. Other options may also be set in a module line,
+  /// which overrides the file.
+  public let isPolicy: Bool
   /// Whether the option's name alone means yes.
   let isFlag: Bool
   public let name: Literal
@@ -37,30 +31,30 @@ public struct OptionRow: Sendable {
       },
       policy("max_parallel", "auto", "auto, or 1 to 64") { assign(&$0.policy.maxParallel, slots($1)) },
       policy("self_enroll", "password", "password or no") {
-        choose(&$0.policy.selfEnroll, $1, "password no")
+        setFlag(&$0.policy.allowsSelfEnroll, $1, "password no")
       },
-      flag(.policy, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
+      flag(isPolicy: true, "second_factor") { setFlag(&$0.policy.secondFactor, $1) },
       policy("password_every", "never", "1h to 30d, or never", set: setPasswordEvery),
       policy("verifier", "none", "an absolute path of at most 107 bytes, or none", set: setVerifier),
       policy("verifier_uids", "1000-", "1 to 16 ranges of uids, such as 1000-59999,70000; never 0") {
         assign(&$0.policy.verifierUIDs, UserRanges($1))
       },
-      door("remote", "deny", "deny or allow") { choose(&$0.door.remote, $1, "deny allow") },
-      door("first_login", "allow", "allow or deny") { choose(&$0.door.firstLogin, $1, "allow deny") },
+      door("remote", "deny", "deny or allow") { setFlag(&$0.door.allowsRemote, $1, "allow deny") },
+      door("first_login", "allow", "allow or deny") { setFlag(&$0.door.allowsFirstLogin, $1, "allow deny") },
       door("fail_delay", "2s", "0 to 60 seconds") {
         assign(&$0.door.failDelay, bounded(duration($1), 0...60))
       },
       door("prompt", "Passcode:", "1 to 80 bytes of text") {
         assign(&$0.door.prompt, 1...80 ~= $1.count ? Bytes($1) : nil)
       },
-      flag(.door, "either") { setFlag(&$0.door.either, $1) },
-      flag(.door, "finger", yesNoOrBoth, set: setFinger),
+      flag("either") { setFlag(&$0.door.either, $1) },
+      flag("finger", yesNoOrBoth, set: setFinger),
       door("finger_for", "always", "1h to 30d, or always") { assign(&$0.door.fingerFor, days($1, "always")) },
-      flag(.door, "try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
-      flag(.door, "use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
-      flag(.door, "nullok") { setFlag(&$0.door.nullok, $1) },
-      flag(.door, "quiet") { setFlag(&$0.door.quiet, $1) },
-      flag(.door, "debug") { setFlag(&$0.door.debug, $1) },
+      flag("try_first_pass") { setFlag(&$0.door.tryFirstPass, $1) },
+      flag("use_first_pass") { setFlag(&$0.door.useFirstPass, $1) },
+      flag("nullok") { setFlag(&$0.door.nullok, $1) },
+      flag("quiet") { setFlag(&$0.door.quiet, $1) },
+      flag("debug") { setFlag(&$0.door.debug, $1) },
     ]
   }
 
@@ -76,23 +70,23 @@ public struct OptionRow: Sendable {
   private static func policy(
     _ name: Literal, _ standard: Literal, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .policy, isFlag: false, name: name, values: values, set: set)
+    OptionRow(isPolicy: true, isFlag: false, name: name, values: values, set: set)
   }
 
   private static func door(
     _ name: Literal, _ standard: Literal, _ values: Pattern, set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: .door, isFlag: false, name: name, values: values, set: set)
+    OptionRow(isPolicy: false, isFlag: false, name: name, values: values, set: set)
   }
 
   private static var yesOrNo: Pattern { "yes or no; the name alone means yes" }
   private static var yesNoOrBoth: Pattern { "yes, no or both" }
 
   private static func flag(
-    _ kind: Class, _ name: Literal, _ values: Pattern = yesOrNo,
+    isPolicy: Bool = false, _ name: Literal, _ values: Pattern = yesOrNo,
     set: @escaping Setter
   ) -> OptionRow {
-    OptionRow(kind: kind, isFlag: true, name: name, values: values, set: set)
+    OptionRow(isPolicy: isPolicy, isFlag: true, name: name, values: values, set: set)
   }
 }
 
@@ -112,9 +106,10 @@ private func choose<Choice: RawRepresentable<Int>>(
   assign(&place, number(of: word, among: words).flatMap { Choice(rawValue: $0) })
 }
 
+/// - Parameter words: for true and for false.
 @inline(never)
-private func setFlag(_ place: inout Bool, _ word: ArraySlice<UInt8>) -> Bool {
-  assign(&place, number(of: word, among: "yes no").map { $0 == 0 })
+private func setFlag(_ place: inout Bool, _ word: ArraySlice<UInt8>, _ words: Literal = "yes no") -> Bool {
+  assign(&place, number(of: word, among: words).map { $0 == 0 })
 }
 
 /// `both` is policy: no module line has it, and none takes it back (`OptionParser.take`).
@@ -154,18 +149,9 @@ private func slots(_ text: ArraySlice<UInt8>) -> UInt64? {
 
 /// Bytes in a text like `65536`, `64K`, `64M` or `1G`; nil for anything else and beyond 2^40.
 private func size(_ text: ArraySlice<UInt8>) -> UInt64? {
-  guard let last = text.last else { return nil }
-  let shift: UInt64
-  switch last {
-  case UInt8(ascii: "K"): shift = 10
-  case UInt8(ascii: "M"): shift = 20
-  case UInt8(ascii: "G"): shift = 30
-  default: shift = 0
-  }
-  guard let value = decimal(shift == 0 ? text : text.withoutLast()), value <= (1 << 40) >> shift else {
-    return nil
-  }
-  return value << shift
+  guard let (value, unit) = quantity(text, "K M G") else { return nil }
+  let shift = UInt64(unit.map { ($0 + 1) * 10 } ?? 0)
+  return value <= (1 << 40) >> shift ? value << shift : nil
 }
 
 @inline(never)

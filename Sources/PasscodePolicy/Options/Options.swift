@@ -19,8 +19,9 @@ public struct Options: Equatable, Sendable {
     /// How many may run Argon2 at once, 1 to `mostParallel`; 0: as many as the machine bears.
     public var maxParallel: UInt64 = 0
     public static let mostParallel = 64
-    public var selfEnroll = SelfEnroll.password
-    /// Passcodes serve beside the password, which proves no right to set, remove or unlock one (`selfEnroll` is then `no`).
+    /// Whether people may set, remove and unlock their own passcode with their password.
+    public var allowsSelfEnroll = true
+    /// Passcodes serve beside the password, which proves no right to set, remove or unlock one: people may not then.
     public var secondFactor = false
     /// Seconds after which the passcode waits until the password is proven, `passwordEveryRange`; 0: never.
     public var passwordEvery: UInt64 = 0
@@ -42,7 +43,7 @@ public struct Options: Equatable, Sendable {
     /// Whether the account's password gives the right to an operation of the helper. It ends a pause even if it may not set
     /// a passcode, except with `second_factor`, where it is asked for anyway.
     public func takesPassword(for operation: HelperOperation) -> Bool {
-      selfEnroll == .password || operation == .resume && !secondFactor
+      allowsSelfEnroll || operation == .resume && !secondFactor
     }
 
     /// Whether an account's passcode is kept by a fleet's verifier. Never root's, nor that of `nobody`.
@@ -53,9 +54,10 @@ public struct Options: Equatable, Sendable {
 
   /// A service's own options (a door: where people log in): in the file or, overriding it, in a module line.
   public struct Door: Equatable, Sendable {
-    public var remote = Remote.deny
+    /// Whether the passcode works for a login from another machine.
+    public var allowsRemote = false
     /// Whether the passcode works before the account has logged in by other means since the machine started.
-    public var firstLogin = FirstLogin.allow
+    public var allowsFirstLogin = true
     /// Seconds that PAM waits after a wrong passcode, or a refusal without a prompt: 0 to 60.
     public var failDelay: UInt64 = 2
     /// Shown while the person types, with a space after it.
@@ -112,26 +114,9 @@ public struct Options: Equatable, Sendable {
     }
   }
 
-  // The raw values are the indices of the words in OptionTable.
-
-  /// What happens to a weak choice.
+  /// What happens to a weak choice. The raw values are the indices of the words in OptionTable.
   public enum Weak: Int, Sendable {
     case refuse, warn, allow
-  }
-
-  /// Logins from another machine.
-  public enum Remote: Int, Sendable {
-    case deny, allow
-  }
-
-  /// Whether people may set, remove and unlock their own passcode with their password.
-  public enum SelfEnroll: Int, Sendable {
-    case password, no
-  }
-
-  /// The passcode before any other login of this boot.
-  public enum FirstLogin: Int, Sendable {
-    case allow, deny
   }
 }
 

@@ -187,18 +187,10 @@ public struct Record: Equatable, Sendable {
   @inline(never)
   public static func serviceName(_ name: Bytes) -> Bytes {
     var kept = Bytes(room: longestService)
-    for byte in name where isServiceByte(byte) && kept.count < longestService { kept.append(byte: byte) }
-    return kept
-  }
-
-  private static func isServiceByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: "+"): true
-    default: false
+    for byte in name where isWordByte(byte, or: "-_.@+") && kept.count < longestService {
+      kept.append(byte: byte)
     }
+    return kept
   }
 
   /// Bytes.

@@ -33,19 +33,13 @@ extension Terms {
   /// Whether a finger may open it: only the passcode spends the one login that was given out.
   public var allowFinger: Bool { change == .notNeeded }
 
-  /// What the terms say at one moment.
-  struct Review: Equatable {
-    let isExpired: Bool
-    /// What must be written durably before this is reported or used; nil: nothing.
-    let correction: Terms?
-  }
-
-  func review(now: Instant, wall: UInt64) -> Review {
-    guard expiry > 0 else { return Review(isExpired: false, correction: nil) }
+  /// What the terms say at one moment, and what must be written durably before this is reported or used; nil: nothing.
+  func review(now: Instant, wall: UInt64) -> (isExpired: Bool, correction: Terms?) {
+    guard expiry > 0 else { return (false, nil) }
     let seen = seen(now: now, wall: wall)
     let isExpired = seen.seenTime >= expiry
     let isNews = isExpired ? seenTime < expiry : !countsOn(to: now)
-    return Review(isExpired: isExpired, correction: isNews ? seen : nil)
+    return (isExpired, isNews ? seen : nil)
   }
 
   /// The terms with `seenTime` moved on to the earliest time that it can be now.

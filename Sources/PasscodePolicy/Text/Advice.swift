@@ -9,11 +9,6 @@ public struct Advice: Equatable, Sendable {
   /// A command that can be run as it is; empty where there is none.
   public let command: Text
 
-  public init(_ sentence: Text, _ command: Text = "") {
-    self.sentence = sentence
-    self.command = command
-  }
-
   /// - Parameters:
   ///   - whole: the sentence with `%1`, `%2`, `%3` and `%d`, for which it has what is printable, and after "; run: " the
   ///     command with these, which is the same in the plural.
@@ -48,13 +43,5 @@ public struct Advice: Equatable, Sendable {
 /// bytes: what the helper tells may be cut after that.
 public func isPlain(_ word: Bytes) -> Bool {
   guard let first = word.first, first != UInt8(ascii: "-"), word.count <= 128 else { return false }
-  return word.allSatisfy {
-    switch $0 {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "-"):
-      true
-    default: false
-    }
-  }
+  return word.allSatisfy { isWordByte($0, or: "/._-") }
 }

@@ -35,6 +35,17 @@ public func isDigit(_ byte: UInt8) -> Bool {
   byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
 }
 
+func isLetter(_ byte: UInt8) -> Bool {
+  UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+}
+
+/// An ASCII letter or digit, or one of these.
+@inline(never)
+func isWordByte(_ byte: UInt8, or others: Literal) -> Bool {
+  for index in others.indices where others[index] == byte { return true }
+  return isLetter(byte) || isDigit(byte)
+}
+
 /// Two lower-case hexadecimal digits a byte.
 @inline(never)
 public func hexadecimal(_ bytes: Bytes) -> Bytes {
@@ -112,13 +123,6 @@ extension Bytes {
   public init(text: Literal) {
     self = Bytes(room: text.count)
     append(text: text)
-  }
-
-  /// A copy of what is lent.
-  @inline(never)
-  public init(_ span: Span<UInt8>) {
-    self = Bytes(room: span.count)
-    for index in span.indices { append(byte: span[index]) }
   }
 
   @inline(never)
@@ -250,14 +254,6 @@ extension ArraySlice<UInt8> {
     while start < end, isBlank(self[start]) { start += 1 }
     while start < end, isBlank(self[end - 1]) { end -= 1 }
     return self[start..<end]
-  }
-
-  /// Drops the last byte of a slice.
-  ///
-  /// - Precondition: it has one.
-  @inline(never)
-  public func withoutLast() -> ArraySlice<UInt8> {
-    self[startIndex..<endIndex - 1]
   }
 }
 

@@ -8,17 +8,12 @@ public struct LogLine {
     text = event.bytes
   }
 
-  /// - Parameter name: as `Verdict.event`.
-  public init(event name: Literal) {
-    text = Bytes(text: name)
-  }
-
   /// Adds ` key=value`; an empty or missing value is left out.
   @inline(never)
   public mutating func add(_ key: Literal, _ value: Bytes?) {
     guard let value, !value.isEmpty else { return }
     begin(key)
-    text += escaped(value)
+    text += escape(value, isSentence: false)
   }
 
   @inline(never)
@@ -45,18 +40,14 @@ public struct LogLine {
 /// At most so much of a value from outside reaches the log.
 private let longestValue = 128
 
-/// Blanks, quotes, backslashes, `=` and all but printable ASCII become `\xHH`; after 128 bytes it is cut, and ends in `...`.
-public func escaped(_ value: Bytes) -> Bytes {
-  escape(value, isSentence: false)
-}
-
 /// For a value within a sentence: blanks and `=` stay as they are.
 public func printable(_ value: Bytes) -> Bytes {
   escape(value, isSentence: true)
 }
 
+/// Blanks, quotes, backslashes, `=` and all but printable ASCII become `\xHH`; after 128 bytes it is cut, and ends in `...`.
 @inline(never)
-private func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
+func escape(_ value: Bytes, isSentence: Bool) -> Bytes {
   let shown = min(value.count, longestValue)
   var text = Bytes(room: shown)
   for byte in value[0..<shown] {

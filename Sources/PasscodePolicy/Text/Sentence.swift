@@ -68,8 +68,6 @@ public final class Sentence: Sendable, ExpressibleByStringLiteral {
     Sentence(pattern, plural: plural, number, parameters)
   }
 
-  public var english: Text { text(in: Sentence.inEnglish) }
-
   /// In the language that the translation is for; in English where there is none, or one that can't be filled in.
   @inline(never)
   public func text(in translation: Translation) -> Text {

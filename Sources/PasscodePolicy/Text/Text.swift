@@ -4,7 +4,7 @@
 /// half the size of this module, and a login program needs none of them. What is interpolated is taken byte
 /// for byte; whatever came from outside goes through `printable` or `escaped` first.
 public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
-  public private(set) var bytes: Bytes
+  public internal(set) var bytes: Bytes
 
   public init(_ bytes: Bytes) {
     self.bytes = bytes
@@ -59,20 +59,6 @@ public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
     public mutating func appendInterpolation(_ number: UInt32) {
       appendInterpolation(UInt64(number))
     }
-
-    /// - Precondition: not negative (it counts something).
-    public mutating func appendInterpolation(_ number: Int) {
-      appendInterpolation(UInt64(max(0, number)))
-    }
-  }
-
-  /// Empties the text, and keeps its memory for the next one.
-  public mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-  }
-
-  public static func += (text: inout Text, more: Text) {
-    text.bytes.append(contentsOf: more.bytes)
   }
 
   public static func + (one: Text, two: Text) -> Text {

@@ -4,65 +4,36 @@
 // Of options %1 is the place, and %3 what it needs. Where `namesServiceAccount`, %3 is that account's name.
 
 extension Words {
+  /// A fault in words, in English: only those that a login can meet, for the module needs no others.
+  ///
   /// - Parameter error: the system's words for the fault's errno; or the service account's name
   ///   (`namesServiceAccount`).
-  public static func fault(_ fault: Fault, error: Bytes) -> Text {
-    advice(fault, error: error, in: Sentence.inEnglish).text
-  }
-
-  /// A fault in words, with the command that helps apart.
-  public static func advice(_ fault: Fault, error: Bytes, in translation: Translation) -> Advice {
-    fill(sentence(fault.reason), fault, error, translation)
-  }
-
-  /// A fault in words, as `fault` has it, but only those that a login can meet: the module needs no others.
   public static func loginFault(_ fault: Fault, error: Bytes) -> Text {
     fill(Sentence(loginPattern(fault.reason)), fault, error, Sentence.inEnglish).text
   }
 
-  private static func sentence(_ reason: Fault.Reason) -> Sentence {
+  /// A fault in words, in English: only those that the helper can meet.
+  public static func helperFault(_ fault: Fault, error: Bytes) -> Text {
+    fill(Sentence(helperPattern(fault.reason)), fault, error, Sentence.inEnglish).text
+  }
+
+  /// - Returns: nothing, where the helper can't meet it; WordsTests has which those are.
+  static func helperPattern(_ reason: Fault.Reason) -> Pattern {
     switch reason {
     case .badCode: "%1: \"%2\" needs 4 or 6 digits"
     case .noPasswordService: "%1: no such file: without it passwords can't be checked; see passcode-helper(8)"
     case .noWeakList: "%1: no such file: create it, or change weak_list"
-    case .numberLookup: "uid %d can't be looked up: %3"
     case .nameTooLong: "%2: the account name is too long, or has control characters"
     case .vanishedRecord: "the record disappeared while it was being created: try again"
-    case .changedMeanwhile: "the passcode has been changed or removed in the meantime; nothing was changed"
     case .expiredMeanwhile: "the passcode has expired in the meantime; nothing was changed"
     case .noMemoryToHash: "not enough memory to hash a passcode: free some, or lower memlimit (%d KiB)"
-    case .keyExists: "%1: already exists; nothing was changed"
-    case .keyNeeded:
-      Sentence(
-        "%1: %d enrolled passcode needs the old key: restore the key from a backup, or remove the passcode first",
-        plural:
-          "%1: %d enrolled passcodes need the old key: restore the key from a backup, or remove them first")
-    case .keyOpensNone:
-      Sentence(
-        """
-        %1: %d enrolled passcode needs another key: restore that key from a backup or by its recovery copy \
-        (passcode key recover), or enrol the user again
-        """,
-        plural: """
-          %1: %d enrolled passcodes need another key: restore that key from a backup or by its recovery copy \
-          (passcode key recover), or enrol these users again
-          """)
-    case .keyNotReadable:
-      "%1: %3 must be able to read it, for screen lockers and self-service; run: chgrp %3 %1 && chmod g+r %1"
-    case .noEtcd: "etcd gave no valid answer; see passcode-verifier(8)"
-    case .fleetRestored: "%1: etcd was restored, or is another one; see passcode-verifier(8)"
-    case .fleetEpoch: "the fleet key is older than what is in etcd; see passcode-verifier(8)"
-    case .revokedAndHeld:
-      "%1: the passcode is refused from now on, but an attempt already under way holds the record and may still succeed"
-    case .endedHolder: "ended process %d (%2), which held the record"
-    // The tool has more words for it: `KeyProblem`.
-    case .keyCommand: "%1: something is wrong with the machine key; to see what, run: passcode key status"
     // Everything else is a login's, too.
-    default: Sentence(loginPattern(reason))
+    default: loginPattern(reason)
     }
   }
 
   /// - Returns: nothing, where a login can't meet it; WordsTests has which those are.
+  @inline(never)
   private static func loginPattern(_ reason: Fault.Reason) -> Pattern {
     filePattern(reason) ?? storePattern(reason) ?? machinePattern(reason) ?? ""
   }
@@ -114,6 +85,7 @@ extension Words {
       "%1: written by a later version of pam_passcode (format %d): upgrade this one; nothing was changed"
     case .unwritableRecord: "%1: can't be written: %3"
     case .busyRecord: "%1: another attempt holds the record: try again later"
+    case .changedMeanwhile: "the passcode has been changed or removed in the meantime; nothing was changed"
     case .notPlainRecord: "%1: must be a regular file with only one hard link"
     // Never chown or chmod: that would make a record valid that somebody else has written.
     case .foreignRecord:
@@ -160,7 +132,7 @@ extension Words {
   }
 
   @inline(never)
-  private static func fill(
+  static func fill(
     _ sentence: Sentence, _ fault: Fault, _ error: Bytes, _ translation: Translation
   ) -> Advice {
     var first = printable(fault.path)

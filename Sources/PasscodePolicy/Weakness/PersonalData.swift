@@ -119,24 +119,14 @@ extension PersonalData {
   private func contains(_ trace: Trace, _ code: Span<UInt8>) -> Bool {
     if trace.kind == .nameYear { return isAtEitherEnd(trace.digits, code) }
     guard trace.digits.count >= code.count else { return false }
-    for start in 0...trace.digits.count - code.count where stands(code, in: trace.digits, at: start) {
-      return true
-    }
+    let digits = trace.digits.span
+    for start in 0...digits.count - code.count where Weakness.isEqual(code, digits, at: start) { return true }
     return false
-  }
-
-  private func stands(_ code: Span<UInt8>, in digits: Bytes, at start: Int) -> Bool {
-    for index in code.indices where code[index] != digits[start + index] { return false }
-    return true
   }
 
   /// True if four digits begin the code or end it: 1987 in 198704 and 041987.
   private func isAtEitherEnd(_ year: Bytes, _ code: Span<UInt8>) -> Bool {
-    stands(year, in: code, at: 0) || stands(year, in: code, at: code.count - year.count)
-  }
-
-  private func stands(_ digits: Bytes, in code: Span<UInt8>, at start: Int) -> Bool {
-    for index in digits.indices where digits[index] != code[start + index] { return false }
-    return true
+    Weakness.isEqual(year.span, code, at: 0)
+      || Weakness.isEqual(year.span, code, at: code.count - year.count)
   }
 }

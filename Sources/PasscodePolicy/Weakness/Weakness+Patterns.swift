@@ -15,22 +15,12 @@ extension Weakness {
   }
 
   private static func repetition(_ code: Span<UInt8>) -> Weakness? {
-    if isPeriodic(code, 1) { return .sameDigit }
-    if isPeriodic(code, 2) || code.count == 6 && isPeriodic(code, 3) { return .repeated }
-    if isMirrored(code) { return .mirrored }
+    // 1111 is the same when it is rotated by 1, 1212 and 121212 by 2, 123123 by 3.
+    if isRotated(code, code, by: 1) { return .sameDigit }
+    if isRotated(code, code, by: 2) || code.count == 6 && isRotated(code, code, by: 3) { return .repeated }
+    if isReversed(code, code, at: 0) { return .mirrored }
     if isDoubled(code) { return .doubled }
     return code.count == 6 && isAllButOne(code) ? .nearlySameDigit : nil
-  }
-
-  /// 1111 has period 1, 1212 and 121212 period 2, 123123 period 3.
-  private static func isPeriodic(_ code: Span<UInt8>, _ period: Int) -> Bool {
-    for index in period..<code.count where code[index] != code[index - period] { return false }
-    return true
-  }
-
-  private static func isMirrored(_ code: Span<UInt8>) -> Bool {
-    for index in 0..<code.count / 2 where code[index] != code[code.count - 1 - index] { return false }
-    return true
   }
 
   private static func isDoubled(_ code: Span<UInt8>) -> Bool {

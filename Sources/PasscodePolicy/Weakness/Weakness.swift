@@ -189,7 +189,7 @@ extension Weakness {
     return false
   }
 
-  private static func isRotated(_ new: Span<UInt8>, _ old: Span<UInt8>, by shift: Int) -> Bool {
+  static func isRotated(_ new: Span<UInt8>, _ old: Span<UInt8>, by shift: Int) -> Bool {
     for index in new.indices where new[index] != old[(index + shift) % old.count] { return false }
     return true
   }
@@ -202,12 +202,12 @@ extension Weakness {
     return nil
   }
 
-  private static func isEqual(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
+  static func isEqual(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
     for index in short.indices where short[index] != long[start + index] { return false }
     return true
   }
 
-  private static func isReversed(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
+  static func isReversed(_ short: Span<UInt8>, _ long: Span<UInt8>, at start: Int) -> Bool {
     for index in short.indices where short[index] != long[start + short.count - 1 - index] { return false }
     return true
   }

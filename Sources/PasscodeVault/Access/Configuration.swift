@@ -53,7 +53,7 @@ public final class Configuration: Sendable {
   ///   password could set the passcode, and have both.
   private static func makeConsistent(_ policy: inout Options.Policy, _ isSecondFactor: Bool) throws(Fault) {
     if policy.secondFactor {
-      policy.selfEnroll = .no
+      policy.allowsSelfEnroll = false
       // The password is asked for each time.
       policy.passwordEvery = 0
     } else if isSecondFactor {
@@ -73,20 +73,8 @@ public final class Configuration: Sendable {
   }
 
   static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
-    switch try Trust(access: access, subject: .configuration).open(path) {
-    case .missing:
-      if mustExist { throw Fault(.missing, inConfiguration: true, path: path) }
-      return []
-    case .found(let file, let status):
-      do throws(Errno) {
-        let size = min(max(0, status.size), OptionParser.largestFile + 1)
-        let text = try file.read(size, at: 0)
-        // Cut while it is read: half of it isn't what its author wants.
-        guard text.count == size, status.size >= 0 else { throw .inputOutput }
-        return text
-      } catch {
-        throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
-      }
-    }
+    if let text = try Trust(access: access, subject: .configuration).text(path) { return text }
+    if mustExist { throw Fault(.missing, inConfiguration: true, path: path) }
+    return []
   }
 }

@@ -114,8 +114,8 @@ public struct LoginRules: Sendable {
   public init() {}
 
   public init(_ door: Options.Door) {
-    refusesRemote = door.remote == .deny
-    wantsLogin = door.firstLogin == .deny
+    refusesRemote = !door.allowsRemote
+    wantsLogin = !door.allowsFirstLogin
   }
 }
 

@@ -37,6 +37,21 @@ package struct Trust {
     }
   }
 
+  /// The whole content of an administrator's text; nil: there is no such file. Of one that is too large it has one byte too
+  /// many, by which its parser knows.
+  package func text(_ path: Bytes) throws(Fault) -> Bytes? {
+    guard case .found(let file, let status) = try open(path) else { return nil }
+    do throws(Errno) {
+      let size = min(max(0, status.size), OptionParser.largestFile + 1)
+      let text = try file.read(size, at: 0)
+      // Cut while it is read: half of it isn't what its author wants.
+      guard text.count == size, status.size >= 0 else { throw .inputOutput }
+      return text
+    } catch {
+      throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
+    }
+  }
+
   private func openUnchecked(_ path: Bytes) throws(Fault) -> Opened {
     do throws(Errno) {
       let file = try Descriptor.open(path, subject == .store ? .directory : .read)

@@ -107,7 +107,7 @@ extension Vault {
 
   /// The record for an act that waits until nobody else holds it.
   package func acquire(_ account: Account) throws(Fault) -> LockedRecord.Outcome {
-    try LockedRecord.acquire(Store.open(configuration), account.uid, .full(clock))
+    try LockedRecord.acquire(Store.open(configuration), account.uid, clock)
   }
 
   /// Under the record's lock, replaces it by what the act makes of it.
@@ -157,7 +157,7 @@ extension Vault {
       try record.unmark(marks)
       if case .leaveUnlessMarked = decision, wasRevoked { return .write }
     } catch {
-      throw unwritten(account, error)
+      throw unwritten(account.uid, error)
     }
     return decision
   }

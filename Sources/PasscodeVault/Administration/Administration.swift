@@ -59,7 +59,7 @@ extension Vault {
     // It goes after the record's lock: a signal that suspends this process must not leave that locked.
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
-    switch try LockedRecord.acquire(store, account.uid, .full(clock)) {
+    switch try LockedRecord.acquire(store, account.uid, clock) {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
@@ -74,23 +74,11 @@ extension Vault {
       // Another process may hash while this one writes.
       _ = consume slot
       background?.leave()
-      try checkTerms(enrolment.authority, &record)
+      if enrolment.authority.provenMark != nil, try hasExpired(&record) { throw Fault(.expiredMeanwhile) }
       try enroll(enrolment, &record, &unsealed)
       enrolment.done?()
       return true
     }
-  }
-
-  /// The old passcode may have expired since it was proven: the wait for a slot and the hash took their time (MUST 13).
-  private func checkTerms(_ authority: Authority, _ record: inout LockedRecord) throws(Fault) {
-    guard authority.provenMark != nil, record.current.terms.expiry > 0 else { return }
-    let review = try review(record.current)
-    if let correction = review.correction {
-      do throws(Errno) { try record.write(correction) } catch {
-        throw Fault(.unwritableRecord, path: recordPath(correction.uid), error: error.code)
-      }
-    }
-    if review.isExpired { throw Fault(.expiredMeanwhile) }
   }
 
   /// Tells one credential from the next.
@@ -130,7 +118,7 @@ extension Vault {
       if record.current.state == .removed { try record.unmark(RevocationMark.removing.rawValue) }
       try record.replace(enrolled)
     } catch {
-      throw unwritten(account, error)
+      throw unwritten(account.uid, error)
     }
   }
 
@@ -172,16 +160,9 @@ extension Vault {
   private func weakList() throws(Fault) -> WeakList {
     let path = policy.weakList
     if path.isEmpty { return WeakList() }
-    switch try configuration.trust(.configuration).open(path) {
-    case .missing: throw Fault(.noWeakList, path: path)
-    case .found(let file, let status):
-      let content: Bytes
-      do throws(Errno) {
-        content = try file.read(min(max(0, status.size), WeakList.largestFile + 1), at: 0)
-      } catch {
-        throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
-      }
-      return try WeakList(content[...], path: path)
+    guard let content = try configuration.trust(.configuration).text(path) else {
+      throw Fault(.noWeakList, path: path)
     }
+    return try WeakList(content[...], path: path)
   }
 }

@@ -41,7 +41,9 @@ extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
     var status = try statusOfPasscode(account)
-    if configuration.isUsual { status.told.isFingerOff = TouchCounter(account, configuration.access).isOff }
+    if configuration.isUsual {
+      status.told.isFingerOff = TouchCounter(uid: account.uid, configuration.access).isOff
+    }
     return status
   }
 
@@ -81,10 +83,7 @@ extension Vault {
     case .busy: return review.withoutNewExpiry(of: record)
     case .locked(var locked):
       if locked.isCorrupt { throw corrupt(account) }
-      let now = try self.review(locked.current)
-      guard let correction = now.correction else { return now }
-      do throws(Errno) { try locked.write(correction) } catch { throw unwritten(account, error) }
-      return now
+      return try self.reviewDurably(&locked)
     }
   }
 

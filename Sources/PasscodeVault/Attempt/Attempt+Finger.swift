@@ -34,5 +34,5 @@ extension DirectLogin {
     return (try? touches.use(serial: serial)) ?? false
   }
 
-  var touches: TouchCounter { TouchCounter(account, vault.configuration.access) }
+  var touches: TouchCounter { TouchCounter(uid: account.uid, vault.configuration.access) }
 }

@@ -128,7 +128,7 @@ public struct DirectLogin: Login, ~Copyable {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
-    if try hasExpiredMeanwhile(&record) { return .expired }
+    if try vault.hasExpired(&record) { return .expired }
     if try isRevoked(record) { return .disabled }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
@@ -139,15 +139,6 @@ public struct DirectLogin: Login, ~Copyable {
     vault.noteUse(of: account)
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
-  }
-
-  /// A process that waited for its slot, or was stopped, may reach this long after the ledger was read. The charge stays.
-  @inline(never)
-  private func hasExpiredMeanwhile(_ record: inout LockedRecord) throws(Fault) -> Bool {
-    guard record.current.terms.expiry > 0 else { return false }
-    let review = try vault.review(record.current)
-    if let correction = review.correction { try write(correction, to: &record) }
-    return review.isExpired
   }
 
   /// Root may have begun to take the passcode back since the record was locked.
@@ -165,7 +156,7 @@ public struct DirectLogin: Login, ~Copyable {
   /// Waits for the record's lock, and decides under it.
   @inline(never)
   func lockedRecord() throws(Fault) -> Ready {
-    switch try LockedRecord.acquire(store, account.uid, .full(vault.clock)) {
+    switch try LockedRecord.acquire(store, account.uid, vault.clock) {
     case .missing: return .refused(.notEnrolled)
     case .busy: throw vault.busy(account)
     case .locked(var record):
@@ -199,8 +190,7 @@ public struct DirectLogin: Login, ~Copyable {
       return .refused(.notPermitted(.notAdministrators))
     }
     let failures = record.current.ledger.failures
-    let review = try vault.review(record.current)
-    if let correction = review.correction { try write(correction, to: &record) }
+    let review = try vault.reviewDurably(&record)
     if review.isExpired { return .refused(.expired) }
     switch review.standing {
     case .open where purpose == .login && record.current.terms.change == .needed: return .refused(.mustChange)
@@ -249,12 +239,7 @@ public struct DirectLogin: Login, ~Copyable {
     let now = try vault.clock.now()
     var charged = record.current
     charged.charge(at: now, wall: vault.clock.wall(), service: service)
-    try write(charged, to: &record)
-  }
-
-  @inline(never)
-  private func write(_ next: Record, to record: inout LockedRecord) throws(Fault) {
-    do throws(Errno) { try record.write(next) } catch { throw vault.unwritten(account, error) }
+    try vault.write(charged, to: &record)
   }
 
   private func wrong(_ ledger: Ledger) -> Verdict {
@@ -276,7 +261,7 @@ public struct DirectLogin: Login, ~Copyable {
       if spends { try record.replace(settled) } else { try record.write(settled) }
       return true
     } catch {
-      if spends { throw vault.unwritten(account, error) }
+      if spends { throw vault.unwritten(account.uid, error) }
       logUnwritten(error)
       return false
     }

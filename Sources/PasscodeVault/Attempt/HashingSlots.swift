@@ -58,7 +58,7 @@ package enum HashingSlots {
 
   /// Tells one moment from another: a slot was taken in between.
   static func movement(_ store: Store) -> Bytes {
-    guard let file = try? store.open(name) else { return [] }
+    guard let file = try? store.directory.open(name, .readWrite) else { return [] }
     return movement(file)
   }
 

@@ -72,20 +72,19 @@ extension DirectLogin {
     get throws(Fault) {
       // Without the finger the passcode can't come first.
       if vault.policy.needsFinger, try isFingerDue { return true }
-      let limit = vault.policy.passwordEvery
-      guard limit > 0 else { return false }
-      return !NotedTime(.proof, account.uid, vault.configuration.access)
-        .isWithin(limit, of: try vault.clock.now())
+      return try isOver(vault.policy.passwordEvery, since: .proof)
     }
   }
 
   /// Whether passcode or password must be used before a finger is taken again.
   var isFingerDue: Bool {
-    get throws(Fault) {
-      let limit = vault.configuration.options.door.fingerFor
-      guard limit > 0 else { return false }
-      return !NotedTime(.use, account.uid, vault.configuration.access)
-        .isWithin(limit, of: try vault.clock.now())
-    }
+    get throws(Fault) { try isOver(vault.configuration.options.door.fingerFor, since: .use) }
+  }
+
+  /// - Parameter limit: seconds; 0: none.
+  private func isOver(_ limit: UInt64, since event: NotedTime.Event) throws(Fault) -> Bool {
+    guard limit > 0 else { return false }
+    return !NotedTime(event, account.uid, vault.configuration.access).isWithin(
+      limit, of: try vault.clock.now())
   }
 }

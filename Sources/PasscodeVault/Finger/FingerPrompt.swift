@@ -127,7 +127,7 @@ public final class FingerPrompt {
   @discardableResult
   public static func isPresent(_ request: FingerRequest) -> Bool {
     guard let service = try? RootService(socket) else { return false }
-    service.send(request.with(.session).bytes)
+    service.send(FingerRequest(.session, uid: request.uid, at: request.place).bytes)
     guard let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin),
       case .present? = FingerEvent(bytes)
     else { return false }

@@ -12,11 +12,6 @@ public struct TouchCounter {
   let access: Access
 
   /// - Parameter access: root's, or the helper's once it is `_passcode`.
-  public init(_ account: Account, _ access: Access) {
-    self.init(uid: account.uid, access)
-  }
-
-  /// The counter of an account that was looked up before.
   public init(uid: UInt32, _ access: Access) {
     self.uid = uid
     self.access = access

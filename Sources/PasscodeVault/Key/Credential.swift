@@ -129,6 +129,26 @@ extension Vault {
     record.review(policy.lockout, now: try clock.now(), wall: clock.wall())
   }
 
+  /// The same of a locked record. What it corrects is on the device when this returns.
+  @inline(never)
+  func reviewDurably(_ record: inout LockedRecord) throws(Fault) -> Record.Review {
+    let review = try review(record.current)
+    if let correction = review.correction { try write(correction, to: &record) }
+    return review
+  }
+
+  /// A process that waited for its slot, or was stopped, may ask this long after the ledger was read (MUST 13).
+  @inline(never)
+  func hasExpired(_ record: inout LockedRecord) throws(Fault) -> Bool {
+    guard record.current.terms.expiry > 0 else { return false }
+    return try reviewDurably(&record).isExpired
+  }
+
+  @inline(never)
+  func write(_ next: Record, to record: inout LockedRecord) throws(Fault) {
+    do throws(Errno) { try record.write(next) } catch { throw unwritten(next.uid, error) }
+  }
+
   /// Opens the sealed credential with the key that was read before; if it doesn't, with the keys as they are now, and
   /// that one stays read: a rotation runs, or has ended since. First the next key: it may be the current one before the
   /// other order would look for it.                                                   test_key_rotation.py

@@ -37,13 +37,6 @@ package struct LockedRecord: ~Copyable {
   /// Others hold this record all the time: it came after more than a second.
   let isContested: Bool
 
-  /// How long to wait for a process that holds the record.
-  package enum Patience {
-    case none
-    /// Until nothing has moved for 10 s; 120 s at most (MUST 12).
-    case full(Clock)
-  }
-
   package enum Outcome: ~Copyable {
     case locked(LockedRecord)
     case missing
@@ -51,10 +44,11 @@ package struct LockedRecord: ~Copyable {
     case busy
   }
 
-  package static func acquire(_ store: Store, _ uid: UInt32, _ patience: Patience) throws(Fault) -> Outcome {
+  /// - Parameter patience: by this clock it waits for a process that holds the record, until nothing has moved for 10 s; 120 s
+  ///   at most (MUST 12). nil: it doesn't wait.
+  package static func acquire(_ store: Store, _ uid: UInt32, _ patience: Clock?) throws(Fault) -> Outcome {
     guard var file = try store.open(uid) else { return .missing }
-    var wait: Wait?
-    if case .full(let clock) = patience { wait = Wait(.forRecord, clock) }
+    let wait = patience.map { Wait(.forRecord, $0) }
     while true {
       switch FileLock.tryLock(file) {
       case .locked(let lock):
@@ -75,7 +69,7 @@ package struct LockedRecord: ~Copyable {
   }
 
   private init(
-    _ lock: consuming FileLock, _ status: Store.Checked, _ store: Store, _ uid: UInt32, isContested: Bool
+    _ lock: consuming FileLock, _ status: FileStatus, _ store: Store, _ uid: UInt32, isContested: Bool
   ) throws(Fault) {
     let content = try store.content(lock.file, status, uid)
     // Copied over from another user's file: it isn't this user's record, whatever it says.
@@ -155,7 +149,7 @@ package enum RevocationMark: UInt32 {
   package static let all: UInt32 = 0o1100
 
   /// Whether a status has to say that the passcode is disabled.
-  static func refuses(_ status: Store.Checked, _ record: Record) -> Bool {
+  static func refuses(_ status: FileStatus, _ record: Record) -> Bool {
     status.mode & disabling.rawValue != 0 || status.mode & removing.rawValue != 0 && record.state != .removed
   }
 }

@@ -100,16 +100,11 @@ package final class Store {
     return try directory.open(name, .readWrite)
   }
 
-  package func open(_ name: Bytes) throws(Errno) -> Descriptor {
-    try directory.open(name, .readWrite)
-  }
-
   /// Checks an open record file: it is the one under that name, and nobody else's.
   ///
   /// - Throws: a fault that says what is wrong with it.
-  /// - Returns: its size and its mode, with the marks in it.
   @inline(never)
-  package func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> Checked {
+  package func check(_ file: borrowing Descriptor, _ uid: UInt32) throws(Fault) -> FileStatus {
     let found: FileStatus
     do throws(Errno) { found = try file.status() } catch { throw fault(uid, .failed, error: error.code) }
     guard found.kind == .file, found.links == 1 else { throw fault(uid, .notPlainRecord) }
@@ -120,12 +115,7 @@ package final class Store {
     guard found.mode & writers == 0 else {
       throw fault(uid, .openRecord)
     }
-    return Checked(size: found.size, mode: found.mode)
-  }
-
-  package struct Checked {
-    package let size: Int
-    package let mode: UInt32
+    return found
   }
 
   @inline(never)
@@ -136,7 +126,7 @@ package final class Store {
   /// What a record file holds; nothing where it hasn't a record's length.
   ///
   /// - Throws: a fault, too, where a later version of this program wrote it.
-  func content(_ file: borrowing Descriptor, _ status: Checked, _ uid: UInt32) throws(Fault) -> Bytes {
+  func content(_ file: borrowing Descriptor, _ status: FileStatus, _ uid: UInt32) throws(Fault) -> Bytes {
     let content: Bytes
     do throws(Errno) {
       content = status.size == RecordCodec.fileLength ? try file.read(status.size, at: 0) : []

@@ -19,9 +19,6 @@ struct FingerMessageTests {
     for (person, terminal) in [(1, 1), (1, 255), (2, 0), (2, 1)] as [(UInt8, UInt8)] {
       #expect(FingerRequest([2, 1, person, terminal, 0, 0, 0, 0]) == nil)
     }
-    let place = FingerRequest.Place.terminal(FingerRequest.Terminal(code: 3))
-    let watch = FingerRequest(.watch, uid: 7, at: place)
-    #expect(watch.with(.session) == FingerRequest(.session, uid: 7, at: place))
   }
 
   @Test(arguments: FingerRequest.Operation.allCases)

@@ -18,7 +18,7 @@ struct LedgerTests {
     ] as [(UInt32, Standing)])
   func `each number of failures stands as the schedule says`(failures: UInt32, standing: Standing) {
     let review = ledger(failures).review(.standard, now: now(1_000_000))
-    #expect(review == Ledger.Review(standing: standing, correction: nil))
+    #expect(review.standing == standing && review.correction == nil)
   }
 
   @Test(
@@ -39,7 +39,7 @@ struct LedgerTests {
   @Test(arguments: [now(1_060_000), now(5), elsewhere(5), elsewhere(2_000_000)])
   func `a served delay never starts over`(moment: Instant) {
     let review = ledger(3, served: true).review(.standard, now: moment)
-    #expect(review == Ledger.Review(standing: .open(attemptsLeft: 1), correction: nil))
+    #expect(review.standing == .open(attemptsLeft: 1) && review.correction == nil)
   }
 
   @Test(arguments: [now(999_999), now(0), elsewhere(0), elsewhere(1_000_000), elsewhere(9_000_000)])
@@ -53,8 +53,8 @@ struct LedgerTests {
   func `a delay starts over exactly once`(moment: Instant) throws {
     let restarted = try #require(ledger(3).review(.standard, now: moment).correction)
     let later = Instant(boot: moment.boot, milliseconds: moment.milliseconds + 59_999)
-    #expect(
-      restarted.review(.standard, now: later) == .init(standing: .locked(milliseconds: 1), correction: nil))
+    let review = restarted.review(.standard, now: later)
+    #expect(review.standing == .locked(milliseconds: 1) && review.correction == nil)
     let end = Instant(boot: moment.boot, milliseconds: moment.milliseconds + 60_000)
     #expect(restarted.review(.standard, now: end).standing == .open(attemptsLeft: 1))
   }
@@ -77,9 +77,8 @@ struct LedgerTests {
   }
 
   @Test func `a clear ledger is open in every boot`() {
-    #expect(
-      Ledger.clear.review(.standard, now: elsewhere(0))
-        == .init(standing: .open(attemptsLeft: 3), correction: nil))
+    let review = Ledger.clear.review(.standard, now: elsewhere(0))
+    #expect(review.standing == .open(attemptsLeft: 3) && review.correction == nil)
   }
 
   @Test func `the count of failures saturates and never wraps`() {

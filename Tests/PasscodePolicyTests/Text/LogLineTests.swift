@@ -33,7 +33,7 @@ struct LogLineTests {
   @Test func `whatever the bytes, a value stays one printable word that can be told apart`() {
     var seen: Set<Bytes> = []
     for byte in UInt8.min...UInt8.max {
-      let shown = escaped([byte])
+      let shown = escape([byte], isSentence: false)
       #expect(shown.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "=") })
       #expect(seen.insert(shown).inserted)
     }
@@ -41,7 +41,7 @@ struct LogLineTests {
 
   @Test(arguments: [(128, 128, false), (129, 131, true), (100_000, 131, true)])
   func `a long value is cut, and says so`(length: Int, shown: Int, cut: Bool) {
-    let value = escaped(Bytes(repeating: UInt8(ascii: "a"), count: length))
+    let value = escape(Bytes(repeating: UInt8(ascii: "a"), count: length), isSentence: false)
     #expect(value.count == shown)
     #expect(text(value).hasSuffix("...") == cut)
   }

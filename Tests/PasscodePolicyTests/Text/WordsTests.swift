@@ -182,15 +182,20 @@ struct WordsTests {
   }
 
   @Test func `the module has the words for all that a helper can tell a login, and they are the same`() {
+    let notLogin: Set<Fault.Reason> = [
+      .badCode, .noPasswordService, .noWeakList, .nameTooLong, .vanishedRecord, .expiredMeanwhile,
+      .noMemoryToHash,
+    ]
     let onlyTool: Set<Fault.Reason> = [
-      .badCode, .noPasswordService, .noWeakList, .numberLookup, .nameTooLong, .vanishedRecord,
-      .changedMeanwhile, .expiredMeanwhile, .noMemoryToHash, .keyExists, .keyNeeded, .keyOpensNone,
-      .keyNotReadable, .keyCommand, .noEtcd, .fleetRestored, .fleetEpoch, .revokedAndHeld, .endedHolder,
+      .numberLookup, .keyExists, .keyNeeded, .keyOpensNone, .keyNotReadable, .keyCommand, .noEtcd,
+      .fleetRestored, .fleetEpoch, .revokedAndHeld, .endedHolder,
     ]
     for reason in Fault.Reason.allCases {
       let fault = Fault(reason, path: Bytes(text: "/p"), name: Bytes(text: "n"), number: 2)
-      let short = text(Words.loginFault(fault, error: []))
-      #expect(short == (onlyTool.contains(reason) ? "" : text(Words.fault(fault, error: []))))
+      let words = text(Words.fault(fault, error: []))
+      #expect(text(Words.helperFault(fault, error: [])) == (onlyTool.contains(reason) ? "" : words))
+      let isLogins = !onlyTool.contains(reason) && !notLogin.contains(reason)
+      #expect(text(Words.loginFault(fault, error: [])) == (isLogins ? words : ""))
     }
   }
 }

@@ -250,7 +250,7 @@ struct GateTests {
       process: identity, requester: Bytes(text: requester), isRemote: isRemote, terminal: Self.second)
     var options = Options()
     options.door.finger = true
-    options.door.remote = .allow
+    options.door.allowsRemote = true
     change(&options)
     guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(options.door), access) else {
       return nil

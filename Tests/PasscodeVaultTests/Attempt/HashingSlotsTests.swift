@@ -126,7 +126,7 @@ struct HashingSlotsTests {
   /// longer where most are taken.
   @Test func `of the last two slots two batches at the same moment never take both`() throws {
     let bed = try TestBed(enrolled: false)
-    let others = try Store.open(bed.vault.configuration).open(HashingSlots.name)
+    let others = try Store.open(bed.vault.configuration).directory.open(HashingSlots.name, .readWrite)
     let areTaken = try RangeLock.tryLock(others, at: 2, count: 62)
     #expect(areTaken)
     defer { withExtendedLifetime(others) {} }
