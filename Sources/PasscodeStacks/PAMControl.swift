@@ -9,13 +9,13 @@ public struct PAMControl: Equatable, Sendable {
   }
 
   public let success: Action
-  /// For PAM_AUTH_ERR.
+  /// What follows PAM_AUTH_ERR.
   public let failure: Action
-  /// For PAM_USER_UNKNOWN: no passcode is set, or another refusal without a prompt.
+  /// What follows PAM_USER_UNKNOWN: no passcode is set, or another refusal without a prompt.
   public let unasked: Action
-  /// For PAM_IGNORE.
+  /// What follows PAM_IGNORE.
   public let ignored: Action
-  /// For PAM_PERM_DENIED, which is libpam's own result for a line that it doesn't understand.
+  /// What follows PAM_PERM_DENIED, which is libpam's own result for a line that it doesn't understand.
   public let denied: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool

@@ -6,7 +6,7 @@ internal import PasscodeSystem
 extension Fault {
   /// One line for the log, in English, where nothing but a login can fail.
   public var loginText: Text { Words.loginFault(self, error: systemWords) }
-  /// The same in the helper. Neither brings the sentences that only `text` has.
+  /// One line for the helper's log. Neither brings the sentences that only `text` has.
   public var helperText: Text { Words.helperFault(self, error: systemWords) }
 
   var systemWords: Bytes {

@@ -12,7 +12,7 @@ def table(*kinds):
     text = file.read_text()
     body = re.search(r"func all\(\) -> \[OptionRow\] {\n    \[\n(.*?)\n    \]", text, re.DOTALL)[1]
     options = re.findall(r'\b(policy|door)\(\s*"(\w+)", "([^"]+)", "[^"]+"\s*(?:, set: \w+)?\)', body)
-    flags = re.findall(r'\bflag\(\.(policy|door), "(\w+)"[,)]', body)
+    flags = re.findall(r'\bflag\((isPolicy: true, )?"(\w+)"[,)]', body)
     assert len(options) + len(flags) == len(re.findall(r"^      \w", body, re.MULTILINE))
-    rows = options + [(kind, name, "no") for kind, name in flags]
+    rows = options + [("policy" if policy else "door", name, "no") for policy, name in flags]
     return {name: default for kind, name, default in rows if kind in kinds}

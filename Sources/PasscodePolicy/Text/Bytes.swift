@@ -39,7 +39,7 @@ func isLetter(_ byte: UInt8) -> Bool {
   UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
 }
 
-/// An ASCII letter or digit, or one of these.
+/// Whether a byte is an ASCII letter or digit, or one of `others`.
 @inline(never)
 func isWordByte(_ byte: UInt8, or others: Literal) -> Bool {
   for index in others.indices where others[index] == byte { return true }

@@ -129,7 +129,7 @@ extension Vault {
     record.review(policy.lockout, now: try clock.now(), wall: clock.wall())
   }
 
-  /// The same of a locked record. What it corrects is on the device when this returns.
+  /// What terms and ledger say of a locked record now; what that corrects is on the device when this returns.
   @inline(never)
   func reviewDurably(_ record: inout LockedRecord) throws(Fault) -> Record.Review {
     let review = try review(record.current)
