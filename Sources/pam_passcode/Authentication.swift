@@ -130,7 +130,7 @@ struct Authentication {
   private func asks(_ question: Question, despite refusal: Verdict) -> Bool {
     // Or the password would come before the prints that it is to accept were seen.
     if refusal.endsByPassword, question.door.fingerFor > 0, let request = question.finger {
-      FingerPrompt.isPresent(request)
+      FingerPrompt.hindrance(request)
     }
     guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
     log(Ending(verdict: refusal), question.user)

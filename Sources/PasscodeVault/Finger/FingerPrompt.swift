@@ -120,18 +120,20 @@ public final class FingerPrompt {
   public func confirm() {
     transcript.limit(toPromptFrom: begin, isForPerson: request.isForPerson)
     guard case .matched = transcript.state else { return }
-    if !FingerPrompt.isPresent(request) { transcript = FingerTranscript(ended: .noSession) }
+    if let end = FingerPrompt.hindrance(request) { transcript = FingerTranscript(ended: end) }
   }
 
-  /// Whether the person is where the finger is used, and no prints changed; with `finger_for` their prints are seen by that.
+  /// Why no match counts now: the person isn't where the finger is used, or prints changed; nil: nothing speaks against one. With
+  /// `finger_for` their prints are seen by that.
   @discardableResult
-  public static func isPresent(_ request: FingerRequest) -> Bool {
-    guard let service = try? RootService(socket) else { return false }
+  public static func hindrance(_ request: FingerRequest) -> FingerEnd? {
+    guard let service = try? RootService(socket) else { return .noSession }
     service.send(FingerRequest(.session, uid: request.uid, at: request.place).bytes)
-    guard let bytes = service.receive(limit: FingerEvent.length, until: now + decidedWithin),
-      case .present? = FingerEvent(bytes)
-    else { return false }
-    return true
+    switch service.receive(limit: FingerEvent.length, until: now + decidedWithin).flatMap({ FingerEvent($0) }) {
+    case .present?: return nil
+    case .ended(let end)?: return end
+    default: return .noSession
+    }
   }
 
   /// CLOCK_BOOTTIME now; 0 without that clock: then everything is late.
