@@ -120,13 +120,6 @@ public struct Descriptor: ~Copyable {
     return written
   }
 
-  /// Waits up to so many milliseconds for something to read, or for the end of a stream (`poll`).
-  @inline(never)
-  func hasInput(within milliseconds: Int32) -> Bool {
-    var state = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&state, 1, milliseconds) > 0
-  }
-
   /// Returns when what was written is on the device. The corresponding C function is `fdatasync`.
   @inline(never)
   public func syncData() throws(Errno) {
@@ -170,6 +163,13 @@ public struct Descriptor: ~Copyable {
     try retrying { unsafe cs_status(raw, nil, &status) }
     return FileStatus(status)
   }
+}
+
+/// Waits up to so many milliseconds for something to read, or for the end of a stream (`poll`).
+@inline(never)
+func hasInput(_ file: Int32, within milliseconds: Int32) -> Bool {
+  var state = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+  return unsafe poll(&state, 1, milliseconds) > 0
 }
 
 /// A file's kind, owner, mode and times.

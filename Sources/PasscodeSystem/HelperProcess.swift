@@ -11,8 +11,7 @@ public struct HelperProcess: ~Copyable {
   /// After the end of its stream a process needs a moment to be gone.
   private static let leave = 1_000
 
-  private let connection: Descriptor
-  private let inode: UInt64
+  private let connection: HostedConnection
   private let process: pid_t
 
   /// Starts the program, which finds its end of a socketpair as its standard input; it gets no environment. The
@@ -24,8 +23,7 @@ public struct HelperProcess: ~Copyable {
     var child: pid_t = 0
     let error = unsafe cs_start_program(withNUL(path), takesProof ? 1 : 0, &socket, &child)
     if error != 0 { throw Errno(error) }
-    connection = Descriptor(adopting: socket)
-    inode = connection.inode
+    connection = HostedConnection(adopting: socket)
     process = child
   }
 
@@ -36,7 +34,7 @@ public struct HelperProcess: ~Copyable {
 
   /// Reaps the process, if the host hasn't; one that doesn't end is left to itself.
   deinit {
-    if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_RDWR)) }
+    connection.end(SHUT_RDWR)
     for round in 0..<HelperProcess.leave {
       if waitpid(process, nil, WNOHANG) != 0 { return }
       // Mostly it takes some microseconds, which everybody would wait for at a prompt.
@@ -45,7 +43,7 @@ public struct HelperProcess: ~Copyable {
   }
 
   /// Whether the helper still waits for another request.
-  public var isWaiting: Bool { connection.inode == inode && !connection.hasInput(within: 0) }
+  public var isWaiting: Bool { connection.isOurs && !hasInput(connection.raw, within: 0) }
 
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.
   ///
@@ -65,7 +63,7 @@ public struct HelperProcess: ~Copyable {
 
   /// Sends the end of the stream: there is no further request.
   public func endRequests() {
-    shutdown(connection.raw, Int32(SHUT_WR))
+    connection.end(SHUT_WR)
   }
 
   private static var quietly: Int32 { Int32(MSG_NOSIGNAL | MSG_DONTWAIT) }
@@ -84,7 +82,7 @@ public struct HelperProcess: ~Copyable {
     var length = 0
     var movement = Movement(process)
     repeat {
-      repeat { try movement.check(patience) } while !connection.hasInput(within: 250)
+      repeat { try movement.check(patience) } while !hasInput(connection.raw, within: 250)
       let start = length
       // SAFETY: start < bytes.count.
       let got = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -123,10 +121,4 @@ private struct Movement {
       throw Errno(ETIMEDOUT)
     }
   }
-}
-
-extension Descriptor {
-  /// Tells one open socket from another; 0 where it is closed.
-  @inline(never)
-  var inode: UInt64 { (try? status())?.inode ?? 0 }
 }

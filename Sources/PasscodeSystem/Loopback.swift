@@ -93,7 +93,7 @@ public final class LoopbackConnection {
       guard let now = SystemClock.bootMilliseconds(), now - started < milliseconds else {
         throw Errno(ETIMEDOUT)
       }
-      if !socket.hasInput(within: Int32(milliseconds - (now - started))) { continue }
+      if !hasInput(socket.raw, within: Int32(milliseconds - (now - started))) { continue }
       let got = try retrying { unsafe recv(socket.raw, &part, part.count, Int32(MSG_DONTWAIT)) }
       guard got > 0, answer.count + got <= limit else { throw Errno(EBADMSG) }
       answer += part.prefix(got)

@@ -7,8 +7,7 @@ internal import CSystem
 /// - After a prompt the connection MUST still be this one: the host may have closed it, and given its number to another
 ///   file.                                                                            test_finger_socket.py
 public struct RootService: ~Copyable {
-  private let connection: Descriptor
-  private let inode: UInt64
+  private let connection: HostedConnection
 
   /// Connects to the service's socket, without waiting for an answer. The corresponding C function is `connect`.
   ///
@@ -19,15 +18,14 @@ public struct RootService: ~Copyable {
     let name = unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
     let error = unsafe cs_connect_to_root(name, &socket)
     if error != 0 { throw Errno(error) }
-    connection = Descriptor(adopting: socket)
-    inode = connection.inode
+    connection = HostedConnection(adopting: socket)
   }
 
   /// Sends a request, unless this is no longer its connection. It fits into the connection's buffer: this doesn't wait.
   /// The corresponding C function is `send`.
   @inline(never)
   public func send(_ bytes: [UInt8]) {
-    if connection.inode != inode { return }
+    guard connection.isOurs else { return }
     _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
@@ -42,7 +40,7 @@ public struct RootService: ~Copyable {
       let now = SystemClock.bootMilliseconds() ?? latest
       return unsafe poll(&state, 1, now < latest ? Int32(clamping: latest - now) : 0)
     }
-    guard ready == 1, connection.inode == inode else { return nil }
+    guard ready == 1, connection.isOurs else { return nil }
     var bytes = [UInt8](repeating: 0, count: limit)
     // SAFETY: the buffer has `limit` bytes.
     let got = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -54,6 +52,6 @@ public struct RootService: ~Copyable {
   /// Tells the service that this is the end, even where a process that the host forked has the connection, too. The
   /// corresponding C function is `shutdown`.
   public func finish() {
-    if connection.inode == inode { shutdown(connection.raw, Int32(SHUT_WR)) }
+    connection.end(SHUT_WR)
   }
 }

@@ -37,7 +37,7 @@ public struct VerifierConnection: ~Copyable {
 
   /// Waits for something to read, or for the end of the stream.
   public func hasInput(within milliseconds: UInt64) -> Bool {
-    socket.hasInput(within: Int32(clamping: milliseconds))
+    PasscodeSystem.hasInput(socket.raw, within: Int32(clamping: milliseconds))
   }
 
   /// Takes one byte; nil: there is none now.

@@ -174,6 +174,11 @@ def is_stream(number):
         return False
 
 
+def inode(number):
+    with contextlib.suppress(OSError):
+        return os.fstat(number).st_ino
+
+
 def test_what_a_host_without_standard_files_prints_goes_nowhere(own):
     def answer(handle):
         for number in filter(is_stream, (0, 1, 2)):  # the log's socket is none
@@ -185,15 +190,18 @@ def test_what_a_host_without_standard_files_prints_goes_nowhere(own):
 
 def test_the_passcode_goes_to_nobody_who_got_the_connections_number(own):
     """A program may close what it doesn't know while it asks, and open something else."""
-    theirs = []
+    theirs, taken = [], {}
 
     def answer(handle):
         for number in [number for number in range(100) if is_stream(number)]:
             theirs.extend(socket.socketpair())
             os.dup2(theirs[-2].fileno(), number)
+            taken[number] = inode(number)
         return RIGHT
 
     def look(handle):
+        # Those files are the host's, and stay open.
+        handle.outcome.messages += [["closed", number] for number, file in taken.items() if inode(number) != file]
         for one in theirs:
             with contextlib.suppress(BlockingIOError):
                 handle.outcome.messages.append(["sent", one.recv(4096, socket.MSG_DONTWAIT).decode()])

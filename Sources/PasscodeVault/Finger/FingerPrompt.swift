@@ -129,7 +129,8 @@ public final class FingerPrompt {
   public static func hindrance(_ request: FingerRequest) -> FingerEnd? {
     guard let service = try? RootService(socket) else { return .noSession }
     service.send(FingerRequest(.session, uid: request.uid, at: request.place).bytes)
-    switch service.receive(limit: FingerEvent.length, until: now + decidedWithin).flatMap({ FingerEvent($0) }) {
+    switch service.receive(limit: FingerEvent.length, until: now + decidedWithin).flatMap({ FingerEvent($0) })
+    {
     case .present?: return nil
     case .ended(let end)?: return end
     default: return .noSession
