@@ -100,3 +100,11 @@ public struct StationCount: Equatable, Sendable {
     failures > 1 ? StationCount(failures: failures - 1, window: window) : nil
   }
 }
+
+extension RecordCodec {
+  /// The record in a copy without padding, or nil unless it is well-formed and complete.
+  fileprivate func decodeUnpadded(_ text: Bytes) -> Record? {
+    guard text.count <= RecordCodec.copyLength, text.last == UInt8(ascii: "\n") else { return nil }
+    return decode(padded(text)[...])
+  }
+}

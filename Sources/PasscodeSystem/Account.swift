@@ -48,17 +48,6 @@ extension Account {
 }
 
 extension Account {
-  /// Whether the uid is that of this one service account. Where it is, the database is asked once a process: it owns
-  /// what is opened for every attempt.
-  ///
-  /// - Parameter name: the same in every call.
-  public static func isService(_ uid: UInt32, named name: [UInt8]) -> Bool {
-    if uid != .max, uid == cs_kept_service() { return true }
-    guard case .found(let account) = named(name), account.uid == uid else { return false }
-    cs_keep_service(uid)
-    return true
-  }
-
   /// The account's GECOS field and home directory, for programs with one thread (`getpwuid`).
   public func details() -> (gecos: [UInt8], home: [UInt8]) {
     var gecos = [UInt8](repeating: 0, count: 1_024)
@@ -67,4 +56,20 @@ extension Account {
     unsafe cs_account_details(uid, &gecos, &home, gecos.count)
     return ([UInt8](gecos.prefix { $0 != 0 }), [UInt8](home.prefix { $0 != 0 }))
   }
+}
+
+/// The unprivileged account that owns the store and that the helper becomes; nil where the package made none.
+@inline(never)
+public func serviceAccount() -> Account? {
+  guard case .found(let account) = Account.named(Installed.account) else { return nil }
+  return account
+}
+
+/// Whether the uid is the service account's. Where it is, the database is asked once a process: it owns what is opened for
+/// every attempt.
+public func isServiceAccount(_ uid: UInt32) -> Bool {
+  if uid != .max, uid == cs_kept_service() { return true }
+  guard uid == serviceAccount()?.uid else { return false }
+  cs_keep_service(uid)
+  return true
 }

@@ -25,16 +25,7 @@ public struct Errno: Error, Equatable, Sendable {
   public static let notDirectory = Errno(ENOTDIR)
   public static let inputOutput = Errno(EIO)
   public static let wouldBlock = Errno(EWOULDBLOCK)
-  public static let invalid = Errno(EINVAL)
-  public static let readOnly = Errno(EROFS)
-  public static let stale = Errno(ESTALE)
-  public static let timedOut = Errno(ETIMEDOUT)
-  public static let reset = Errno(ECONNRESET)
-  public static let badMessage = Errno(EBADMSG)
-  public static let noSpace = Errno(ENOSPC)
   public static let fileTooLarge = Errno(EFBIG)
-  public static let noTerminal = Errno(ENOTTY)
-  public static let notSocket = Errno(ENOTSOCK)
 
   /// Whether the call could succeed another time: too much is open, or there is no memory (for locks: ENOLCK), space or
   /// quota left. Other people can bring that about, so no limit may lapse because of it.

@@ -63,6 +63,11 @@ public enum HelperService {
     return true
   }
 
+  /// Says on standard error what can't be told otherwise. The corresponding C function is `write`.
+  public static func complain(_ sentence: [UInt8]) {
+    _ = unsafe write(2, sentence, sentence.count)
+  }
+
   /// Sends a whole reply. The corresponding C function is `send`.
   public static func reply(_ bytes: [UInt8]) {
     _ = unsafe CSystem.send(0, bytes, bytes.count, Int32(MSG_NOSIGNAL))

@@ -73,6 +73,13 @@ extension TypedLine {
 extension SecretKey {
   // SAFETY (of all below): there are Length.key bytes.
 
+  /// Lends the bytes for reading.
+  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+    unsafe body(Span(_unsafeStart: start, count: Length.key))
+  }
+
+  // SAFETY (of all below): there are Length.key bytes.
+
   /// Fills the key with random bytes. The corresponding C function is `randombytes_buf`.
   public mutating func makeUp(_ sodium: Sodium) {
     unsafe randombytes_buf(start, Length.key)

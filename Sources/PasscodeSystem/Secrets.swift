@@ -101,13 +101,6 @@ public struct Unsealed: ~Copyable {
     guard try unsafe file.read(into: start, count: Length.key) else { return false }
     return unsafe sodium_is_zero(start, Length.key) == 0
   }
-
-  // SAFETY (of all below): there are Length.key bytes.
-
-  /// Lends the bytes for reading.
-  public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
-    unsafe body(Span(_unsafeStart: start, count: Length.key))
-  }
 }
 
 /// An opened credential, as PasscodeVault lays it out: its beginning is the salt, its end the passcode's hash.

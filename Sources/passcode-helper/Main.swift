@@ -35,7 +35,7 @@ struct Main {
   /// - Returns: whether a reply was given.
   private static func run() -> Bool {
     guard HelperService.isConnected() else {
-      Stream.error.write(
+      HelperService.complain(
         Bytes(text: "passcode-helper: started by the PAM module and by passcode(1), not by hand\n"))
       return false
     }

@@ -87,14 +87,8 @@ public struct RecordCodec: Sendable {
     return text
   }
 
-  /// The record in a copy without padding, or nil unless it is well-formed and complete.
-  package func decodeUnpadded(_ text: Bytes) -> Record? {
-    guard text.count <= RecordCodec.copyLength, text.last == UInt8(ascii: "\n") else { return nil }
-    return decode(padded(text)[...])
-  }
-
   /// With NUL bytes to the copy's end. Appending three thousand of them, one by one, took longer than all the rest.
-  private func padded(_ text: Bytes) -> Bytes {
+  package func padded(_ text: Bytes) -> Bytes {
     var copy = Bytes(repeating: 0, count: RecordCodec.copyLength)
     var written = copy.mutableSpan
     let bytes = text.span

@@ -74,7 +74,8 @@ extension Terms {
     let change = new.mustChange ? Change.afterLogin : .notNeeded
     if new.expires {
       self.init(
-        change: change, expiry: new.until > 0 ? new.until : sum(wall, new.seconds), seenTime: wall,
+        change: change, expiry: new.until > 0 ? new.until : wall + min(new.seconds, .max - wall),
+        seenTime: wall,
         seenAt: now)
     } else {
       self.init(change: change, expiry: 0, seenTime: 0, seenAt: .never)

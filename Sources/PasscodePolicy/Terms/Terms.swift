@@ -49,7 +49,7 @@ extension Terms {
   public func seen(now: Instant, wall: UInt64) -> Terms {
     guard expiry > 0 else { return self }
     let seconds = countsOn(to: now) ? (now.milliseconds - seenAt.milliseconds) / 1_000 : 0
-    let counted = sum(seenTime, seconds)
+    let counted = seenTime + min(seconds, .max - seenTime)
     guard countsOn(to: now), counted >= wall else {
       return Terms(change: change, expiry: expiry, seenTime: max(wall, counted), seenAt: now)
     }
@@ -62,12 +62,6 @@ extension Terms {
   private func countsOn(to now: Instant) -> Bool {
     seenAt.boot == now.boot && seenAt.milliseconds <= now.milliseconds
   }
-}
-
-/// The sum of two numbers, or the largest number where that is too large.
-func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
-  let (sum, overflow) = one.addingReportingOverflow(other)
-  return overflow ? .max : sum
 }
 
 extension Record {

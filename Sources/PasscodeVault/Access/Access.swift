@@ -83,14 +83,3 @@ public enum PasswordService {
     }
   }
 }
-
-/// The unprivileged account that owns the store and that the helper becomes; nil where the package made none.
-@inline(never)
-public func serviceAccount() -> Account? {
-  guard case .found(let account) = Account.named(Installed.account) else { return nil }
-  return account
-}
-
-public func isServiceAccount(_ uid: UInt32) -> Bool {
-  Account.isService(uid, named: Installed.account)
-}

@@ -17,7 +17,7 @@ extension DirectLogin {
         _ = try openCredential(record.current, &unsealed)
         guard record.current.terms.allowFinger else { return .fingerRefused(.oneLogin) }
         if try isFingerDue { return .fingerRefused(.passcodeFirst) }
-        if try isRevoked(record) { return .disabled }
+        if try record.isRevokedByNow(store) { return .disabled }
         guard isUsable(transcript) else { return .fingerRefused(.tooLate) }
         return .fingerGranted
       }

@@ -26,7 +26,7 @@ public struct DirectLogin: Login, ~Copyable {
   let account: Account
   private let service: Bytes
   private let purpose: Purpose
-  private let store: Store
+  let store: Store
   private let waitsForLogin: Bool
   private var key: Descriptor?
   /// After a granted attempt: which credential was proven (see `Vault.enroll`).
@@ -109,7 +109,7 @@ public struct DirectLogin: Login, ~Copyable {
       return .wrong(standing, failures: failures)
     }
     let slot = try vault.takeHashingSlot(store, account)
-    if slot.hasWaited, try isRevoked(record) { return .disabled }
+    if slot.hasWaited, try record.isRevokedByNow(store) { return .disabled }
     undisturbed = SignalsBlocked()
     let verdict = try attemptUndisturbed(passcode, credential, &record, &unsealed)
     if case .wrong = verdict { try last?.remember(at: vault.clock.now()) }
@@ -129,7 +129,7 @@ public struct DirectLogin: Login, ~Copyable {
     }
     guard isMatch else { return wrong(record.current.ledger) }
     if try vault.hasExpired(&record) { return .expired }
-    if try isRevoked(record) { return .disabled }
+    if try record.isRevokedByNow(store) { return .disabled }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {
       rehash(passcode, &record, &unsealed)
@@ -139,12 +139,6 @@ public struct DirectLogin: Login, ~Copyable {
     vault.noteUse(of: account)
     provenMark = vault.mark(record.current)
     return .granted(before.failedAttempts)
-  }
-
-  /// Root may have begun to take the passcode back since the record was locked.
-  @inline(never)
-  func isRevoked(_ record: borrowing LockedRecord) throws(Fault) -> Bool {
-    try record.isRevokedByNow(store)
   }
 
   /// The record as whatever lets somebody in needs it, or why nothing may be tried.

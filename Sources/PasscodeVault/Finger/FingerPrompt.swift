@@ -6,7 +6,7 @@ internal import PasscodeSystem
 /// systemd starts that process, in a unit of its own: a child would stay in the cgroup of the person who runs the program,
 /// who may freeze and kill what is there.                                         test_finger_socket.py
 ///
-/// MUST (finger); the program's part is in FingerMessage:
+/// MUST (finger); the program's part is in passcode-finger's Main.swift:
 ///  1  The finger is offered only where the passcode could be tried just then: admitted by the gate, enrolled, and neither
 ///     locked, locked out nor disabled; besides, only with effective uid 0, for a local login (even with `remote=allow`), and
 ///     without `second_factor=yes` (the password is enough to enrol a finger).   GateTests, test_finger_prompt.py

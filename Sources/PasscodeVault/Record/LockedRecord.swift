@@ -89,7 +89,8 @@ package struct LockedRecord: ~Copyable {
     self.lock = lock
   }
 
-  /// Looks at the file again: marks are set without its lock.
+  /// Looks at the file again: root may have begun to take the passcode back since, and sets its marks without the lock.
+  @inline(never)
   func isRevokedByNow(_ store: Store) throws(Fault) -> Bool {
     try store.check(lock.file, current.uid).mode & RevocationMark.all != 0
   }

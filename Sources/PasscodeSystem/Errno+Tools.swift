@@ -1,0 +1,15 @@
+internal import CSystem
+
+// What only the tools and the servers tell apart.
+
+extension Errno {
+  public static let invalid = Errno(EINVAL)
+  public static let readOnly = Errno(EROFS)
+  public static let stale = Errno(ESTALE)
+  public static let timedOut = Errno(ETIMEDOUT)
+  public static let reset = Errno(ECONNRESET)
+  public static let badMessage = Errno(EBADMSG)
+  public static let noSpace = Errno(ENOSPC)
+  public static let noTerminal = Errno(ENOTTY)
+  public static let notSocket = Errno(ENOTSOCK)
+}
