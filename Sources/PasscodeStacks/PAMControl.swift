@@ -11,11 +11,11 @@ public struct PAMControl: Equatable, Sendable {
   public let success: Action
   /// What follows PAM_AUTH_ERR.
   public let failure: Action
-  /// What follows PAM_USER_UNKNOWN: no passcode is set, or another refusal without a prompt.
+  /// What follows PAM_USER_UNKNOWN: no passcode is set.
   public let unasked: Action
   /// What follows PAM_IGNORE.
   public let ignored: Action
-  /// What follows PAM_PERM_DENIED, which is libpam's own result for a line that it doesn't understand.
+  /// What follows PAM_PERM_DENIED, which is libpam's own result, too, for a line that it doesn't understand.
   public let denied: Action
   /// Not by a word or a default: `auth_err=die` is written there.
   public let diesOnFailure: Bool
@@ -42,7 +42,8 @@ public struct PAMControl: Equatable, Sendable {
   /// - Parameter failure: also for what isn't told.
   init(
     _ success: Action, _ failure: Action, unasked: Action? = nil, ignored: Action = .ignore,
-    denied: Action? = nil, diesOnFailure: Bool = false, isUnderstood: Bool = true
+    denied: Action? = nil, diesOnFailure: Bool = false,
+    isUnderstood: Bool = true
   ) {
     self.success = success
     self.failure = failure

@@ -4,11 +4,11 @@ public import PasscodePolicy
 ///
 ///   [-]TYPE CONTROL MODULE [ARGUMENT ...]     TYPE: auth, account, session or password, in any case
 ///   [-]TYPE include|substack NAME             the lines of that type of another file
-///   [-]@include NAME                          all lines of another file
+///   [-]@include NAME                          all lines of another file; libpam refuses the service where that fails
 ///
 /// `#` begins a comment, wherever it stands; a line that ends in `\` goes on in the next one that isn't empty (for libpam 1.7, in
 /// the next one).
-/// `[...]` is one word, in which `\]` stands for `]`. A line may have any length; libpam 1.5.2 cuts it after 1,023 bytes.
+/// `[...]` is one word, in which `\]` stands for `]`. A line may have any length; libpam 1.5.2 breaks it after 1,023 bytes.
 public struct PAMFile: Sendable {
   /// Bytes; a larger one isn't read.
   public static let largest = 65_536

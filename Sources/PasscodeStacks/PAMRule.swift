@@ -145,10 +145,7 @@ final class PAMRuleContext {
 
   @inline(never)
   private func passwordOpens() -> Bool {
-    !isSure {
-      !opens(true, nil, $0)
-        && !stack.opens(password: true, passcodeAt: nil, refusal: .unasked, others: $0)
-    }
+    !isSure { !stack.opens(password: true, passcodeAt: nil, refusal: .denied, others: $0) }
   }
 
   /// The passcode is enough, without the password.
@@ -161,7 +158,9 @@ final class PAMRuleContext {
   }
 
   private func outcome() -> PAMRule? {
-    if opensWithoutSecret(.wrong) || opensWithoutSecret(.unasked) { return .letsAnyoneIn }
+    if opensWithoutSecret(.wrong) || opensWithoutSecret(.unasked) || opensWithoutSecret(.denied) {
+      return .letsAnyoneIn
+    }
     return neverOpens() ? .neverLetsIn : isIdle() ? .decidesNothing : nil
   }
 

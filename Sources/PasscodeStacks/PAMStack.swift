@@ -7,7 +7,7 @@ struct PAMStack: Sendable {
     case passcode([Bytes])
     /// The module asks for the account's password.
     case password
-    /// pam_permit, pam_deny.
+    /// The module lets everybody pass, or nobody, as far as the question goes: pam_permit, pam_deny, and others like them.
     case permit, deny
     /// Any other module: it lets nobody in by a password, and is ignored.
     case other
@@ -28,7 +28,7 @@ struct PAMStack: Sendable {
       isOne(
         of: """
           pam_env pam_cap pam_group pam_faildelay pam_nologin pam_mail pam_motd pam_limits pam_warn pam_echo pam_issue \
-          pam_gnome_keyring pam_kwallet5 pam_kwallet pam_faillock pam_securetty pam_shells pam_mount pam_fscrypt \
+          pam_gnome_keyring pam_kwallet5 pam_kwallet pam_securetty pam_shells pam_mount pam_fscrypt \
           pam_ecryptfs
           """)
     }
@@ -70,6 +70,8 @@ struct PAMStack: Sendable {
   var entries: [Entry] = []
   /// Lines that libpam doesn't accept, and files that it doesn't find.
   var broken: [PAMRuleFinding] = []
+  /// libpam refuses the whole service.
+  var isRefused = false
   /// How many lines were read, with those that include files.
   var linesRead = 0
 
@@ -91,12 +93,14 @@ struct PAMStack: Sendable {
 
   /// How a line with the passcode refuses.
   enum Refusal: CaseIterable {
-    /// The passcode is wrong.
+    /// The passcode is wrong; without `either`, it is locked, too.
     case wrong
-    /// It isn't asked for: no passcode is set, it is locked, the login is remote.
+    /// No passcode is set.
     case unasked
-    /// None is set, and the line has `nullok`; without `nullok` the same as `unasked`.
+    /// No passcode is set, and the line has `nullok`; without `nullok` the same as `unasked`.
     case ignored
+    /// The passcode isn't taken here and now: the login is remote, the password is due.
+    case denied
   }
 
   /// Whether the password alone opens it no more than this passcode alone, and both together do.
@@ -232,6 +236,7 @@ extension PAMStack.Entry {
       case .wrong: control.failure
       case .unasked: control.unasked
       case .ignored: takesNullok(arguments) ? control.ignored : control.unasked
+      case .denied: control.denied
       }
     default: control.failure
     }

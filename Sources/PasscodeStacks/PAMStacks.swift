@@ -68,7 +68,10 @@ public struct PAMStacks: Sendable {
   @inline(never)
   func stack(of service: Bytes) throws(PAMUnread) -> PAMStack {
     var stack = PAMStack()
-    if case .refused = try addLines(of: service, of: .every, to: &stack, level: 0, depth: 0) {
+    if case .cut = try addLines(of: service, of: .every, to: &stack, level: 0, depth: 0) {
+      stack.isRefused = true
+    }
+    if stack.isRefused {
       stack.entries.insert(
         PAMStack.Entry(role: .deny, control: PAMControl(.die, .die), path: service, line: 0, level: 0), at: 0)
     }
@@ -77,8 +80,8 @@ public struct PAMStacks: Sendable {
 
   private enum Reading {
     case whole, missing
-    /// The file's last line goes on, and nothing follows; or an `@include` of a file that is read for each type fails.
-    case refused
+    /// The file's last line goes on, and nothing follows.
+    case cut
   }
 
   /// - Parameter kind: `.auth` where a line of that type includes the file.
@@ -94,13 +97,11 @@ public struct PAMStacks: Sendable {
           throw PAMUnread(path: path, reason: .tooDeep)
         }
         for line in file.lines where line.kind == .auth || line.kind == .every {
-          if case .refused = try add(line, of: path, of: kind, to: &stack, level: level, depth: depth) {
-            return .refused
-          }
+          try add(line, of: path, of: kind, to: &stack, level: level, depth: depth)
         }
         guard let line = file.cutLine else { return .whole }
         stack.broken.append(PAMRuleFinding(path, line, .badLine))
-        return .refused
+        return .cut
       }
     }
     return .missing
@@ -108,7 +109,7 @@ public struct PAMStacks: Sendable {
 
   private func add(
     _ line: PAMLine, of path: Bytes, of kind: PAMLine.Kind, to stack: inout PAMStack, level: Int, depth: Int
-  ) throws(PAMUnread) -> Reading {
+  ) throws(PAMUnread) {
     stack.linesRead += 1
     guard stack.linesRead <= PAMStacks.most else {
       throw PAMUnread(path: path, reason: .tooManyLines(PAMStacks.most))
@@ -125,7 +126,7 @@ public struct PAMStacks: Sendable {
         PAMStack.Entry(
           role: PAMStack.role(module, arguments), module: module, control: control, path: path,
           line: line.number, level: level))
-      return .whole
+      return
     case .include(let name, let isSubstack):
       if isSubstack {
         stack.entries.append(
@@ -136,17 +137,16 @@ public struct PAMStacks: Sendable {
       let read: PAMLine.Kind = line.kind == .every ? kind : .auth
       let inner = level + (isSubstack ? 1 : 0)
       switch try addLines(of: name, of: read, to: &stack, level: inner, depth: depth + 1) {
-      case .whole: return .whole
+      case .whole: return
       case .missing: stack.broken.append(PAMRuleFinding(path, line.number, .missingFile(name)))
-      case .refused: break
+      case .cut: break
       }
       // In a file for auth only, what an `@include` leaves then is whatever was in libpam's memory.
-      if read == .every { return .refused }
+      if read == .every { stack.isRefused = true }
     }
     stack.entries.append(
       PAMStack.Entry(
         role: .deny, control: PAMControl(refusal, refusal), path: path, line: line.number, level: level))
-    return .whole
   }
 }
 
@@ -180,7 +180,8 @@ extension PAMStacks {
     }
     for service in services() {
       do throws(PAMUnread) {
-        report.add(service, try stack(of: service), options)
+        let stack = try stack(of: service)
+        if !stack.isRefused { report.add(service, stack, options) }
       } catch {
         report.tellUnknown(error)
       }
@@ -188,14 +189,17 @@ extension PAMStacks {
     return report
   }
 
-  /// The names of both folders, in ascending order, but for copies that editors and dpkg leave, and for what is
+  /// The names of both folders, in ascending order, but for copies that editors and package tools leave, and for what is
   /// there to be included only.
   @inline(never)
   func services() -> [Bytes] {
     var names: [Bytes] = []
     for file in files {
       let name = Bytes(fileName(file.path))
-      guard PAMStacks.isOfFolders(file.path), PAMStacks.isService(name) else { continue }
+      // libpam looks for a service in lower case.
+      guard PAMStacks.isOfFolders(file.path), PAMStacks.isService(name), lowercased(name) == name else {
+        continue
+      }
       let place = names.firstIndex { !$0.lexicographicallyPrecedes(name) } ?? names.count
       if place == names.count || names[place] != name { names.insert(name, at: place) }
     }
@@ -215,9 +219,7 @@ extension PAMStacks {
   }
 
   static func isService(_ name: Bytes) -> Bool {
-    // libpam looks for a service in lower case.
     if name.isEmpty || name[...].begins(with: ".") || name[...].begins(with: "common-") { return false }
-    if lowercased(name) != name { return false }
     let ending = name.lastIndex(of: UInt8(ascii: ".")).map { name[($0 + 1)...] } ?? []
     return name.last != UInt8(ascii: "~") && !ending.begins(with: "dpkg-")
       && !isAmong("bak old orig save pam-old ucf-old ucf-new ucf-dist rpmnew rpmsave rpmorig pacnew", ending)

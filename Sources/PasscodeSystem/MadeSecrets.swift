@@ -78,8 +78,6 @@ extension SecretKey {
     unsafe body(Span(_unsafeStart: start, count: Length.key))
   }
 
-  // SAFETY (of all below): there are Length.key bytes.
-
   /// Fills the key with random bytes. The corresponding C function is `randombytes_buf`.
   public mutating func makeUp(_ sodium: Sodium) {
     unsafe randombytes_buf(start, Length.key)

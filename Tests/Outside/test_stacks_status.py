@@ -25,11 +25,14 @@ SECOND = "requisite pam_unix.so\nauth required pam_passcode.so"
 
 @pytest.fixture
 def folders():
-    """Both folders, empty, for this test alone. A small Debian 13 has only one of them."""
+    """Both folders for this test alone, with nothing but the files that examples include, and that ask for nothing. A small
+    Debian 13 has only one of them."""
     is_missing = not VENDOR.exists()
     VENDOR.mkdir(exist_ok=True)
     for folder in (ETC, VENDOR):
         machines.sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", folder)
+    for name in ("auth", "account", "session", "session-noninteractive", "password"):
+        (ETC / f"common-{name}").write_text("")
     yield
     for folder in (VENDOR, ETC):
         machines.sh("umount", folder)

@@ -110,7 +110,8 @@ struct PAMFileTests {
     ("success=ok ignore=ignore default=bad", PAMControl(.ok, .bad, ignored: .ignore)),
     (
       "success=done auth_err=die default=ignore",
-      PAMControl(.done, .die, unasked: .ignore, ignored: .ignore, denied: .ignore, diesOnFailure: true)
+      PAMControl(
+        .done, .die, unasked: .ignore, ignored: .ignore, denied: .ignore, diesOnFailure: true)
     ),
     ("ignore=ok success=2 auth_err=bad", PAMControl(.jump(2), .bad, ignored: .ok)),
     (

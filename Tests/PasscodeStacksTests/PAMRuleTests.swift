@@ -62,6 +62,13 @@ struct PAMRuleTests {
       "auth [success=done auth_err=die default=ignore] pam_passcode.so either\nauth required pam_permit.so",
       "sudo:1 letsAnyoneIn"
     ),
+    (
+      "sudo",
+      "auth [success=done auth_err=die user_unknown=die default=ignore] pam_passcode.so either\n"
+        + "auth required pam_permit.so",
+      "sudo:1 letsAnyoneIn"
+    ),
+    ("sudo", "@include nothing\nauth sufficient pam_passcode.so", "sudo:1 missingFile"),
     // What asks for no secret doesn't make a line sufficient.
     (
       "sudo", "auth required pam_succeed_if.so user != root quiet\nauth sufficient pam_passcode.so",

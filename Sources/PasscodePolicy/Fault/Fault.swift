@@ -114,7 +114,7 @@ public final class Fault: Error, Sendable {
     /// (number: as many as one caller may have at a time; no path)
     case tooManyRequests = 48
 
-    // What only setting a passcode, or the key, can come to.
+    // What only setting a passcode, or the key, can come to, but for `changedMeanwhile` in a fleet.
     /// (name)
     case nameTooLong = 49
     case vanishedRecord = 50

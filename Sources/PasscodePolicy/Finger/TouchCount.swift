@@ -34,7 +34,6 @@ public struct TouchCount: Equatable, Sendable {
     bytes.append(UInt64(serial), bytes: 4)
     return bytes
   }
-
 }
 
 extension TouchCount {

@@ -2,7 +2,7 @@
 ///
 /// It is written like a String and isn't one: String's own interpolation, comparison and Unicode tables are
 /// half the size of this module, and a login program needs none of them. What is interpolated is taken byte
-/// for byte; whatever came from outside goes through `printable` or `escaped` first.
+/// for byte; whatever came from outside goes through `printable` or `LogLine.add` first.
 public struct Text: Equatable, Sendable, ExpressibleByStringInterpolation {
   public internal(set) var bytes: Bytes
 

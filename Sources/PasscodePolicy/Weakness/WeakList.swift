@@ -3,7 +3,7 @@
 /// One code a line, 4 or 6 digits; blanks around it don't count, and `#` starts a comment. Anything else is an error, and
 /// no passcode can be chosen until it is fixed: a list read in part would refuse less than it says.
 public struct WeakList: Equatable, Sendable {
-  public static let largestFile = OptionParser.largestFile
+  public static let largestFile = OptionParser.largestFile  // as `Trust.text` reads
 
   /// One bit a code, those of four digits first: 0123 and 000123 are different codes. Empty: there are none.
   private var codes: [UInt64] = []

@@ -2,8 +2,8 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension DirectLogin {
-  /// The finger's rules are in FingerPrompt and FingerMessage: all that the passcode has to pass before it is hashed, and then a fresh
-  /// match that is the last change of the touch count. The ledger stays as it is.
+  /// The finger's rules are in FingerPrompt and at the head of passcode-finger's Main.swift: all that the passcode has to pass
+  /// before it is hashed, and then a fresh match that is the last change of the touch count. The ledger stays as it is.
   public mutating func accept(
     _ transcript: FingerTranscript, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed
   ) -> Verdict {

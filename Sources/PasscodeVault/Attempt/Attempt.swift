@@ -128,7 +128,7 @@ public struct DirectLogin: Login, ~Copyable {
       throw Fault(.hashingFailed)
     }
     guard isMatch else { return wrong(record.current.ledger) }
-    if try vault.hasExpired(&record) { return .expired }
+    if try vault.hasExpired(&record) { return .expired }  // the charge stays
     if try record.isRevokedByNow(store) { return .disabled }
     // First the reset, at once; the new hash is a luxury.
     if try settle(before, &record), credential.cost != vault.policy.cost {

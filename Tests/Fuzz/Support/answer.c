@@ -13,8 +13,9 @@ static int notes_proof(int count, const char **words) {
 }
 
 static int refusal(char how, int count, const char **words) {
-  if (how == '3') return PAM_SUCCESS;
   if (how == '0') return PAM_AUTH_ERR;
+  if (how == '3') return PAM_PERM_DENIED;
+  if (how == '4') return PAM_SUCCESS;
   for (int index = 0; index < count; index++) {
     int takes = strcmp(words[index], "nullok") == 0 || strcmp(words[index], "nullok=yes") == 0;
     if (how == '2' && takes) return PAM_IGNORE;
