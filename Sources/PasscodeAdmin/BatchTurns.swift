@@ -93,6 +93,14 @@ public final class BatchTurns {
   }
 }
 
+extension Wait {
+  /// Begins a new wait, of full length.
+  fileprivate func begin() {
+    started = nil
+    clock.sleep(pauseMilliseconds)
+  }
+}
+
 extension Vault {
   /// Finishes the account's enrolment, if it was cut off between the two copies of the record. For root.
   ///

@@ -8,6 +8,12 @@ extension Vault {
     try StatusList.open(self)
   }
 
+  /// A record without its lock, and without a look at its older copy; nil: there is none.
+  @inline(never)
+  func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
+    try read(store, uid, { recordCodec.latest($0) })
+  }
+
   /// The uids that have a record, in ascending order; of a passcode that was removed, too.
   public func recordedUIDs() throws(Fault) -> [UInt32] {
     try Store.open(configuration).uids()
@@ -94,8 +100,35 @@ public struct StatusList: ~Copyable {
     let account = known ?? Account(uid: uid, gid: uid, name: name)
     guard let record else { return Status(account, .corrupt) }
     guard record.state != .removed else { return nil }
-    if name == account.name { return try vault.status(account, record, &lengths) }
+    if name == account.name {
+      return try vault.status(account, record, length: lengths.length(record, vault))
+    }
     vault.note(.otherName, account)
     return nil
+  }
+}
+
+/// The machine key for as many records as are asked about; where there is none, lengths aren't told.
+private struct LengthReader: ~Copyable {
+  private var secrets: Secrets?
+
+  init(_ vault: Vault) {
+    guard var secrets = Secrets(vault.sodium),
+      (try? MachineKey(configuration: vault.configuration).load(&secrets.unsealed.key)) != nil
+    else { return }
+    self.secrets = consume secrets
+  }
+
+  mutating func lockAgain() {
+    guard var secrets = secrets.take() else { return }
+    secrets.lockAgain()
+    self.secrets = consume secrets
+  }
+
+  mutating func length(_ record: Record, _ vault: Vault) -> Int? {
+    guard var secrets = secrets.take() else { return nil }
+    let digits = (try? vault.openCredential(record, &secrets.unsealed))?.digits
+    self.secrets = consume secrets
+    return digits
   }
 }

@@ -179,7 +179,7 @@ struct Authentication {
 
   /// Asks for the reader, and says why it isn't offered.
   private func begin(_ request: FingerRequest, _ question: Question, _ finger: inout FingerPrompt?) {
-    finger = FingerPrompt.begin(request)
+    finger = FingerPrompt(request)
     if question.isBoth { return }  // said once, by the verdict
     var outcome = finger?.refusal
     let mayBeOthers = outcome == .printsChanged

@@ -502,6 +502,10 @@ def test_what_a_run_changes_in_a_plain_container_is_put_back(tmp_path):
         assert state() != before
         end([here], saved)
         assert state() == before
+    plain.restore([here], saved)
+    with pytest.raises(SystemExit, match="nothing was put back"):
+        plain.restore([here], saved)
+    assert state() == before
 
 
 def test_each_line_of_the_list_of_needs_names_a_test():

@@ -36,9 +36,13 @@ def save(paths=PATHS, saved=SAVED):
 
 
 def restore(paths=PATHS, saved=SAVED):
-    """What wasn't there goes, and what has changed comes back; nothing else is touched."""
+    """What wasn't there goes, and what has changed comes back; nothing else is touched. Without a whole copy nothing is: all
+    would count as new, /etc included."""
+    if not (saved / "complete").exists():
+        sys.exit(f"{saved}: no whole copy of /etc and /run: nothing was put back")
     for path in paths:
         put_back(saved / path.relative_to("/"), path)
+    (saved / "complete").unlink()
     shutil.rmtree(saved)
 
 

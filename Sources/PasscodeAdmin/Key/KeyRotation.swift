@@ -281,3 +281,13 @@ extension Vault {
     return account
   }
 }
+
+extension Credential {
+  /// Seals what one allocation has opened, under the key that another one holds.
+  fileprivate static func seal(
+    _ unsealed: inout Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
+  ) -> Bytes {
+    unsealed.subkey.derive(.sealing, from: other.key)
+    return sealed(unsealed, record, sodium)
+  }
+}

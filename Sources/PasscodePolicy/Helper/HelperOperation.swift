@@ -32,11 +32,6 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
 }
 
 extension HelperOperation {
-  public enum Asker: Equatable, Sendable {
-    case oneself
-    case oneselfOrRoot
-  }
-
   /// What comes with the request, to be proven right before anything is done.
   public enum Proof: Equatable, Sendable {
     case none, passcode, password
@@ -48,7 +43,8 @@ extension HelperOperation {
 
   /// One row of the table.
   public struct Row: Equatable, Sendable {
-    public let asker: Asker
+    /// Whether root may ask for anybody's account; everybody may for their own.
+    public let mayRoot: Bool
     public let proof: Proof
     /// A new passcode comes with the request.
     public let setsPasscode: Bool
@@ -59,17 +55,17 @@ extension HelperOperation {
   /// The table's row for this operation.
   public var row: Row {
     switch self {
-    case .look: Row(asker: .oneselfOrRoot, proof: .none, setsPasscode: false, isForDisabled: true)
-    case .verify: Row(asker: .oneselfOrRoot, proof: .passcode, setsPasscode: false, isForDisabled: true)
-    case .status: Row(asker: .oneselfOrRoot, proof: .none, setsPasscode: false, isForDisabled: true)
-    case .change: Row(asker: .oneself, proof: .passcode, setsPasscode: true, isForDisabled: false)
-    case .remove: Row(asker: .oneself, proof: .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
-    case .enroll: Row(asker: .oneself, proof: .password, setsPasscode: true, isForDisabled: false)
-    case .unlock: Row(asker: .oneself, proof: .password, setsPasscode: false, isForDisabled: false)
-    case .prove: Row(asker: .oneself, proof: .passcode, setsPasscode: false, isForDisabled: false)
-    case .enrollByCode: Row(asker: .oneself, proof: .code, setsPasscode: true, isForDisabled: false)
-    case .pause: Row(asker: .oneself, proof: .none, setsPasscode: false, isForDisabled: false)
-    case .resume: Row(asker: .oneself, proof: .password, setsPasscode: false, isForDisabled: false)
+    case .look: Row(mayRoot: true, proof: .none, setsPasscode: false, isForDisabled: true)
+    case .verify: Row(mayRoot: true, proof: .passcode, setsPasscode: false, isForDisabled: true)
+    case .status: Row(mayRoot: true, proof: .none, setsPasscode: false, isForDisabled: true)
+    case .change: Row(mayRoot: false, proof: .passcode, setsPasscode: true, isForDisabled: false)
+    case .remove: Row(mayRoot: false, proof: .passcodeOrPassword, setsPasscode: false, isForDisabled: false)
+    case .enroll: Row(mayRoot: false, proof: .password, setsPasscode: true, isForDisabled: false)
+    case .unlock: Row(mayRoot: false, proof: .password, setsPasscode: false, isForDisabled: false)
+    case .prove: Row(mayRoot: false, proof: .passcode, setsPasscode: false, isForDisabled: false)
+    case .enrollByCode: Row(mayRoot: false, proof: .code, setsPasscode: true, isForDisabled: false)
+    case .pause: Row(mayRoot: false, proof: .none, setsPasscode: false, isForDisabled: false)
+    case .resume: Row(mayRoot: false, proof: .password, setsPasscode: false, isForDisabled: false)
     }
   }
 
@@ -77,10 +73,7 @@ extension HelperOperation {
   ///
   /// - Parameter caller: the helper's real uid.
   public func permits(caller: UInt32, account: UInt32) -> Bool {
-    switch row.asker {
-    case .oneself: caller == account
-    case .oneselfOrRoot: caller == account || caller == 0
-    }
+    caller == account || caller == 0 && row.mayRoot
   }
 }
 

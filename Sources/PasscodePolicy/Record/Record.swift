@@ -87,7 +87,7 @@ public struct Record: Equatable, Sendable {
   /// 10 kB larger. A box never changes; a record that is changed gets a new one.
   struct Fields: Equatable, Sendable {
     var generation: UInt64
-    let uid: UInt32
+    var uid: UInt32
     var name: Bytes
     var state = State.removed
     var disabled = false
@@ -111,6 +111,7 @@ public struct Record: Equatable, Sendable {
   }
 
   private var box: Box
+  var fields: Fields { box.fields }
 
   @inline(never)
   init(_ fields: Fields) {
@@ -202,15 +203,6 @@ public struct Record: Equatable, Sendable {
 }
 
 extension Record.Proof {
-  /// The word for this proof in a record.
-  public var name: Bytes { word(rawValue, of: Record.Proof.names) }
-
-  /// The proof that a record's word stands for; nil for any other word.
-  init?(named name: ArraySlice<UInt8>) {
-    guard let index = number(of: name, among: Record.Proof.names) else { return nil }
-    self.init(rawValue: index)
-  }
-
   /// The words of a record for the proofs, in the order of the cases.
-  private static var names: Literal { "unknown nobody root password passcode" }
+  static var names: Literal { "unknown nobody root password passcode" }
 }

@@ -81,10 +81,12 @@ public struct RecordCodec: Sendable {
 
   /// A copy without the NUL bytes at its end.
   package func encodeUnpadded(_ record: Record) -> Bytes {
-    var text = Bytes(room: RecordCodec.copyLength)
-    text.append(record)
-    text.append(line: .checksum, hexadecimal(checksum(text[...])))
-    return text
+    var lines = RecordLines()
+    var fields = record.fields
+    lines.pass(&fields)
+    let sum = checksum(lines.text[...])
+    _ = lines.value("checksum", hexadecimal(sum))
+    return lines.text
   }
 
   /// With NUL bytes to the copy's end. Appending three thousand of them, one by one, took longer than all the rest.
@@ -100,19 +102,19 @@ public struct RecordCodec: Sendable {
   @inline(never)
   public func decode(_ copy: ArraySlice<UInt8>) -> Record? {
     guard copy.count == RecordCodec.copyLength else { return nil }
-    var reader = RecordReader(copy)
-    guard let version = reader.number(.version), let record = reader.record(), record.isSound,
-      version == record.version
-    else { return nil }
+    var lines = RecordLines(copy)
+    var fields = Record.Fields(generation: 0, uid: 0, name: [])
+    lines.pass(&fields)
     // That is how we would spell it; whether we wrote it, the checksum says.
-    return isConfirmed(&reader) ? record : nil
+    return isConfirmed(&lines) ? Record(fields) : nil
   }
 
-  /// The checksum's line is next, it is right, and nothing follows it.
-  private func isConfirmed(_ reader: inout RecordReader) -> Bool {
-    let sum = checksum(reader.before)
-    guard let digits = reader.value(.checksum), bytes(hexadecimal: digits) == sum else { return false }
-    return isZero(reader.after)
+  /// No line was wrong, the checksum's is next, it is right, and nothing follows it.
+  private func isConfirmed(_ lines: inout RecordLines) -> Bool {
+    guard lines.areSound else { return false }
+    let sum = checksum(lines.before)
+    guard let digits = lines.value("checksum"), bytes(hexadecimal: digits) == sum else { return false }
+    return isZero(lines.after)
   }
 
   /// What a file holds.
@@ -147,27 +149,6 @@ public struct RecordCodec: Sendable {
     return Contents(record: record, nextCopy: nextCopy, damaged: older == nil)
   }
 
-  /// The record of a file, as `read` chooses it, without decoding the other copy where that makes no difference.
-  public func latest(_ file: Bytes) -> Record? {
-    guard file.count == RecordCodec.fileLength else { return nil }
-    let first = file[..<RecordCodec.copyLength]
-    let second = file[RecordCodec.copyLength...]
-    let (one, two) = (claimedGeneration(first), claimedGeneration(second))
-    let (newer, claimed) = two > one ? (second, one) : (first, two)
-    guard let record = decode(newer), record.generation <= RecordCodec.highestGeneration,
-      claimed + 1 == record.generation
-    else { return read(file)?.record }
-    return record
-  }
-
-  /// What a copy that nobody verified says of itself; at most one above the highest.
-  @inline(never)
-  private func claimedGeneration(_ copy: ArraySlice<UInt8>) -> UInt64 {
-    var reader = RecordReader(copy)
-    guard reader.number(.version) != nil else { return 0 }
-    return min(reader.number(.generation) ?? 0, RecordCodec.highestGeneration + 1)
-  }
-
   /// The version of a copy that a later release of this program wrote; nil: there is none.
   @inline(never)
   public func laterVersion(_ file: Bytes) -> UInt64? {
@@ -177,20 +158,10 @@ public struct RecordCodec: Sendable {
 
   @inline(never)
   private func laterVersion(_ copy: ArraySlice<UInt8>) -> UInt64? {
-    var reader = RecordReader(copy)
-    guard let version = reader.number(.version), version > RecordCodec.version,
-      reader.skip(to: .checksum), isConfirmed(&reader)
-    else { return nil }
+    var lines = RecordLines(copy)
+    var version: UInt64 = 0
+    lines.number("passcode_record", &version)
+    guard version > RecordCodec.version, lines.skip(to: "checksum"), isConfirmed(&lines) else { return nil }
     return version
-  }
-}
-
-extension Record {
-  fileprivate var isSound: Bool {
-    switch state {
-    case .removed: Record.canKeep(name: name)
-    case .enrolled(let sealed):
-      Record.canKeep(name: name) && !sealed.isEmpty && sealed.count <= Record.longestSealed
-    }
   }
 }

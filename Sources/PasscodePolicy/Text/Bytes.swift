@@ -145,13 +145,13 @@ extension Bytes {
   /// True if these bytes spell `text`.
   @inline(never)
   public func spells(_ text: Literal) -> Bool {
-    span.isSpelled(text)
+    self[...].spells(text)
   }
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
   public func begins(with text: Literal) -> Bool {
-    span.begins(text)
+    self[...].begins(with: text)
   }
 }
 
@@ -197,31 +197,19 @@ public func number(of word: ArraySlice<UInt8>, among words: Literal) -> Int? {
   return nil
 }
 
-extension Span<UInt8> {
-  @inline(never)
-  fileprivate func isSpelled(_ text: Literal) -> Bool {
-    count == text.count && begins(text)
-  }
-
-  @inline(never)
-  fileprivate func begins(_ text: Literal) -> Bool {
-    guard count >= text.count else { return false }
-    for index in text.indices where self[index] != text[index] { return false }
-    return true
-  }
-}
-
 extension ArraySlice<UInt8> {
   /// True if these bytes spell `text`.
   @inline(never)
   public func spells(_ text: Literal) -> Bool {
-    span.isSpelled(text)
+    count == text.count && begins(with: text)
   }
 
   /// True if the first of these bytes spell `text`.
   @inline(never)
   public func begins(with text: Literal) -> Bool {
-    span.begins(text)
+    guard count >= text.count else { return false }
+    for index in text.indices where self[startIndex + index] != text[index] { return false }
+    return true
   }
 
   /// What lies between the separators, before the first and after the last one; empty parts, too.

@@ -65,22 +65,17 @@ extension PersonalData {
   /// The years in a name: its runs of exactly four digits, and of two as in `bob87`.
   private mutating func addYears(_ name: Bytes) {
     var run = Bytes()
-    for byte in name {
+    for byte in name + [0] {
       if isDigit(byte) {
         run.append(byte: byte)
-      } else {
-        addYear(run)
-        run = []
+        continue
       }
-    }
-    addYear(run)
-  }
-
-  private mutating func addYear(_ run: Bytes) {
-    if run.count == 4 { add(.nameYear, run) }
-    if run.count == 2 {
-      add(.nameYear, Bytes(text: "19") + run)
-      add(.nameYear, Bytes(text: "20") + run)
+      if run.count == 4 { add(.nameYear, run) }
+      if run.count == 2 {
+        add(.nameYear, Bytes(text: "19") + run)
+        add(.nameYear, Bytes(text: "20") + run)
+      }
+      run = []
     }
   }
 

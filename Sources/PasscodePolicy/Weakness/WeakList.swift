@@ -41,6 +41,6 @@ public struct WeakList: Equatable, Sendable {
   }
 
   private static func place(_ code: Span<UInt8>) -> Int {
-    Weakness.number(code) + (code.count == 6 ? 10_000 : 0)
+    Weakness.number(code, 0, code.count) + (code.count == 6 ? 10_000 : 0)
   }
 }

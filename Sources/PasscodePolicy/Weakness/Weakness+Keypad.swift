@@ -16,7 +16,11 @@ extension Weakness {
   static func isKeypadShape(_ code: Span<UInt8>) -> Bool {
     if code.count == 4 && isCornersOrCross(code) { return true }
     if code.count == 6 && isLine(code, 0) && isLine(code, 3) { return true }
-    return isPath(code, zero: 33) || isPath(code, zero: 0) || isPath(code, zero: 1) || isPath(code, zero: 2)
+    return isOnEitherPad { isPath(code, zero: $0) }
+  }
+
+  private static func isOnEitherPad(_ isShape: (_ zero: Int) -> Bool) -> Bool {
+    isShape(33) || isShape(0) || isShape(1) || isShape(2)
   }
 
   @inline(__always)
@@ -61,13 +65,10 @@ extension Weakness {
 
   /// Three keys in a line, straight or diagonal, on either pad: 147, 159, 357, 085.
   private static func isLine(_ code: Span<UInt8>, _ start: Int) -> Bool {
-    isLine(code, start, zero: 33) || isLine(code, start, zero: 0) || isLine(code, start, zero: 1)
-      || isLine(code, start, zero: 2)
-  }
-
-  private static func isLine(_ code: Span<UInt8>, _ start: Int, zero: Int) -> Bool {
-    let step = step(code, start, zero: zero)
-    return (isStraight(step) || isDiagonal(step)) && step == self.step(code, start + 1, zero: zero)
+    isOnEitherPad {
+      let step = step(code, start, zero: $0)
+      return (isStraight(step) || isDiagonal(step)) && step == self.step(code, start + 1, zero: $0)
+    }
   }
 
   /// The four corners in any order (1379, 1937), or 2, 4, 6, 8 around (2486, 6248).

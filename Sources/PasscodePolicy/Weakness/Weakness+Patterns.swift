@@ -62,7 +62,7 @@ extension Weakness {
   /// A year from 1900 on; in six digits, one with a month before or after it.
   private static func isYear(_ code: Span<UInt8>, upTo last: Int) -> Bool {
     let years = 1_900...last
-    if code.count == 4 { return years.contains(number(code)) }
+    if code.count == 4 { return years.contains(number(code, 0, 4)) }
     return years.contains(number(code, 2, 4)) && (1...12).contains(number(code, 0, 2))
       || years.contains(number(code, 0, 4)) && (1...12).contains(number(code, 4, 2))
   }

@@ -106,13 +106,6 @@ extension Weakness {
     variation(code, of: old) ?? of(code, in: surroundings)
   }
 
-  /// What a code is worth as a number below 10,000 or 1,000,000.
-  ///
-  /// - Parameter code: digits, at most six.
-  static func number(_ code: Span<UInt8>) -> Int {
-    number(code, 0, code.count)
-  }
-
   /// The number that `length` digits from `start` on spell.
   @inline(__always)
   static func number(_ code: Span<UInt8>, _ start: Int, _ length: Int) -> Int {
@@ -134,17 +127,10 @@ extension Weakness {
   ///
   /// - Parameter code: 4 or 6 ASCII digits.
   static func isPopular(_ code: Span<UInt8>) -> Bool {
-    let value = number(code)
-    return code.count == 4 ? isPopular(four: value) : isPopular(six: value)
-  }
-
-  /// One bit a code.
-  private static func isPopular(four value: Int) -> Bool {
-    PopularCodes.four[value / 64] >> UInt64(value % 64) & 1 == 1
-  }
-
-  /// The low 16 bits of each code, ascending, in 16 groups by the bits above them.
-  private static func isPopular(six value: Int) -> Bool {
+    let value = number(code, 0, code.count)
+    // One bit a code.
+    if code.count == 4 { return PopularCodes.four[value / 64] >> UInt64(value % 64) & 1 == 1 }
+    // The low 16 bits of each code, ascending, in 16 groups by the bits above them.
     let wanted = UInt16(truncatingIfNeeded: value)
     var low = Int(PopularCodes.sixGroups[value >> 16])
     let end = Int(PopularCodes.sixGroups[value >> 16 + 1])

@@ -137,14 +137,12 @@ extension Vault {
   /// - Throws: a fault if the administrator's list can't be read whole: it would refuse less than it says.
   public func judge(_ account: Account, _ change: borrowing PasscodeChange) throws(Fault) -> Choice {
     guard policy.lengths.allow(change.new.passcode.count) else { return .refused(.length) }
-    guard let weakness = try weakness(account, change) else { return .accepted }
-    return policy.weak == .refuse ? .refused(.weak(weakness)) : .easy(weakness)
-  }
-
-  private func weakness(_ account: Account, _ change: borrowing PasscodeChange) throws(Fault) -> Weakness? {
-    guard policy.weak != .allow else { return nil }
+    if policy.weak == .allow { return .accepted }
     let surroundings = try surroundings(account)
-    return change.read { Weakness.of($0, replacing: $1, in: surroundings) }
+    guard let weakness = change.read({ Weakness.of($0, replacing: $1, in: surroundings) }) else {
+      return .accepted
+    }
+    return policy.weak == .refuse ? .refused(.weak(weakness)) : .easy(weakness)
   }
 
   /// What codes are judged by: the year, the administrator's list, and the account's own data, if one is given.

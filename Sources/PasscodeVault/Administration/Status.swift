@@ -12,31 +12,6 @@ public struct Status: Equatable, Sendable {
   public var isFleets = false
 }
 
-/// The machine key for as many records as are asked about; where there is none, lengths aren't told.
-package struct LengthReader: ~Copyable {
-  private var secrets: Secrets?
-
-  package init(_ vault: Vault) {
-    guard var secrets = Secrets(vault.sodium),
-      (try? MachineKey(configuration: vault.configuration).load(&secrets.unsealed.key)) != nil
-    else { return }
-    self.secrets = consume secrets
-  }
-
-  package mutating func lockAgain() {
-    guard var secrets = secrets.take() else { return }
-    secrets.lockAgain()
-    self.secrets = consume secrets
-  }
-
-  mutating func length(_ record: Record, _ vault: Vault) -> Int? {
-    guard var secrets = secrets.take() else { return nil }
-    let digits = (try? vault.openCredential(record, &secrets.unsealed))?.digits
-    self.secrets = consume secrets
-    return digits
-  }
-}
-
 extension Vault {
   /// For root, the account itself through the helper, or a person's own store.
   public func status(_ account: Account) throws(Fault) -> Status {
@@ -49,22 +24,29 @@ extension Vault {
 
   private func statusOfPasscode(_ account: Account) throws(Fault) -> Status {
     let store = try Store.open(configuration)
-    guard let reading = try read(store, account.uid) else { return Status(account, .ok) }
+    guard let reading = try read(store, account.uid, { recordCodec.read($0)?.record }) else {
+      return Status(account, .ok)
+    }
     guard let record = reading.record else { return Status(account, .corrupt) }
     guard record.state != .removed, try isSameAccount(record, account) else {
       return Status(account, record.disabled && record.name == account.name ? .disabled : .ok)
     }
-    var lengths = LengthReader(self)
-    return try status(account, record, &lengths)
+    return try status(account, record, length: length(record))
+  }
+
+  /// Digits; nil: there is no key, or the credential doesn't open with it.
+  private func length(_ record: Record) -> Int? {
+    guard var secrets = Secrets(sodium),
+      (try? MachineKey(configuration: configuration).load(&secrets.unsealed.key)) != nil
+    else { return nil }
+    return (try? openCredential(record, &secrets.unsealed))?.digits
   }
 
   /// The status of an account with a passcode.
-  package func status(
-    _ account: Account, _ record: Record, _ lengths: inout LengthReader
-  ) throws(Fault) -> Status {
+  package func status(_ account: Account, _ record: Record, length: Int?) throws(Fault) -> Status {
     let review = try reviewDurably(record, account)
     var told = HelperStatus(state(record, review), of: record)
-    told.length = lengths.length(record, self)
+    told.length = length
     guard case .locked(let left) = review.standing else {
       return Status(account: account, told: told, lockedUntil: nil)
     }
@@ -105,11 +87,13 @@ extension Vault {
     package let record: Record?
   }
 
-  package func read(_ store: Store, _ uid: UInt32) throws(Fault) -> Reading? {
+  /// - Parameter choose: the record of a file's content, as `RecordCodec.read` chooses it.
+  @inline(never)
+  package func read(_ store: Store, _ uid: UInt32, _ choose: (Bytes) -> Record?) throws(Fault) -> Reading? {
     guard let file = try store.open(uid, .read) else { return nil }
     let status = try store.check(file, uid)
     let content = try store.content(file, status, uid)
-    guard var record = recordCodec.latest(content), record.uid == uid else { return Reading(record: nil) }
+    guard var record = choose(content), record.uid == uid else { return Reading(record: nil) }
     if RevocationMark.refuses(status, record) { record.disabled = true }
     return Reading(record: record)
   }

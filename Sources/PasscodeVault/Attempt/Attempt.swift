@@ -57,10 +57,9 @@ public struct DirectLogin: Login, ~Copyable {
         looked.takesFinger = true  // not known: it is decided again at Enter
         return nil
       case .locked(var record):
-        switch try readiness(&record) {
-        case .refused(let verdict): return verdict
-        case .ready(let standing): noteAttemptsLeft(standing, record.current)
-        }
+        var standing = Standing.exhausted
+        if let refusal = try refusal(&record, &standing) { return refusal }
+        noteAttemptsLeft(standing, record.current)
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
         looked.needsPasscode = try isFingerDue
@@ -154,44 +153,40 @@ public struct DirectLogin: Login, ~Copyable {
     case .missing: return .refused(.notEnrolled)
     case .busy: throw vault.busy(account)
     case .locked(var record):
-      switch try readiness(&record) {
-      case .refused(let verdict): return .refused(verdict)
-      case .ready(let standing): return .ready(record, standing)
-      }
+      var standing = Standing.exhausted
+      if let refusal = try refusal(&record, &standing) { return .refused(refusal) }
+      return .ready(record, standing)
     }
   }
 
-  /// What stands between a locked record and an attempt.
-  private enum Readiness {
-    case ready(Standing)
-    case refused(Verdict)
-  }
-
   /// Decides, under the lock, whether an attempt may be made now, and makes the ledger's corrections durable.
-  private func readiness(_ record: inout LockedRecord) throws(Fault) -> Readiness {
+  ///
+  /// - Parameter standing: what the ledger says, where nothing refuses the attempt.
+  private func refusal(_ record: inout LockedRecord, _ standing: inout Standing) throws(Fault) -> Verdict? {
     if record.isCorrupt { throw vault.corrupt(account) }
     if record.isDamaged {
       vault.note(.damagedCopy, account)
     }
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
-      return .refused(.notEnrolled)
+      return .notEnrolled
     }
-    if isTooEarly { return .refused(.notPermitted(.firstLogin)) }
-    if record.current.disabled || record.isRevoked { return .refused(.disabled) }
-    if record.current.paused { return .refused(.notPermitted(.paused)) }
-    if try isPasswordDue { return .refused(.notPermitted(.passwordDue)) }
+    if isTooEarly { return .notPermitted(.firstLogin) }
+    if record.current.disabled || record.isRevoked { return .disabled }
+    if record.current.paused { return .notPermitted(.paused) }
+    if try isPasswordDue { return .notPermitted(.passwordDue) }
     if vault.configuration.isSecondFactor, !record.current.isAdministrators {
-      return .refused(.notPermitted(.notAdministrators))
+      return .notPermitted(.notAdministrators)
     }
     let failures = record.current.ledger.failures
     let review = try vault.reviewDurably(&record)
-    if review.isExpired { return .refused(.expired) }
-    switch review.standing {
-    case .open where purpose == .login && record.current.terms.change == .needed: return .refused(.mustChange)
-    case .open where vault.policy.needsFinger && touch == nil: return .refused(.notPermitted(.fingerNeeded))
-    case .open: return .ready(review.standing)
-    case .locked(let milliseconds): return .refused(.locked(milliseconds: milliseconds, failures: failures))
-    case .exhausted: return .refused(.exhausted(failures: failures))
+    if review.isExpired { return .expired }
+    standing = review.standing
+    switch standing {
+    case .open where purpose == .login && record.current.terms.change == .needed: return .mustChange
+    case .open where vault.policy.needsFinger && touch == nil: return .notPermitted(.fingerNeeded)
+    case .open: return nil
+    case .locked(let milliseconds): return .locked(milliseconds: milliseconds, failures: failures)
+    case .exhausted: return .exhausted(failures: failures)
     }
   }
 

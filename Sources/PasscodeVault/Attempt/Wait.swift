@@ -40,24 +40,18 @@ package final class Wait {
   /// Milliseconds since the first pause began.
   private(set) var elapsed: UInt64 = 0
   private let limits: Limits
-  private let clock: Clock
-  private var started: UInt64?
+  package let clock: Clock
+  package var started: UInt64?
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
-  private var pauseMilliseconds: Int
+  package private(set) var pauseMilliseconds: Int
 
   @inline(never)
   package init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {
     self.limits = limits
     self.clock = clock
     pauseMilliseconds = firstPause
-  }
-
-  /// Begins a new wait, of full length.
-  package func begin() {
-    started = nil
-    clock.sleep(pauseMilliseconds)
   }
 
   /// Sleeps a little, longer each time, at first.

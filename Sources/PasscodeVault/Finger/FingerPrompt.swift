@@ -66,19 +66,13 @@ public final class FingerPrompt {
   /// Asks for the reader, and waits until it waits for a touch, is known not to, or is known to join later.
   ///
   /// nil: there is nothing to ask.
-  public static func begin(_ request: FingerRequest) -> FingerPrompt? {
-    guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(socket) else {
-      return nil
-    }
-    let prompt = FingerPrompt(service, request, begin)
-    prompt.start()
-    return prompt
-  }
-
-  private init(_ service: consuming RootService, _ request: FingerRequest, _ begin: UInt64) {
+  public init?(_ request: FingerRequest) {
+    guard let begin = SystemClock.bootMilliseconds(), let service = try? RootService(FingerPrompt.socket)
+    else { return nil }
     self.service = service
     self.request = request
     self.begin = begin
+    start()
   }
 
   private func start() {

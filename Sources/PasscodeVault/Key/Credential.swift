@@ -31,7 +31,7 @@ package import PasscodeSystem
 package struct Credential {
   package let cost: Options.Cost
   /// How many digits the passcode has.
-  let digits: Int
+  package let digits: Int
 
   /// What it is known of: which is which, the associated data say.
   package enum Subject: Equatable {
@@ -87,15 +87,7 @@ package struct Credential {
     return sealed(unsealed, record, sodium)
   }
 
-  /// Seals what one allocation has opened, under the key that another one holds.
-  package static func seal(
-    _ unsealed: inout Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
-  ) -> Bytes {
-    unsealed.subkey.derive(.sealing, from: other.key)
-    return sealed(unsealed, record, sodium)
-  }
-
-  private static func sealed(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
+  package static func sealed(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
     [version] + unsealed.credential.seal(unsealed.subkey, associated: associated(record, version), sodium)
   }
 
