@@ -5,7 +5,7 @@ internal import CSystem
 extension SystemClock {
   /// A wall-clock time for people, local and with its zone: "2026-01-31 13:00:00 CET".
   public static func localTime(_ seconds: UInt64) -> [UInt8] {
-    local(seconds, "%Y-%m-%d %H:%M:%S %Z")
+    text(seconds, isLocal: true, "%Y-%m-%d %H:%M:%S %Z")
   }
 
   /// A local time as seconds since 1970; nil: the calendar has no such day. The corresponding C function is `mktime`.

@@ -40,12 +40,9 @@ public enum SystemClock {
 
   /// A wall-clock time for a sentence, local: "03:12" of today, or "2026-01-31 03:12".
   public static func localMoment(_ seconds: UInt64) -> [UInt8] {
-    let isToday = local(seconds, "%Y-%m-%d") == local(wallSeconds(), "%Y-%m-%d")
-    return local(seconds, isToday ? "%H:%M" : "%Y-%m-%d %H:%M")
-  }
-
-  static func local(_ seconds: UInt64, _ format: StaticString) -> [UInt8] {
-    text(seconds, isLocal: true, format)
+    let isToday =
+      text(seconds, isLocal: true, "%Y-%m-%d") == text(wallSeconds(), isLocal: true, "%Y-%m-%d")
+    return text(seconds, isLocal: true, isToday ? "%H:%M" : "%Y-%m-%d %H:%M")
   }
 
   /// A wall-clock time as RFC 3339 in UTC: "2026-01-31T12:00:00Z".
@@ -56,7 +53,7 @@ public enum SystemClock {
   /// Nothing where it would take 32 bytes or more, or the calendar has no such moment. The corresponding C functions are
   /// `localtime_r`, `gmtime_r` and `strftime`.
   @inline(never)
-  private static func text(_ seconds: UInt64, isLocal: Bool, _ format: StaticString) -> [UInt8] {
+  static func text(_ seconds: UInt64, isLocal: Bool, _ format: StaticString) -> [UInt8] {
     var text = [UInt8](repeating: 0, count: 32)
     // SAFETY: a StaticString ends in NUL and lives for ever; strftime stays within the text's bytes.
     let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)

@@ -68,11 +68,13 @@ struct Authentication {
     } catch {
       return Ending(verdict: .unavailable(error))
     }
-    if rules.wantsLogin, let account = admission.account { pam.note(.waitsForLogin, account.uid) }
     switch admission {
     case .unknownUser: throw .unknownUser
-    case .refused(let reason, _): return Ending(verdict: .notPermitted(reason))
+    case .refused(let reason, let account):
+      if rules.wantsLogin, let account { pam.note(.waitsForLogin, account.uid) }
+      return Ending(verdict: .notPermitted(reason))
     case .admitted(let permit):
+      if rules.wantsLogin { pam.note(.waitsForLogin, permit.account.uid) }
       return try chooseWay(permit, Question(user: user, configuration: configuration))
     }
   }

@@ -78,12 +78,7 @@ public func closeSession(
 
 private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [Bytes] {
   guard let arguments = unsafe arguments else { return [] }
-  var list: [Bytes] = []
-  for index in 0..<Int(max(0, count)) {
-    guard let argument = unsafe arguments[index] else { continue }
-    list.append(unsafe bytes(argument))
-  }
-  return list
+  return (0..<Int(max(0, count))).compactMap { index in unsafe arguments[index].map { unsafe bytes($0) } }
 }
 
 /// Sets the account's mark, if this session is the login that it waits for: our `authenticate` refused the account in this

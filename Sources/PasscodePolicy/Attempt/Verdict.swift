@@ -46,9 +46,7 @@ extension Verdict {
   public var isGranted: Bool {
     switch self {
     case .granted, .fingerGranted: true
-    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled,
-      .notPermitted, .unavailable:
-      false
+    default: false
     }
   }
 

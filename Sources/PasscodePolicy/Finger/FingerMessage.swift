@@ -81,10 +81,7 @@ public struct FingerRequest: Equatable, Sendable {
   }
 
   /// The caller runs for the person, who wants something now. Else it may be a login screen, which stands for hours.
-  public var isForPerson: Bool {
-    if case .session = place { return true }
-    return false
-  }
+  public var isForPerson: Bool { place == .session }
 
   public var bytes: Bytes {
     let (forPerson, terminal): (UInt8, UInt8) =

@@ -147,7 +147,9 @@ public struct ModuleLine: Equatable, Sendable {
   public init(_ arguments: [Bytes]) throws(Fault) {
     for argument in arguments {
       if argument.begins(with: "conf=") {
-        try setConfiguration(argument)
+        if configuration != nil { throw Fault(.optionTwice, name: Bytes(text: "conf")) }
+        guard isPlainPath(argument[5...]) else { throw Fault(.badValue, name: argument) }
+        configuration = Bytes(argument[5...])
       } else if argument.spells("proven") {
         continue
       } else if argument.spells("second_factor") {
@@ -157,14 +159,5 @@ public struct ModuleLine: Equatable, Sendable {
         options.append(argument)
       }
     }
-  }
-
-  private mutating func setConfiguration(_ argument: Bytes) throws(Fault) {
-    guard configuration == nil else { throw Fault(.optionTwice, name: Bytes(text: "conf")) }
-    let path = argument[5...]
-    guard isPlainPath(path) else {
-      throw Fault(.badValue, name: argument)
-    }
-    configuration = Bytes(path)
   }
 }

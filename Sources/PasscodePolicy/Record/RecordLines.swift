@@ -64,22 +64,22 @@ extension Record.Fields {
 
 /// Lines of `name=value`, one after the other: written, or read from a copy. What is read is kept where it was written from.
 struct RecordLines {
-  /// What was written.
+  /// The bytes of the lines that were written.
   private(set) var text = Bytes()
-  /// Each line that was read was there, and had a form that is written.
+  /// Whether each line that was read was there, and had a form that is written.
   private(set) var areSound = true
   private let isWriting: Bool
   /// What is read, and the index at which the next line starts.
   private let copy: ArraySlice<UInt8>
   private var position: Int
 
-  /// For writing.
+  /// Begins to write a record's lines.
   init() {
     (isWriting, copy, position) = (true, [], 0)
     text = Bytes(room: RecordCodec.copyLength)
   }
 
-  /// For reading.
+  /// Begins to read the lines of a copy.
   init(_ copy: ArraySlice<UInt8>) {
     (isWriting, self.copy, position) = (false, copy, copy.startIndex)
   }

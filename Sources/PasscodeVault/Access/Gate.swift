@@ -125,14 +125,6 @@ public enum Gate {
     /// With the account, where it may be noted that it waits for a login by other means.
     case refused(NotPermitted, Account?)
     case unknownUser
-
-    public var account: Account? {
-      switch self {
-      case .admitted(let permit): permit.account
-      case .refused(_, let account): account
-      case .unknownUser: nil
-      }
-    }
   }
 
   /// - Parameter access: of this process. A caller of the helper can't see who has logged in: the helper asks again.

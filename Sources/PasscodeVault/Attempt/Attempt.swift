@@ -59,7 +59,7 @@ public struct DirectLogin: Login, ~Copyable {
       case .locked(var record):
         var standing = Standing.exhausted
         if let refusal = try refusal(&record, &standing) { return refusal }
-        noteAttemptsLeft(standing, record.current)
+        if record.current.ledger.failures > 0, case .open(let left) = standing { looked.attemptsLeft = left }
         // It is better not to ask for what can't be verified.
         _ = try openCredential(record.current, &unsealed)
         looked.needsPasscode = try isFingerDue
@@ -70,10 +70,6 @@ public struct DirectLogin: Login, ~Copyable {
     } catch {
       return .unavailable(error)
     }
-  }
-
-  private mutating func noteAttemptsLeft(_ standing: Standing, _ record: Record) {
-    if record.ledger.failures > 0, case .open(let left) = standing { looked.attemptsLeft = left }
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
@@ -126,7 +122,11 @@ public struct DirectLogin: Login, ~Copyable {
     guard let isMatch = credential.matches(passcode, &unsealed) else {
       throw Fault(.hashingFailed)
     }
-    guard isMatch else { return wrong(record.current.ledger) }
+    let ledger = record.current.ledger
+    guard isMatch else {
+      let standing = ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing
+      return .wrong(standing, failures: ledger.failures)
+    }
     if try vault.hasExpired(&record) { return .expired }  // the charge stays
     if try record.isRevokedByNow(store) { return .disabled }
     // First the reset, at once; the new hash is a luxury.
@@ -229,10 +229,6 @@ public struct DirectLogin: Login, ~Copyable {
     var charged = record.current
     charged.charge(at: now, wall: vault.clock.wall(), service: service)
     try vault.write(charged, to: &record)
-  }
-
-  private func wrong(_ ledger: Ledger) -> Verdict {
-    .wrong(ledger.review(vault.policy.lockout, now: ledger.lastFailure).standing, failures: ledger.failures)
   }
 
   /// Takes the charge back, and spends the one login of a passcode that was given out for one login.

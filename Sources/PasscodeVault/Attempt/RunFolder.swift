@@ -67,7 +67,11 @@ package enum RunFolder {
 
   @inline(never)
   package static func open(_ access: Access) throws(Errno) -> Descriptor {
-    let folder = try openOrMake(access)
+    let folder: Descriptor
+    do throws(Errno) { folder = try Descriptor.open(path, .directory) } catch {
+      guard error == .noEntry, access == .root else { throw error }
+      folder = try makeDirectory(path, mode: 0o700)
+    }
     if access == .root, try folder.status().owner == 0, let owner = serviceAccount() {
       try folder.setMode(0o700)
       try folder.setOwner(owner.uid, group: 0)
@@ -80,14 +84,5 @@ package enum RunFolder {
   static func isSound(_ access: Access) -> Bool {
     guard case .found = try? Trust(access: access, subject: .store).open(path) else { return false }
     return true
-  }
-
-  private static func openOrMake(_ access: Access) throws(Errno) -> Descriptor {
-    do throws(Errno) {
-      return try Descriptor.open(path, .directory)
-    } catch {
-      guard error == .noEntry, access == .root else { throw error }
-    }
-    return try makeDirectory(path, mode: 0o700)
   }
 }

@@ -37,11 +37,15 @@ package final class Store {
 
   /// The file of a uid, opened and not yet locked; nil if there is none.
   package func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
-    do throws(Errno) {
-      return try directory.open(name(uid), access)
-    } catch {
-      if error == .noEntry { return nil }
+    do throws(Errno) { return try find(name(uid), access) } catch {
       throw fault(uid, reason(error), error: error.code)
+    }
+  }
+
+  private func find(_ name: Bytes, _ access: Descriptor.Access) throws(Errno) -> Descriptor? {
+    do throws(Errno) { return try directory.open(name, access) } catch {
+      if error == .noEntry { return nil }
+      throw error
     }
   }
 
@@ -79,7 +83,9 @@ package final class Store {
   /// A file that all programs share, beside the records; made, holding `content`, if there is none.
   package func openShared(_ name: Bytes, content: Bytes) throws(Fault) -> Descriptor {
     do throws(Errno) {
-      return try openOrCreate(name, content: content)
+      if let file = try find(name, .readWrite) { return file }
+      try createFile(name, content: content, owner: status.owner)
+      return try directory.open(name, .readWrite)
     } catch {
       throw fault(name, error)
     }
@@ -88,16 +94,6 @@ package final class Store {
   @inline(never)
   func fault(_ name: Bytes, _ error: Errno) -> Fault {
     Fault(.failed, path: joined(path, name), error: error.code)
-  }
-
-  private func openOrCreate(_ name: Bytes, content: Bytes) throws(Errno) -> Descriptor {
-    do throws(Errno) {
-      return try directory.open(name, .readWrite)
-    } catch {
-      if error != .noEntry { throw error }
-    }
-    try createFile(name, content: content, owner: status.owner)
-    return try directory.open(name, .readWrite)
   }
 
   /// Checks an open record file: it is the one under that name, and nobody else's.
