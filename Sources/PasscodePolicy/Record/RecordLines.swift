@@ -64,7 +64,7 @@ extension Record.Fields {
 
 /// Lines of `name=value`, one after the other: written, or read from a copy. What is read is kept where it was written from.
 struct RecordLines {
-  /// The bytes of the lines that were written.
+  /// Lines that were written, as bytes.
   private(set) var text = Bytes()
   /// Whether each line that was read was there, and had a form that is written.
   private(set) var areSound = true
