@@ -64,7 +64,7 @@ extension Record.Fields {
 
 /// Lines of `name=value`, one after the other: written, or read from a copy. What is read is kept where it was written from.
 struct RecordLines {
-  /// Lines that were written, as bytes.
+  /// The copy so far, where the record is written: its lines, without padding.
   private(set) var text = Bytes()
   /// Whether each line that was read was there, and had a form that is written.
   private(set) var areSound = true
