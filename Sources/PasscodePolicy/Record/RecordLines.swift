@@ -1,7 +1,8 @@
 extension RecordLines {
   /// All lines but the checksum's, as RecordCodec.swift draws them: one list, by which they are written and read.
   mutating func pass(_ record: inout Record.Fields) {
-    var version = record.version
+    // The oldest version that can hold the record.
+    var version: UInt64 = record.paused ? 3 : 2
     number("passcode_record", &version)
     number("generation", &record.generation)
     number("uid", &record.uid)
@@ -20,7 +21,7 @@ extension RecordLines {
     number("failure_time", &record.times.failure)
     hexadecimal("attempt_id", &record.attemptID)
     require(record.attemptID.isEmpty || record.attemptID.count == Record.attemptIDLength)
-    require(version == record.version)
+    require(version == (record.paused ? 3 : 2))
   }
 
   private mutating func passState(_ record: inout Record.Fields) {
@@ -36,16 +37,16 @@ extension RecordLines {
   }
 
   private mutating func pass(_ terms: inout Terms) {
-    var (change, expiry) = (terms.change.rawValue, terms.expiry)
-    var (seenTime, seenAt) = (terms.seenTime, terms.seenAt)
-    word("must_change", &change, of: "no yes used")
+    var (change, index) = (terms.change, terms.change.rawValue)
+    var (expiry, seenTime, seenAt) = (terms.expiry, terms.seenTime, terms.seenAt)
+    word("must_change", &index, of: "no yes used")
+    keep(Terms.Change(rawValue: index), in: &change)
     number("expires_time", &expiry)
     if expiry > 0 {
       number("seen_time", &seenTime)
       instant("seen_boot", "seen_at", &seenAt)
     }
-    terms = Terms(
-      change: Terms.Change(rawValue: change) ?? .needed, expiry: expiry, seenTime: seenTime, seenAt: seenAt)
+    terms = Terms(change: change, expiry: expiry, seenTime: seenTime, seenAt: seenAt)
   }
 
   private mutating func pass(_ ledger: inout Ledger) {
@@ -55,11 +56,6 @@ extension RecordLines {
     word("served", &served, of: "no yes")
     ledger.served = served == 1
   }
-}
-
-extension Record.Fields {
-  /// The oldest version of the format that can hold the record.
-  fileprivate var version: UInt64 { paused ? 3 : 2 }
 }
 
 /// Lines of `name=value`, one after the other: written, or read from a copy. What is read is kept where it was written from.
@@ -124,6 +120,7 @@ struct RecordLines {
     return true
   }
 
+  /// What was read is sound only if this holds. What is written isn't checked: it was read, or made here.
   mutating func require(_ condition: Bool) {
     areSound = areSound && condition
   }
@@ -169,7 +166,7 @@ struct RecordLines {
   mutating func proof(_ name: Literal, _ proof: inout Record.Proof) {
     var index = proof.rawValue
     word(name, &index, of: Record.Proof.names)
-    proof = Record.Proof(rawValue: index) ?? .unknown
+    keep(Record.Proof(rawValue: index), in: &proof)
   }
 
   @inline(never)

@@ -87,7 +87,9 @@ extension Vault {
     package let record: Record?
   }
 
-  /// - Parameter choose: the record of a file's content, as `RecordCodec.read` chooses it.
+  /// A record that is read without its lock; nil: there is none.
+  ///
+  /// - Parameter choose: the record of a file's content, by `RecordCodec.read`, or by `latest`, which is faster for many.
   @inline(never)
   package func read(_ store: Store, _ uid: UInt32, _ choose: (Bytes) -> Record?) throws(Fault) -> Reading? {
     guard let file = try store.open(uid, .read) else { return nil }

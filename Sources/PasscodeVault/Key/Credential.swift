@@ -87,6 +87,7 @@ package struct Credential {
     return sealed(unsealed, record, sodium)
   }
 
+  /// - Precondition: the subkey was derived for sealing.
   package static func sealed(_ unsealed: borrowing Unsealed, _ record: Record, _ sodium: Sodium) -> Bytes {
     [version] + unsealed.credential.seal(unsealed.subkey, associated: associated(record, version), sodium)
   }
