@@ -1,6 +1,7 @@
 public import PasscodePolicy
 
-/// What is wrong with a line that asks for the passcode. It never changes once it is made, so it is shared, not copied.
+/// What is wrong with a line that asks for the passcode, as far as `status` tells it, too; `PAMRule` has all else that
+/// `check` finds. It never changes once it is made, so it is shared, not copied.
 public final class PAMFinding: Sendable {
   public enum Problem: Equatable, Sendable {
     /// The line has an option that is wrong, or not allowed in a module line.

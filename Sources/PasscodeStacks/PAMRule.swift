@@ -1,6 +1,7 @@
 public import PasscodePolicy
 
-/// What only `passcode check` finds in a PAM service file; `PAMFinding` has what `status` finds, too.
+/// What only `passcode check` finds in a PAM service file; `PAMFinding` has what `status` finds, too. What one line shows is
+/// found here, by `PAMRuleContext`; what takes all services, in PAMStacks+Rules.swift.
 public enum PAMRule: Equatable, Sendable {
   // Lines that libpam refuses.
   case badLine, badControl
@@ -124,7 +125,7 @@ final class PAMRuleContext {
     surroundings = machine
   }
 
-  /// To add a rule, add its function here.
+  /// To add a rule about one line, add its function here.
   func findings() -> [PAMRule?] {
     [
       outcome(), nullok(), order(), finger(), faillock(), needsPassword(), secondFactor(), remote(),

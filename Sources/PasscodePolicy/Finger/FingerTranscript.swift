@@ -74,7 +74,7 @@ public struct FingerTranscript: Equatable, Sendable {
     if time < begin || isForPerson && time - begin > FingerTranscript.longest { state = .ended(.time) }
   }
 
-  /// How long a match is worth something, in milliseconds.
+  /// How long a match is worth something, in milliseconds. A notice in `Words` says how many seconds that is.
   public static let matchIsFresh: UInt64 = 10_000
 
   /// The match, as the serial that the touch count must still have; nil: none, too old, or from the future.

@@ -1,4 +1,4 @@
-/// What the helper can be asked, who may ask it, and what proves it: the whole table.
+/// What the helper can be asked, who may ask it, and what proves it. Options take more away: `Policy.takesPassword`.
 ///
 /// MUST (helper):
 ///  2  It gives only the rights that its table gives: to the account's own user (by the real uid), or to root. Setting,
@@ -43,7 +43,7 @@ extension HelperOperation {
 
   /// One row of the table.
   public struct Row: Equatable, Sendable {
-    /// Whether root may ask for anybody's account; everybody may for their own.
+    /// Whether root may ask for anybody's account, as everybody may for their own. No program of ours starts it as root.
     public let mayRoot: Bool
     public let proof: Proof
     /// A new passcode comes with the request.

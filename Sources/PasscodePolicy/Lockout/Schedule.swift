@@ -29,8 +29,8 @@ public struct Schedule: Sendable {
   public static let longestDelay: UInt64 = 30 * 24 * 3_600
 
   /// The default: 3 failures, then 1 minute, and longer delays after that, as on phones. A flat minute would allow
-  /// thousands of guesses a day. To change it, change `OptionTable`'s text, too, and the documents: OptionTests and
-  /// test_documents.py compare them.
+  /// thousands of guesses a day. To change it, change `OptionTable`'s text, too, `Schedule.fleet` and the documents:
+  /// OptionTests, ScheduleTests and test_documents.py compare them.
   public static var standard: Schedule { Schedule(sound: "3:1m,5:5m,7:15m,9:1h,10:reset") }
 
   init(sound text: Literal) {

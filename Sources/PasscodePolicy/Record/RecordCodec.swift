@@ -36,8 +36,8 @@
 /// The longest record takes 1,800 bytes of its 4,096: there is room for later versions.
 ///
 /// - A copy is valid only if it is byte for byte what `encode` makes of what it says: every value MUST thus
-///   have one spelling, and the reader take no other. Keep to that when you add a field. RecordCodecTests changes
-///   every byte, and repairs the checksum; FuzzRecord.
+///   have one spelling, and the reader (`RecordLines`) take no other. Keep to that when you add a field. RecordCodecTests
+///   changes every byte, and repairs the checksum; FuzzRecord.
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
 ///   write leaves the record as it was.                                                       RecordCodecTests
 /// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.

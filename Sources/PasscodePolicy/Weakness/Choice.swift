@@ -1,4 +1,4 @@
-/// What is made of a passcode that somebody chose.
+/// What is made of a passcode that somebody chose; `Vault.judge` decides it.
 public enum Choice: Equatable, Sendable {
   case accepted
   /// With `weak=warn`: it is accepted, and the person is told.

@@ -17,10 +17,10 @@ package import PasscodeSystem
 /// gives its slot back. Taking a slot touches the file, so that those who wait see that something moves.
 ///
 /// MUST (attempt):
-/// 12  Every wait ends, and every hash is under a slot: at most twice `max_parallel` at once on the whole machine, also
-///     where something runs short (`Errno.isShortage`): that is `unavailable`, uncharged. The record's lock is always taken
-///     before the slot. Where no slot was taken for 9 s, all holders are stuck: hashing goes on without a slot, and that is
-///     logged. After 120 s of movement the attempt is `unavailable`, uncharged.
+/// 12  Every wait ends, and every hash of a login, an enrolment or a change is under a slot: at most twice `max_parallel` at
+///     once on the whole machine, also where something runs short (`Errno.isShortage`): that is `unavailable`, uncharged. The
+///     record's lock is always taken before the slot. Where no slot was taken for 9 s, all holders are stuck: hashing goes on
+///     without a slot, and that is logged. After 120 s of movement the attempt is `unavailable`, uncharged.
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 package enum HashingSlots {
   /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.

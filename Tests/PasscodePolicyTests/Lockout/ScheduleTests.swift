@@ -18,6 +18,10 @@ struct ScheduleTests {
     #expect(Schedule.standard.delay(after: failures) == delay)
   }
 
+  @Test func `a fleet's schedule is the standard one but for its end`() {
+    #expect(Schedule.fleet.steps.dropLast() == Schedule.standard.steps.dropLast())
+  }
+
   @Test func `the standard schedule is what its text says`() {
     #expect(Schedule(slice("3:1m,5:5m,7:15m,9:1h,10:reset")) == .standard)
     #expect(Schedule(slice("3:60,5:300s,7:900,9:3600,10:reset")) == .standard)

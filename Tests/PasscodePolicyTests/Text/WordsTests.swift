@@ -92,6 +92,10 @@ struct WordsTests {
     #expect(notice?.utf8.count ?? 0 <= 80)
   }
 
+  @Test func `the seconds in notices of the reader are those that count`() {
+    #expect(FingerTranscript.matchIsFresh == 10_000 && FingerTranscript.longest == 30_000)
+  }
+
   @Test func `the prompt says what may be used`() {
     #expect(prompt(either: false, finger: false) == "Passcode:")
     #expect(prompt(either: false, finger: true) == "Passcode or fingerprint:")
