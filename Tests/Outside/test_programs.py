@@ -306,10 +306,11 @@ def test_an_expired_one_is_not_asked_for(field):
 
 @pytest.fixture
 def screen():
-    """An X server of alice's, without a screen; it finds a number of its own."""
+    """An X server of alice's, without a screen; it finds a number of its own. It isn't set up anew, refusing everybody
+    meanwhile, whenever xdotool was the only one there."""
     reading, writing = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "320x200x24", "-nolisten", "tcp", "-ac"],
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "320x200x24", "-nolisten", "tcp", "-ac", "-noreset"],
         pass_fds=[writing], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **person("alice"),
     )  # fmt: skip
     os.close(writing)

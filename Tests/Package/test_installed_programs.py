@@ -123,7 +123,7 @@ def test_sshd_with_the_passcode_as_second_factor(machine, remote):
 
 def test_a_locker(machine):
     """i3lock, which is no root: through the installed helper."""
-    display = machine.command("Xvfb", ":7", "-displayfd", "1", "-screen", "0", "320x200x24", "-ac", user="alice")
+    display = machine.command("Xvfb", ":7", "-displayfd", "1", "-screen", "0", "320x200x24", "-ac", "-noreset", user="alice")
     server = subprocess.Popen(display, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert server.stdout.readline() == b"7\n"  # it listens
     command = machine.command("env", "DISPLAY=:7", "i3lock", "-n", user="alice")

@@ -135,7 +135,7 @@ class Display(Locker):
         # An earlier one was killed: what it left would keep this one from starting, or look like its socket.
         for name in (".X7-lock", ".X11-unix/X7"):
             (self.machine.path / "tmp" / name).unlink(missing_ok=True)
-        self.start("Xvfb", ":7", "-screen", "0", "800x600x24", "-ac")
+        self.start("Xvfb", ":7", "-screen", "0", "800x600x24", "-ac", "-noreset")
         wait_for(lambda: "x:" in self.run("xdotool", "getmouselocation", status=None))
 
     def start(self, *command):
