@@ -8,6 +8,7 @@ import pytest
 
 import every_call
 import host
+import plain
 import strace
 from bed import MEMORY, SLOT
 from every_call import ACTS, ERRORS, LOCKED, NOTHING, SHORTAGES, SPENT, Bench, points, share
@@ -232,7 +233,13 @@ def test_every_system_call_fails(benches, name):
     assert sum(hit) >= len(cases) * 0.95, (sum(hit), len(cases))
     if name.endswith("attempt"):
         written = {end for rows in WRITES.values() for act, end in rows.items() if act == name}
-        assert written | {"undisturbed", "no slot", "audit"} <= ends, ends
+        # podman's containers may not write to the kernel's audit log, as Docker's may; libpam goes on without.
+        audit = {"audit"} & ends if plain.PLAIN and not is_audited(whole) else {"audit"}
+        assert written | audit | {"undisturbed", "no slot"} <= ends, ends
+
+
+def is_audited(run):
+    return any(call == "recvfrom" and "nlmsg_type=NLMSG_ERROR" in line and "{error=0," in line for call, line in run.calls)
 
 
 def is_write(call, line):
