@@ -46,7 +46,9 @@ extension Verdict {
   public var isGranted: Bool {
     switch self {
     case .granted, .fingerGranted: true
-    default: false
+    case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange, .notEnrolled,
+      .notPermitted, .unavailable:
+      false
     }
   }
 

@@ -164,9 +164,7 @@ public struct DirectLogin: Login, ~Copyable {
   /// - Parameter standing: what the ledger says, where nothing refuses the attempt.
   private func refusal(_ record: inout LockedRecord, _ standing: inout Standing) throws(Fault) -> Verdict? {
     if record.isCorrupt { throw vault.corrupt(account) }
-    if record.isDamaged {
-      vault.note(.damagedCopy, account)
-    }
+    if record.isDamaged { vault.note(.damagedCopy, account) }
     guard record.current.state != .removed, try vault.isSameAccount(record.current, account) else {
       return .notEnrolled
     }
