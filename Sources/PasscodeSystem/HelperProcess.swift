@@ -83,6 +83,7 @@ public struct HelperProcess: ~Copyable {
     var movement = Movement(process)
     repeat {
       repeat { try movement.check(patience) } while !hasInput(connection.raw, within: 250)
+      guard connection.isOurs else { break }
       let start = length
       // SAFETY: start < bytes.count.
       let got = unsafe bytes.withUnsafeMutableBytes { buffer in

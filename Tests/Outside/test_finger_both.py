@@ -1,5 +1,6 @@
 """`finger=both`: the passcode opens nothing without a touch that matches at the same prompt; the password stands in for both."""
 
+import fcntl
 import os
 import resource
 import threading
@@ -298,6 +299,14 @@ def test_it_is_the_password_alone_and_said_once(own, case):
     own.service("either", stack=BEHIND["yes"])
     assert own.authenticate("alice", PASSWORD, **NOWHERE[case]).prompts == ["Password: "]
     assert own.failures("alice") == 0
+
+
+def test_it_is_so_while_another_attempt_holds_the_record(own):
+    with (own.store / str(uid("alice"))).open("r+b") as record:
+        fcntl.lockf(record, fcntl.LOCK_EX)
+        outcome = own.authenticate("alice", RIGHT, prepare=become("alice"))
+    assert (outcome.result, outcome.prompts, outcome.texts) == ("PERM_DENIED", [], [NEEDED])
+    assert words(own) == []
 
 
 @pytest.mark.parametrize("why", ["no package", "no reader", "the line says no"])

@@ -6,12 +6,13 @@ import subprocess
 
 import pytest
 
+import host
 import machine as machines
 import pam
 from bed import SERVICE, become, uid
 from helper import A_RUN, ENROLL, ask
 from machine import ALICE, RUN
-from scenario import PASSWORD, RIGHT, refused_unasked
+from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 from tool import DONE, alone
 
 FIRST = "Log in with your password first."
@@ -120,6 +121,15 @@ def test_a_runtime_directory_whose_maker_was_killed_is_put_right(own, mode):
     assert works(own, **ALICE)
     status = RUN.stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid(machines.ACCOUNT), 0, 0o700)
+
+
+def test_whoever_finds_that_another_was_faster_to_make_the_runtime_directory_uses_that(own):
+    own.configure(first_login="allow")
+    own.service()
+    shutil.rmtree(RUN)
+    slower = ["strace", "-o", "/dev/null", "-e", "inject=mkdir:error=EEXIST:when=1"]
+    assert host.results(own, WRONG[0], before=slower) == ["AUTH_ERR"]
+    assert (RUN / str(uid("alice"))).exists(), "the last wrong passcode is kept"
 
 
 @contextlib.contextmanager

@@ -59,9 +59,9 @@ public enum Response: Sendable {
 extension Login where Self: ~Copyable {
   /// Only a login that opens the store itself takes fingers.
   public mutating func accept(
-    _ transcript: FingerTranscript, _: borrowing Passcode, _: inout Unsealed
+    _: FingerTranscript, _: borrowing Passcode, _: inout Unsealed
   ) -> Verdict {
-    .fingerRefused(transcript.outcome)
+    .notPermitted(.fingerNeeded)
   }
 
   /// The one way from a prompt to a verdict, for every program.

@@ -70,7 +70,10 @@ package enum RunFolder {
     let folder: Descriptor
     do throws(Errno) { folder = try Descriptor.open(path, .directory) } catch {
       guard error == .noEntry, access == .root else { throw error }
-      folder = try makeDirectory(path, mode: 0o700)
+      do throws(Errno) { folder = try makeDirectory(path, mode: 0o700) } catch {
+        guard error == .exists else { throw error }
+        return try open(access)  // another process was faster
+      }
     }
     if access == .root, try folder.status().owner == 0, let owner = serviceAccount() {
       try folder.setMode(0o700)
