@@ -33,21 +33,16 @@ int cs_connect_to_root(const char *path, int *connection) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct ucred peer = {.uid = (uid_t)-1};
   socklen_t size = sizeof peer;
-  int error = EPERM;
   size_t length = strnlen(path, sizeof address.sun_path);
   if (length == sizeof address.sun_path) return ENAMETOOLONG;
   memcpy(address.sun_path, path, length);
   int file = cs_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (file < 0) return errno;
-  if (connect(file, (struct sockaddr *)&address, sizeof address) != 0 ||
-      getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    error = errno;
-  else if (peer.uid == 0)
-    error = 0;
-  if (error == 0)
-    *connection = file;
-  else
-    close(file);
+  const int failed = connect(file, (struct sockaddr *)&address, sizeof address) != 0 ||
+                     getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0;
+  const int error = failed ? errno : peer.uid == 0 ? 0 : EPERM;
+  if (error != 0) close(file);
+  *connection = file;
   return error;
 }
 

@@ -3,9 +3,18 @@ public import PasscodeSystem
 public import PasscodeVault
 
 // How root takes a passcode back while somebody holds its record. Their owners can stop logins, let them go on in turns, and
-// start new ones, so that waiting for the record may take minutes. So: first the mark, from which on no attempt is let in
-// that looks at it (`RevocationMark`); then the holder of the record gets a second, and is ended. That is safe, because no
-// attempt loses anything by being killed (MUST 7). What is in `SignalsBlocked` when it is ended is a charged attempt.
+// start new ones, so that waiting for the record may take minutes. What is in `SignalsBlocked` when its process is killed is
+// a charged attempt.
+//
+// MUST (attempt):
+// 14  Root's `disable`, `remove` and `pause` wait for nobody. If somebody holds the record, the mark (`RevocationMark`) is
+//     made durable first: an attempt that looks for it later isn't charged, and one that had looked before is refused when
+//     it is to be settled. A process that still holds the record after 1 s is killed through a pidfd, after it was checked
+//     once more that it holds this very file (safe because of 7). All of this takes 10 s at most. A holder that can't be
+//     killed is named, with exit status 7: it alone may still be let in, if it had already looked at the mark. An
+//     interrupted command leaves the passcode as it was, or refused, and is finished by repeating it; `enable` removes both
+//     marks. After an interrupted `pause` the passcode may stay disabled until `enable`: the mark might be a `disable`'s.
+//     test_revocation.py
 //
 // - It MUST be over after 10 s, whatever others do.                                          test_revocation.py
 // - No process MUST be ended but one that holds this very record then: `Vault.endHolder`.    test_revocation.py

@@ -98,7 +98,7 @@ public struct StatusList: ~Copyable {
     // One that is gone has the record's name, or none.
     let name = record?.name ?? []
     let account = known ?? Account(uid: uid, gid: uid, name: name)
-    guard let record else { return Status(account, .corrupt) }
+    guard let record else { return Status(account, HelperStatus(.corrupt, isEnrolled: true)) }
     guard record.state != .removed else { return nil }
     if name == account.name {
       return try vault.status(account, record, length: lengths.length(record, vault))

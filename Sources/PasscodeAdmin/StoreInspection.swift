@@ -124,7 +124,9 @@ extension Vault {
       guard let file = try store.open(uid, .read) else { return nil }
       let size = try store.check(file, uid).size
       let content = size == RecordCodec.fileLength ? (try? file.read(size, at: 0)) ?? [] : []
-      if let version = recordCodec.laterVersion(content) { throw store.laterVersion(uid, version) }
+      if let version = recordCodec.laterVersion(content) {
+        throw store.fault(uid, .laterVersion, number: version)
+      }
       found = recordCodec.read(content)
       if let found, !found.damaged, found.record.uid == uid { return found }
       clock.sleep(20)

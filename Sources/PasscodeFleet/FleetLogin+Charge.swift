@@ -100,8 +100,7 @@ extension FleetLogin where Etcd: EtcdStore {
 
   private func charged(_ record: FleetRecord) -> FleetRecord {
     var charged = record
-    let failures = record.record.ledger.charged(at: .never).failures
-    charged.record.ledger = Ledger(failures: failures, lastFailure: .never, served: false)
+    charged.record.ledger = record.record.ledger.charged(at: .never)
     charged.record.times.failure = vault.clock.wall()
     charged.record.failureService = service
     charged.record.attemptID = randomBytes(Record.attemptIDLength, vault.sodium)

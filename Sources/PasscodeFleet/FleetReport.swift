@@ -47,7 +47,10 @@ extension HelperStatus {
   /// What a workstation may know before a code is typed there: whether it may be, and how many wrong ones there were. Not
   /// when somebody has logged in, and where: a workstation may ask about everybody.        FleetAdministrationTests
   public var forWorkstation: HelperStatus {
-    HelperStatus(state, isEnrolled: isEnrolled, failures: failures, milliseconds: milliseconds)
+    var told = HelperStatus(state, isEnrolled: isEnrolled)
+    told.failures = failures
+    told.milliseconds = milliseconds
+    return told
   }
 }
 

@@ -18,6 +18,11 @@ public import PasscodeVault
 ///     test_fleet_hangs.py, test_fleet_uncharged.py, test_the_connection_of_a_look_serves_the_attempt,
 ///     test_a_connection_that_was_lost_meanwhile_is_opened_again
 ///
+/// MUST (proof):
+///  8  While a fleet's account is paused on a workstation, passcode-fleet asks no server to accept or to change its passcode,
+///     no matter which program started it, and refuses what a server accepts that was asked before the pause. It ends as
+///     other pauses do. What can't be read is a refusal.                                test_workstation_pause.py
+///
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py
 /// - A server that hangs, or whose etcd does, MUST cost one login a minute 5 s at most.     test_fleet_hangs.py
 public struct VerifierClient: ~Copyable {
@@ -71,7 +76,7 @@ public struct VerifierClient: ~Copyable {
     }
     guard request.head.operation == .status else { return HelperReply(.paused) }
     // It must be possible to end a pause while no server answers.
-    var status = HelperStatus(.paused, isEnrolled: true, length: nil, failures: 0, milliseconds: 0)
+    var status = HelperStatus(.paused, isEnrolled: true)
     if let reply = try? ask(request), let known = HelperStatus(reply) {
       status = known
       if known.state != .disabled { status.state = .paused }

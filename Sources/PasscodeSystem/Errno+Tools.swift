@@ -3,6 +3,9 @@ internal import CSystem
 // What only the tools and the servers tell apart.
 
 extension Errno {
+  /// What the last failed call of this thread left.
+  static var last: Errno { Errno(cs_errno()) }
+
   public static let invalid = Errno(EINVAL)
   public static let readOnly = Errno(EROFS)
   public static let stale = Errno(ESTALE)

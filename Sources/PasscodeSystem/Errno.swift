@@ -8,9 +8,6 @@ public struct Errno: Error, Equatable, Sendable {
     self.code = code
   }
 
-  /// What the last failed call of this thread left.
-  static var last: Errno { Errno(cs_errno()) }
-
   /// The kernel's words: "No space left on device".
   @inline(never)
   public var text: [UInt8] {
@@ -44,7 +41,7 @@ func retrying<Number: SignedInteger>(_ call: () -> Number) throws(Errno) -> Numb
   while true {
     let result = call()
     if result != -1 { return result }
-    let error = Errno.last
+    let error = Errno(cs_errno())
     if error.code != EINTR { throw error }
   }
 }

@@ -9,11 +9,6 @@ extension Password {
     defer { line.wipe() }
     // A NUL would cut the password short.
     guard line.read({ typed in typed.indices.allSatisfy { typed[$0] != 0 } }) else { return false }
-    var isProven = false
-    unsafe line.lend { password in
-      isProven = unsafe cpam_proves(withNUL(service), withNUL(user), withNUL(folder), password) != 0
-      return 0
-    }
-    return isProven
+    return unsafe line.lend { unsafe cpam_proves(withNUL(service), withNUL(user), withNUL(folder), $0) } != 0
   }
 }

@@ -24,9 +24,9 @@ public struct Sodium: Sendable {
 ///     offset   48    SecretKey        32     offset  784    TypedLine          528
 ///     offset 1312    SecretKey        32     (the subkey)
 @safe public struct Secrets: ~Copyable {
-  private static let total = 1_344
+  static let total = 1_344
 
-  private let base: UnsafeMutableRawPointer
+  let base: UnsafeMutableRawPointer
 
   /// The line that was just typed.
   public var line: TypedLine
@@ -56,11 +56,6 @@ public struct Sodium: Sendable {
       credential: OpenedCredential(start: start + 80), digest: Digest(start: start + 144))
     line = unsafe TypedLine(start: start + 256)
     password = unsafe Password(line: TypedLine(start: start + 784))
-  }
-
-  /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited (`mlock`).
-  public mutating func lockAgain() {
-    unsafe _ = mlock(base, Secrets.total)
   }
 
   @inline(never)

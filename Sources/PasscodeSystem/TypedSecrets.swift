@@ -69,10 +69,7 @@ public struct PasscodeChange: ~Copyable {
 
   /// Lends the bytes of both for reading.
   public func read<Value>(_ body: (_ new: Span<UInt8>, _ old: Span<UInt8>) -> Value) -> Value {
-    // SAFETY: as in Passcode.
-    unsafe body(
-      Span(_unsafeStart: new.passcode.start, count: new.passcode.count),
-      Span(_unsafeStart: old.passcode.start, count: old.passcode.count))
+    new.passcode.read { new in old.passcode.read { old in body(new, old) } }
   }
 }
 
@@ -107,9 +104,9 @@ public struct PasscodeChange: ~Copyable {
   }
 
   /// Lends the line as a C string.
-  public mutating func lend(_ body: (UnsafePointer<CChar>) -> CInt) {
+  public mutating func lend(_ body: (UnsafePointer<CChar>) -> CInt) -> CInt {
     unsafe start[count] = 0
-    _ = unsafe start.withMemoryRebound(to: CChar.self, capacity: count + 1) { unsafe body($0) }
+    return unsafe start.withMemoryRebound(to: CChar.self, capacity: count + 1) { unsafe body($0) }
   }
 
   /// Fills it with so many bytes of the helper's request; false where it ends before, or where they don't fit.

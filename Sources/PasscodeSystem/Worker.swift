@@ -1,6 +1,13 @@
 internal import CSodium
 internal import CSystem
 
+extension Secrets {
+  /// Locks the allocation in memory again, in a forked copy of the process: locks aren't inherited (`mlock`).
+  public mutating func lockAgain() {
+    unsafe _ = mlock(base, Secrets.total)
+  }
+}
+
 /// A forked copy of this process that does one task. For programs with one thread.
 ///
 /// - The worker's secrets MUST be in its own locked memory before it does anything.      test_batch.py

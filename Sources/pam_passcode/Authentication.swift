@@ -12,9 +12,8 @@ struct Authentication {
     self.pam = pam
     self.arguments = arguments
     origin = LoginOrigin(
-      LoginItems(
-        service: pam.item(.service), requester: pam.item(.requester), remoteHost: pam.item(.remoteHost),
-        terminal: pam.item(.terminal), display: pam.item(.display)))
+      service: pam.item(.service), requester: pam.item(.requester), remoteHost: pam.item(.remoteHost),
+      terminal: pam.item(.terminal), display: pam.item(.display))
   }
 
   func result() -> PAMResult {
@@ -61,20 +60,20 @@ struct Authentication {
   }
 
   private func admit(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
-    let rules = LoginRules(configuration.options.door)
+    let door = configuration.options.door
     let admission: Gate.Admission
     do throws(Fault) {
-      admission = try Gate.admit(user: user, origin, rules, configuration.access)
+      admission = try Gate.admit(user: user, origin, door, configuration.access)
     } catch {
       return Ending(verdict: .unavailable(error))
     }
     switch admission {
     case .unknownUser: throw .unknownUser
     case .refused(let reason, let account):
-      if rules.wantsLogin, let account { pam.note(.waitsForLogin, account.uid) }
+      if !door.allowsFirstLogin, let account { pam.note(.waitsForLogin, account.uid) }
       return Ending(verdict: .notPermitted(reason))
     case .admitted(let permit):
-      if rules.wantsLogin { pam.note(.waitsForLogin, permit.account.uid) }
+      if !door.allowsFirstLogin { pam.note(.waitsForLogin, permit.account.uid) }
       return try chooseWay(permit, Question(user: user, configuration: configuration))
     }
   }

@@ -3,7 +3,7 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-// What libpam calls. Each begins as a refusal; Authentication.swift decides nothing either, it asks the Vault.
+// What libpam calls. Nothing is decided here, nor in Authentication.swift, which asks the Vault.
 //
 // `@c` gives a function its C name in a debugger, too. Swift 6.2 doesn't know it.
 
@@ -91,8 +91,7 @@ func markLogin(_ pam: PAM) {
   do throws(Errno) {
     try LoginMark(uid, .root).set()
   } catch {
-    let complaint: Text = "the login could not be marked: \(error.text)"
-    pam.log(complaint.bytes, isError: true)
+    pam.log(Bytes(text: "the login could not be marked: ") + error.text, isError: true)
     pam.note(.isUnmarked, uid)
   }
 }

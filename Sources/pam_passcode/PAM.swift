@@ -75,7 +75,7 @@ internal import PasscodeSystem
 
   /// Leaves the line as PAM_AUTHTOK for the next module.
   func setToken(_ line: inout TypedLine) {
-    unsafe line.lend { text in unsafe pam_set_item(handle, PAM_AUTHTOK, text) }
+    _ = unsafe line.lend { text in unsafe pam_set_item(handle, PAM_AUTHTOK, text) }
   }
 
   func clearToken() {

@@ -18,7 +18,7 @@ internal import PasscodeVault
 //     keeps it from the verifier's reply is `unavailable`.                                  test_workstation_attacks.py
 //  5  It ends: 140 s for a request.                                                         test_workstation_attacks.py
 //
-// While root or the account's owner has paused the passcode here, it asks no server to accept or to change it: FleetPause.swift.
+// While root or the account's owner has paused the passcode here, it asks no server to accept or to change it: VerifierClient.swift.
 
 @main
 struct Main {

@@ -4,20 +4,15 @@ internal import PasscodeVault
 
 /// One caller, from a request to its reply: who asks, what proves it, becoming `_passcode`, the act.
 struct CallerConnection: ~Copyable {
-  private let caller: ProcessIdentity
-  private let sodium: Sodium
+  /// The user who started this process, before it became `_passcode`.
+  let caller: ProcessIdentity
+  let sodium: Sodium
   /// The account of the look before; by then this process is `_passcode`.
-  private var looked: UInt32?
+  var looked: UInt32?
   /// From the reply to a look to the end of the process.
-  private var slot: CallerSlot?
+  var slot: CallerSlot?
   /// From the reply to a look on: passcode-fleet, if it waits for the attempt on an account of the fleet.
-  private var fleet: HelperProcess?
-
-  /// - Parameter caller: whose process this was when it started.
-  init(_ caller: ProcessIdentity, _ sodium: Sodium) {
-    self.caller = caller
-    self.sodium = sodium
-  }
+  var fleet: HelperProcess?
 
   /// Whether it comes in its turn: after a look only an attempt on the same account.
   func takes(_ head: HelperRequest) -> Bool {
@@ -38,9 +33,8 @@ struct CallerConnection: ~Copyable {
 
   /// Asked before the reply: a caller that was told of a waiting helper sends its attempt there.
   private mutating func mayWait() -> Bool {
-    guard case .taken(let slot) = CallerSlot.take(.waiting, for: caller.real) else { return false }
-    self.slot = consume slot
-    return true
+    slot = try? CallerSlot.take(.waiting, for: caller.real)
+    return slot != nil
   }
 
   private mutating func answer(_ request: inout ReceivedRequest) throws(Fault) -> HelperReply {
@@ -100,11 +94,9 @@ struct CallerConnection: ~Copyable {
   private mutating func act(
     _ account: Account, _ configuration: Configuration, _ request: inout ReceivedRequest
   ) throws(Fault) -> HelperReply {
-    var rules = LoginRules()
-    rules.wantsLogin = request.head.conditions.wantsLogin
     let origin = LoginOrigin(caller, service: request.service)
     let permit: Permit
-    switch Gate.admit(account, origin, rules, .service) {
+    switch Gate.admit(account, origin, .service, wantsLogin: request.head.conditions.wantsLogin) {
     case .admitted(let given): permit = given
     case .refused(let reason, _): return HelperReply(verdict: .notPermitted(reason))
     case .unknownUser: return HelperReply(.notPermitted)
@@ -116,7 +108,7 @@ struct CallerConnection: ~Copyable {
     let handler = RequestHandler(vault: vault, permit: permit, service: request.service)
     let operation = request.head.operation
     // What this machine's own store has for an account of a fleet means nothing.
-    if !isFleets, !operation.row.isForDisabled, try vault.status(account).state == .disabled {
+    if !isFleets, !operation.row.isForDisabled, try vault.helperStatus(of: account).state == .disabled {
       return HelperReply(.disabled)
     }
     let isPassedOn = isFleets && !operation.isForThisMachine

@@ -45,16 +45,20 @@ struct Main {
     } catch {
       return false
     }
-    let slot = CallerSlot.take(.running, for: caller.real)
-    defer { withExtendedLifetime(slot) {} }
-    if slot.areAllTaken {
-      let limit = UInt64(CallerSlot.Purpose.running.limit)
-      HelperService.reply(HelperReply(fault: Fault(.tooManyRequests, number: limit)).bytes)
+    do throws(Fault) {
+      let slot = try CallerSlot.take(.running, for: caller.real)
+      defer { withExtendedLifetime(slot) {} }
+      return serve(caller)
+    } catch {
+      HelperService.reply(HelperReply(fault: error).bytes)
       HelperService.endReplies()
       return true
     }
+  }
+
+  private static func serve(_ caller: ProcessIdentity) -> Bool {
     guard let sodium = Sodium() else { return false }
-    var connection = CallerConnection(caller, sodium)
+    var connection = CallerConnection(caller: caller, sodium: sodium)
     var kind: HelperReply.Kind
     repeat {
       guard let request = ReceivedRequest.read(sodium), connection.takes(request.head) else {

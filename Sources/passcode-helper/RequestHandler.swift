@@ -14,7 +14,7 @@ struct RequestHandler {
     case .look: return try look(&secrets.unsealed)
     case .verify: return reply(try attempt(secrets.passcode, &secrets.unsealed).verdict)
     case .prove: return reply(try attempt(secrets.passcode, &secrets.unsealed, .change).verdict)
-    case .status: return try vault.status(account).told.reply
+    case .status: return try vault.helperStatus(of: account).reply
     case .change: return try change(secrets.passcode, &secrets.change, &secrets.unsealed)
     case .remove: return try remove(secrets.passcode, &secrets.unsealed)
     case .enroll:

@@ -20,7 +20,7 @@ extension Session {
   /// - Throws: unless the account's passcode is this person's to try.
   func permit(_ account: Account, _ access: Access) throws(Failure) -> Permit {
     let origin = LoginOrigin(process, service: serviceName)
-    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(), access) else {
+    guard case .admitted(let permit) = Gate.admit(account, origin, access) else {
       throw .notPermitted
     }
     return permit

@@ -6,7 +6,7 @@
 import CFuzz
 @testable import PasscodePolicy
 
-private let noChecksum = Bytes(repeating: 0, count: RecordCodec.checksumLength)
+private let noChecksum = Bytes(repeating: 0, count: 32)
 private let codec = RecordCodec(
   checksum: { _ in noChecksum },
   isZero: { $0.withUnsafeBufferPointer { fuzz_is_zero($0.baseAddress, $0.count) != 0 } })

@@ -5,7 +5,7 @@
 @testable import PasscodePolicy
 
 private let codec = RecordCodec(
-  checksum: { _ in Bytes(repeating: 0, count: RecordCodec.checksumLength) },
+  checksum: { _ in Bytes(repeating: 0, count: 32) },
   isZero: { $0.allSatisfy { $0 == 0 } })
 private let alice = Bytes(text: "alice")
 

@@ -225,6 +225,9 @@ def test_status_in_json(alice):
     status = alice.status("alice")
     assert (status["state"], status["failures"]) == ("locked", 3) and 50 <= status["seconds_left"] <= 60
     assert re.fullmatch(stamp, status["locked_until"])
+    alice.tool("disable", "alice", check=DONE)
+    status = alice.status("alice")
+    assert (status["state"], status["seconds_left"], status["locked_until"]) == ("disabled", 0, None)
 
 
 def test_status_of_somebody_without_a_passcode(alice):

@@ -1,9 +1,9 @@
 import Foundation
-import PasscodePolicy
 import PasscodeSystem
 import Testing
 
 @testable import PasscodeAdmin
+@testable import PasscodePolicy
 @testable import PasscodeVault
 
 /// A vault in a folder of its own, with clocks that the test moves, and one account with the passcode 0471.
@@ -207,7 +207,7 @@ final class TestBed {
 
   private func permit() throws -> Permit {
     let origin = LoginOrigin(.current(), service: Bytes(text: service))
-    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(), access) else {
+    guard case .admitted(let permit) = Gate.admit(account, origin, access) else {
       throw POSIXError(.EPERM)
     }
     return permit

@@ -57,7 +57,7 @@ cs_ids cs_session_ids(void);
 int cs_input_is_terminal(const uint8_t *name);
 /* The name of the file that this program was started from, which needs no system call; empty where its caller could
    choose that (AT_SECURE). */
-const char *cs_program_name(void);
+__attribute__((returns_nonnull)) const char *cs_program_name(void);
 /* The program was started with more privilege than its caller has (AT_SECURE). */
 int cs_is_secure(void);
 /* Appends to the system log, facility authpriv, for a program (a module has pam_syslog). */

@@ -167,7 +167,8 @@ extension Vault {
       }
     }
     do throws(Fault) {
-      return try MachineKey(configuration: configuration).load(&key, .next)
+      try MachineKey(configuration: configuration).load(&key, .next)
+      return
     } catch {
       if isUnloaded(error, .next) { return try openSealed(&key, .next) }
       guard error.reason == .noKey else { throw error }

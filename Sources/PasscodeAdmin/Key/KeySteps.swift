@@ -15,7 +15,7 @@ extension Vault {
   func loadedKey(_ generation: MachineKey.Generation) -> KeyFile { keyFile(KeyPlaces.loaded, generation) }
 
   func sealedKey(_ generation: MachineKey.Generation) -> KeyFile {
-    keyFile(KeyPlaces.sealed(policy.keyFile), generation)
+    keyFile(policy.keyFile + Bytes(text: ".cred"), generation)
   }
 
   private func keyFile(_ path: Bytes, _ generation: MachineKey.Generation) -> KeyFile {

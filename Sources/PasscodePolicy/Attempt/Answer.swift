@@ -13,18 +13,14 @@ public enum Answer: Equatable, Sendable {
     if bytes.count == 0 {
       self = .empty
     } else {
-      self = Answer.isLength(bytes.count) && Answer.areDigits(bytes) ? .passcode : .other
+      let areDigits = bytes.indices.allSatisfy { isDigit(bytes[$0]) }
+      self = areDigits && Answer.isLength(bytes.count) ? .passcode : .other
     }
   }
 
   /// Whether a passcode can have so many digits.
   public static func isLength(_ count: Int) -> Bool {
     count == 4 || count == 6
-  }
-
-  private static func areDigits(_ bytes: Span<UInt8>) -> Bool {
-    for index in bytes.indices where !isDigit(bytes[index]) { return false }
-    return true
   }
 }
 

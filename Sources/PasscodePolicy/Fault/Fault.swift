@@ -163,7 +163,7 @@ public final class Fault: Error, Sendable {
     /// The workstation isn't in the server's list (path).
     case notListed = 69
 
-    /// What only root's `disable` and `remove` can come to: an attempt that was under way holds the record (path).
+    /// What only root's `disable`, `remove` and `pause` can come to: an attempt that was under way holds the record (path).
     case revokedAndHeld = 70
     /// A note: a process that held a record was ended for that. (number: the process; name: its program)
     case endedHolder = 71

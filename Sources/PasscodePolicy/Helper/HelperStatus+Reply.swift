@@ -8,9 +8,10 @@ extension HelperStatus {
       length == 0 || Answer.isLength(length), reply.number(1) <= UInt64(UInt32.max),
       reply.number(2) <= Schedule.longestDelay * 1_000, Record.serviceName(reply.text) == reply.text
     else { return nil }
-    self.init(
-      state, isEnrolled: flags & 8 != 0, length: length == 0 ? nil : length,
-      failures: UInt32(reply.number(1)), milliseconds: reply.number(2))
+    self.init(state, isEnrolled: flags & 8 != 0)
+    if length > 0 { self.length = length }
+    failures = UInt32(reply.number(1))
+    milliseconds = reply.number(2)
     enrolledAt = reply.number(3)
     lastSuccess = reply.number(4)
     lastFailure = reply.number(5)

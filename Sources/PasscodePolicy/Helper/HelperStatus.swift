@@ -28,11 +28,11 @@ public struct HelperStatus: Equatable, Sendable {
   public var state: State
   public var isEnrolled: Bool
   /// 4 or 6; nil: not known.
-  public var length: Int?
+  public var length: Int? = nil
   /// How many attempts in a row failed.
-  public var failures: UInt32
+  public var failures: UInt32 = 0
   /// Left, where locked; else 0. At most `Schedule.longestDelay`.
-  public var milliseconds: UInt64
+  public var milliseconds: UInt64 = 0
   /// Wall clock, seconds since 1970; 0: never, or not known. So is the next.
   public var enrolledAt: UInt64 = 0
   public var lastSuccess: UInt64 = 0
@@ -45,19 +45,15 @@ public struct HelperStatus: Equatable, Sendable {
   /// No touch is believed until a passcode opens.
   public var isFingerOff = false
 
-  public init(
-    _ state: State, isEnrolled: Bool, length: Int? = nil, failures: UInt32 = 0, milliseconds: UInt64 = 0
-  ) {
+  public init(_ state: State, isEnrolled: Bool) {
     self.state = state
     self.isEnrolled = isEnrolled
-    self.length = length
-    self.failures = failures
-    self.milliseconds = milliseconds
   }
 
   /// What a record tells; length and milliseconds are to be added.
   package init(_ state: State, of record: Record) {
-    self.init(state, isEnrolled: record.state != .removed, failures: record.ledger.failures)
+    self.init(state, isEnrolled: record.state != .removed)
+    failures = record.ledger.failures
     enrolledAt = record.times.enrolled
     lastSuccess = record.times.success
     lastFailure = record.times.failure

@@ -101,31 +101,19 @@ extension Ledger {
   /// - Returns: also what must be written, durably, before the standing is told or used; nil: nothing.
   @inline(never)
   public func review(_ schedule: Schedule, now: Instant) -> (standing: Standing, correction: Ledger?) {
+    let open = Standing.open(attemptsLeft: schedule.attemptsLeft(after: failures))
     switch schedule.delay(after: failures) {
     case .reset: return (.exhausted, nil)
-    case .none: return (open(schedule), nil)
-    case .seconds where served: return (open(schedule), nil)
-    case .seconds(let seconds): return reviewDelay(seconds, schedule, now)
+    case .seconds(let seconds) where !served:
+      let delay = seconds * 1_000  // at most 30 days: fits
+      guard lastFailure.boot == now.boot, lastFailure.milliseconds <= now.milliseconds else {
+        let restarted = Ledger(failures: failures, lastFailure: now, served: false)
+        return (.locked(milliseconds: delay), restarted)
+      }
+      let elapsed = now.milliseconds - lastFailure.milliseconds
+      if elapsed < delay { return (.locked(milliseconds: delay - elapsed), nil) }
+      return (open, Ledger(failures: failures, lastFailure: lastFailure, served: true))
+    case .none, .seconds: return (open, nil)
     }
-  }
-
-  private func reviewDelay(
-    _ seconds: UInt64, _ schedule: Schedule, _ now: Instant
-  ) -> (standing: Standing, correction: Ledger?) {
-    let delay = seconds * 1_000  // at most 30 days: fits
-    guard lastFailure.boot == now.boot, lastFailure.milliseconds <= now.milliseconds else {
-      let restarted = Ledger(failures: failures, lastFailure: now, served: false)
-      return (.locked(milliseconds: delay), restarted)
-    }
-    let elapsed = now.milliseconds - lastFailure.milliseconds
-    guard elapsed < delay else {
-      let over = Ledger(failures: failures, lastFailure: lastFailure, served: true)
-      return (open(schedule), over)
-    }
-    return (.locked(milliseconds: delay - elapsed), nil)
-  }
-
-  private func open(_ schedule: Schedule) -> Standing {
-    .open(attemptsLeft: schedule.attemptsLeft(after: failures))
   }
 }

@@ -10,7 +10,8 @@ public struct Schedule: Sendable {
     public let delay: Delay
   }
 
-  public enum Delay: Equatable, Sendable {
+  /// Shorter ones come first.
+  public enum Delay: Comparable, Sendable {
     case none
     /// 1 second to 30 days.
     case seconds(UInt64)
@@ -62,13 +63,12 @@ extension Schedule {
   /// - Returns: nil unless every step is well-formed, in range, and above the one before it.
   public init?(_ text: ArraySlice<UInt8>) {
     var steps = 0
-    var last: UInt64 = 0
+    var delay = Delay.none
     var failures: UInt32 = 0
     let isSound = text.allParts(between: UInt8(ascii: ",")) { part in
       guard steps < Schedule.mostSteps, let step = Step(part) else { return false }
-      // `reset` is longer than every time, and nothing is longer than `reset`.
-      guard step.failures > failures, step.delay.length > last else { return false }
-      (steps, failures, last) = (steps + 1, step.failures, step.delay.length)
+      guard step.failures > failures, step.delay > delay else { return false }
+      (steps, failures, delay) = (steps + 1, step.failures, step.delay)
       return true
     }
     guard isSound else { return nil }
@@ -82,22 +82,13 @@ extension Schedule.Step {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let failures = decimal(text[..<colon]),
       failures <= UInt64(Schedule.mostFailures)
     else { return nil }
+    self.failures = UInt32(failures)
     let delay = text[(colon + 1)...]
     if delay.spells("reset") {
-      self.init(failures: UInt32(failures), delay: .reset)
+      self.delay = .reset
     } else {
-      guard let seconds = duration(delay), seconds <= Schedule.longestDelay else { return nil }
-      self.init(failures: UInt32(failures), delay: .seconds(seconds))
-    }
-  }
-}
-
-extension Schedule.Delay {
-  fileprivate var length: UInt64 {
-    switch self {
-    case .none: 0
-    case .seconds(let seconds): seconds
-    case .reset: .max
+      guard let seconds = duration(delay), 1...Schedule.longestDelay ~= seconds else { return nil }
+      self.delay = .seconds(seconds)
     }
   }
 }

@@ -87,11 +87,6 @@ public struct Options: Equatable, Sendable {
     public let four: Bool
     public let six: Bool
 
-    public init(four: Bool, six: Bool) {
-      self.four = four
-      self.six = six
-    }
-
     /// Whether a new passcode may have so many digits.
     public func allow(_ length: Int) -> Bool {
       length == 4 && four || length == 6 && six

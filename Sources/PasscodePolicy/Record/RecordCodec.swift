@@ -52,7 +52,6 @@ public struct RecordCodec: Sendable {
   public static let copyLength = 4_096
   public static let copies = 2
   public static let fileLength = copyLength * copies
-  public static let checksumLength = 32
   /// A higher one is damage: forty thousand writes a second reach it after millions of years.
   public static let highestGeneration: UInt64 = 1 << 62
 

@@ -11,10 +11,53 @@ extension Text {
   }
 }
 
-extension Text.Interpolation {
-  /// - Precondition: not negative (it counts something).
-  public mutating func appendInterpolation(_ number: Int) {
-    appendInterpolation(UInt64(max(0, number)))
+/// `"\(path): \(count) records"`: what is interpolated is taken byte for byte; whatever came from outside goes through
+/// `printable` or `LogLine.add` first.
+extension Text: ExpressibleByStringInterpolation {
+  public init(stringInterpolation parts: Interpolation) {
+    bytes = parts.bytes
+  }
+
+  public struct Interpolation: StringInterpolationProtocol {
+    fileprivate var bytes = Bytes()
+
+    // Inlined, for nothing is left of it.
+    @inline(__always)
+    public init(literalCapacity: Int, interpolationCount: Int) {}
+
+    @inline(__always)
+    public mutating func appendLiteral(_ text: StaticString) {
+      append(Literal(stringLiteral: text))
+    }
+
+    @inline(never)
+    private mutating func append(_ text: Literal) {
+      bytes.append(text: text)
+    }
+
+    @inline(never)
+    public mutating func appendInterpolation(_ bytes: Bytes) {
+      self.bytes.append(contentsOf: bytes)
+    }
+
+    @inline(never)
+    public mutating func appendInterpolation(_ text: Text) {
+      bytes.append(contentsOf: text.bytes)
+    }
+
+    @inline(never)
+    public mutating func appendInterpolation(_ number: UInt64) {
+      bytes.append(contentsOf: decimalDigits(number))
+    }
+
+    public mutating func appendInterpolation(_ number: UInt32) {
+      appendInterpolation(UInt64(number))
+    }
+
+    /// - Precondition: not negative (it counts something).
+    public mutating func appendInterpolation(_ number: Int) {
+      appendInterpolation(UInt64(max(0, number)))
+    }
   }
 }
 

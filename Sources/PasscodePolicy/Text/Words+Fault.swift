@@ -139,7 +139,7 @@ extension Words {
     if fault.reason.isOption {
       first =
         fault.number == 0
-        ? told("module line", translation) : Text("\(first):\(fault.number)").bytes
+        ? told("module line", translation) : first + Bytes(text: ":") + decimalDigits(fault.number)
     }
     let third = fault.reason == .badValue ? told(values(fault.name), translation) : error
     return Advice(

@@ -1,9 +1,6 @@
 /// Every notice that the module gives, and its prompt with `either`: said to the person at the prompt. Each sentence is
 /// one literal with its parameters, and each number has its own plural.
 ///
-/// - Words+Fault.swift: faults, for the log and for the tool.
-/// - Words+Weakness.swift: why a new passcode is refused.
-///
 /// Programs read notices, too: hyprlock shows one only if it contains "left to unlock". It therefore shows no translated
 /// one, as it shows none of pam_faillock's.
 public enum Words {
@@ -140,28 +137,20 @@ public enum Words {
   ) -> Text? {
     guard earlier.count >= fewestTold else { return nil }
     let count = UInt64(earlier.count)
-    guard earlier.time > 0 else { return failures(count).text(in: translation) }
-    let when = time(earlier.time)
-    if !earlier.service.isEmpty {
-      let whole = failures(count, when, earlier.service).text(in: translation)
+    guard earlier.time > 0 else {
+      return Sentence(counted: "%d wrong passcodes since your last login.", count).text(in: translation)
+    }
+    let (when, service) = (time(earlier.time), earlier.service)
+    if !service.isEmpty {
+      let whole = Sentence(
+        // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
+        counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service]
+      ).text(in: translation)
       if whole.bytes.count <= columns { return whole }
     }
     // "passcode status" tells the service, too.
-    return failures(count, when).text(in: translation)
-  }
-
-  private static func failures(_ count: UInt64) -> Sentence {
-    Sentence(counted: "%d wrong passcodes since your last login.", count)
-  }
-
-  private static func failures(_ count: UInt64, _ when: Bytes) -> Sentence {
-    Sentence(counted: "%d wrong passcodes since your last login, the last at %1.", count, [when])
-  }
-
-  private static func failures(_ count: UInt64, _ when: Bytes, _ service: Bytes) -> Sentence {
-    Sentence(
-      // Translators: %1 is a time such as 2026-11-22 03:12, %2 a program such as sudo.
-      counted: "%d wrong passcodes since your last login, the last at %1 (%2).", count, [when, service])
+    return Sentence(counted: "%d wrong passcodes since your last login, the last at %1.", count, [when])
+      .text(in: translation)
   }
 
   @inline(never)
@@ -190,7 +179,7 @@ public struct Remaining: Equatable, Sendable {
   }
 
   public let unit: Unit
-  /// How many failures there were, at least 1.
+  /// How many of the unit are left, at least 1.
   public let count: UInt64
 
   public init(milliseconds: UInt64) {

@@ -3,8 +3,6 @@
 /// One code a line, 4 or 6 digits; blanks around it don't count, and `#` starts a comment. Anything else is an error, and
 /// no passcode can be chosen until it is fixed: a list read in part would refuse less than it says.
 public struct WeakList: Equatable, Sendable {
-  public static let largestFile = OptionParser.largestFile  // as `Trust.text` reads
-
   /// One bit a code, those of four digits first: 0123 and 000123 are different codes. Empty: there are none.
   private var codes: [UInt64] = []
 
@@ -12,7 +10,7 @@ public struct WeakList: Equatable, Sendable {
 
   /// - Parameter path: for errors only.
   public init(_ file: ArraySlice<UInt8>, path: Bytes) throws(Fault) {
-    guard file.count <= WeakList.largestFile else {
+    guard file.count <= OptionParser.largestFile else {
       throw Fault(.fileTooLarge, path: path, number: 1)
     }
     var line: UInt64 = 0

@@ -4,12 +4,6 @@
 /// 23 % of accounts; lists of the size that phones have help little, and about a tenth of the 4-digit space
 /// is where refusing more stops paying (Markert et al., "This PIN Can Be Easily Guessed", IEEE S&P 2020).
 /// NIST SP 800-63B asks for the same: compare with values known to be common or expected, and say why.
-///
-/// - Weakness+Patterns.swift: what follows from the digits alone.
-/// - Weakness+Keypad.swift: what follows from where the keys are.
-/// - PopularCodes.swift: a table, made from leaked codes by Tests/weak/make-popular-codes.
-/// - PersonalData.swift, WeakList.swift: what is known about the account, and about the site.
-/// - Below: what follows from the old passcode.
 public enum Weakness: UInt8, CaseIterable, Sendable {
   // The numbers go from the helper to its caller: one is never given another meaning. 1 is `Choice.Refusal.length`.
   /// 1111
@@ -93,17 +87,6 @@ extension Weakness {
     guard isPopular(code) else { return nil }
     if readsAsDate(code) { return .date }
     return code.count == 4 ? .popularFour : .popularSix
-  }
-
-  /// The first reason to refuse a code in place of another, or nil if there is none.
-  ///
-  /// - Parameters:
-  ///   - code: as above.
-  ///   - old: the passcode that it replaces, as its owner has just typed it. Nothing about it is kept.
-  public static func of(
-    _ code: Span<UInt8>, replacing old: Span<UInt8>, in surroundings: Surroundings
-  ) -> Weakness? {
-    variation(code, of: old) ?? of(code, in: surroundings)
   }
 
   /// The number that `length` digits from `start` on spell.

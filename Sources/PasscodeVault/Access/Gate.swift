@@ -47,8 +47,10 @@ extension LoginOrigin {
     self.init(process: process, service: service)
   }
 
-  /// A PAM service.
-  public init(_ items: LoginItems) {
+  /// A PAM service, by the items of the same names; empty: the program didn't say.
+  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes, display: Bytes) {
+    let items = LoginItems(
+      service: service, requester: requester, remoteHost: remoteHost, terminal: terminal, display: display)
     let broker = Broker(programName(), service: items.service)
     let process = ProcessIdentity.current(for: broker.asker)
     self.init(
@@ -59,19 +61,11 @@ extension LoginOrigin {
 }
 
 /// What a program tells PAM about a login; empty: nothing.
-public struct LoginItems: Sendable {
+struct LoginItems {
   /// PAM_SERVICE and PAM_RUSER.
-  public var service: Bytes, requester: Bytes
+  let service: Bytes, requester: Bytes
   /// PAM_RHOST, PAM_TTY and PAM_XDISPLAY.
-  public var remoteHost: Bytes, terminal: Bytes, display: Bytes
-
-  public init(service: Bytes, requester: Bytes, remoteHost: Bytes, terminal: Bytes, display: Bytes) {
-    self.service = service
-    self.requester = requester
-    self.remoteHost = remoteHost
-    self.terminal = terminal
-    self.display = display
-  }
+  let remoteHost: Bytes, terminal: Bytes, display: Bytes
 
   /// A login is remote if PAM_RHOST is not empty, or if PAM_TTY is "ssh" (sshd, before it knows the host) or PAM_SERVICE
   /// (dovecot, CUPS, xrdp). If the real uid is 0, it is also remote if PAM_TTY is neither a device nor a display, or if
@@ -105,20 +99,6 @@ public struct LoginItems: Sendable {
   }
 }
 
-/// What the service asks of a login besides.
-public struct LoginRules: Sendable {
-  public var refusesRemote = false
-  /// Only once the account has logged in by other means since the machine started.
-  public var wantsLogin = false
-
-  public init() {}
-
-  public init(_ door: Options.Door) {
-    refusesRemote = !door.allowsRemote
-    wantsLogin = !door.allowsFirstLogin
-  }
-}
-
 public enum Gate {
   public enum Admission: Sendable {
     case admitted(Permit)
@@ -127,27 +107,31 @@ public enum Gate {
     case unknownUser
   }
 
-  /// - Parameter access: of this process. A caller of the helper can't see who has logged in: the helper asks again.
+  /// Admits or refuses a login by a PAM service, and looks the account up.
+  ///
   /// - Throws: a fault if the account can't be looked up.
   public static func admit(
-    user name: Bytes, _ origin: LoginOrigin, _ rules: LoginRules, _ access: Access
+    user name: Bytes, _ origin: LoginOrigin, _ door: Options.Door, _ access: Access
   ) throws(Fault) -> Admission {
-    if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
+    if !door.allowsRemote, origin.isRemote { return .refused(.remote, nil) }
     switch Account.named(name) {
     // Or glibc couldn't read /etc/passwd, which it tells like this, too: nothing that `nullok` may ignore.
     case .unknown: return .unknownUser
     case .failed(let error): throw Fault(.accountLookup, error: error.code)
-    case .found(let account): return admit(account, origin, rules, access)
+    case .found(let account): return admit(account, origin, access, wantsLogin: !door.allowsFirstLogin)
     }
   }
 
   /// Admits or refuses a login to an account that was looked up before.
+  ///
+  /// - Parameters:
+  ///   - access: of this process. A caller of the helper can't see who has logged in: the helper asks again.
+  ///   - wantsLogin: only once the account has logged in by other means since the machine started.
   public static func admit(
-    _ account: Account, _ origin: LoginOrigin, _ rules: LoginRules, _ access: Access
+    _ account: Account, _ origin: LoginOrigin, _ access: Access, wantsLogin: Bool = false
   ) -> Admission {
-    if rules.refusesRemote, origin.isRemote { return .refused(.remote, nil) }
     guard isOwn(account, origin) else { return .refused(.otherAccount, nil) }
-    guard rules.wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet else {
+    guard wantsLogin, access != .helper, !LoginMark(account.uid, access).isSet else {
       return .admitted(Permit(account))
     }
     // A login screen asks for anyone who types a name, and is told the same of everybody.

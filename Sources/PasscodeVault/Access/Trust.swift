@@ -27,14 +27,17 @@ package struct Trust {
   @inline(never)
   package func open(_ path: Bytes) throws(Fault) -> Opened {
     guard try checkParents(of: path) else { return .missing }
-    switch try openUnchecked(path) {
-    case .missing: return .missing
-    case .found(let file, let status):
-      if let reason = reason(status) {
-        throw fault(path, reason, owner: subject == .store ? Installed.account : nil)
-      }
-      return .found(file, status)
+    let file: Descriptor
+    do throws(Errno) { file = try Descriptor.open(path, subject == .store ? .directory : .read) } catch {
+      if error == .noEntry { return .missing }
+      throw fault(path, reason(error), error)
     }
+    let status: FileStatus
+    do throws(Errno) { status = try file.status() } catch { throw fault(path, reason(error), error) }
+    if let reason = reason(status) {
+      throw fault(path, reason, owner: subject == .store ? Installed.account : nil)
+    }
+    return .found(file, status)
   }
 
   /// The whole content of an administrator's text; nil: there is no such file. Of one that is too large it has one byte too
@@ -49,17 +52,6 @@ package struct Trust {
       return text
     } catch {
       throw Fault(.failed, inConfiguration: true, path: path, error: error.code)
-    }
-  }
-
-  private func openUnchecked(_ path: Bytes) throws(Fault) -> Opened {
-    do throws(Errno) {
-      let file = try Descriptor.open(path, subject == .store ? .directory : .read)
-      let status = try file.status()
-      return .found(file, status)
-    } catch {
-      if error == .noEntry { return .missing }
-      throw fault(path, reason(error), error)
     }
   }
 
@@ -103,7 +95,7 @@ package struct Trust {
     guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
       return .wrongOwner
     }
-    // Stores were root's group's, too, once: they go on working, and `Vault.warnings` tells of it.
+    // Stores were root's group's, too, once: they go on working, and PasscodeAdmin's Warnings tell of it.
     let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0
     guard status.mode & 0o022 & ~allowed == 0 else { return .writableByOthers }
     return subject == .key && status.mode & 0o004 != 0 ? .readableByAll : nil

@@ -79,17 +79,12 @@ extension Vault {
     guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
     guard before.ledger != .clear else { return .leave }
     record?.ledger = .clear
-    record?.unlockedBy = lastUnlock(before, authority)
-    return .write
-  }
-
-  /// What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
-  /// passcode that somebody else may have guessed or set.
-  private func lastUnlock(_ record: Record, _ authority: Authority) -> Record.Proof {
-    switch record.unlockedBy {
-    case .nobody, .root: proof(authority) ?? record.unlockedBy
-    case .unknown, .password, .passcode: record.unlockedBy
+    // What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
+    // passcode that somebody else may have guessed or set.
+    if before.unlockedBy == .nobody || before.unlockedBy == .root, let proof = proof(authority) {
+      record?.unlockedBy = proof
     }
+    return .write
   }
 
   package func decideRemoval(

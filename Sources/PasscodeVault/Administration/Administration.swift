@@ -4,7 +4,7 @@ public import PasscodeSystem
 // What changes a credential or its state. The program decides who has the right to ask: each function says
 // who may. All write both copies, so that later damage can't bring back what was there before.
 //
-// Each takes a function that it calls when the act is done, before any signal can end the process: for the line in
+// Most take a function that it calls when the act is done, before any signal can end the process: for the line in
 // the system's log.                                                            test_administration.py
 
 extension Vault {
@@ -105,7 +105,8 @@ extension Vault {
     let (account, authority) = (enrolment.account, enrolment.authority)
     var enrolled = Record(uid: account.uid, name: account.name, generation: 0)
     enrolled.state = .enrolled(sealed: Credential.seal(&unsealed, enrolled, sodium))
-    enrolled.disabled = try isDisabled(record, account)
+    // A later account with the same uid isn't disabled.
+    if record.current.disabled { enrolled.disabled = try isSameAccount(record.current, account) }
     enrolled.enrolledBy = proof(authority) ?? record.current.enrolledBy
     enrolled.unlockedBy = proof(authority) == nil ? record.current.unlockedBy : .nobody
     enrolled.times.enrolled = clock.wall()
@@ -121,12 +122,6 @@ extension Vault {
       throw unwritten(account.uid, error)
     }
   }
-
-  /// Whether the account is disabled. A later account with the same uid isn't.
-  private func isDisabled(_ record: borrowing LockedRecord, _ account: Account) throws(Fault) -> Bool {
-    guard record.current.disabled else { return false }
-    return try isSameAccount(record.current, account)
-  }
 }
 
 extension Vault {
@@ -139,9 +134,10 @@ extension Vault {
     guard policy.lengths.allow(change.new.passcode.count) else { return .refused(.length) }
     if policy.weak == .allow { return .accepted }
     let surroundings = try surroundings(account)
-    guard let weakness = change.read({ Weakness.of($0, replacing: $1, in: surroundings) }) else {
-      return .accepted
+    let found = change.read { new, old in
+      Weakness.variation(new, of: old) ?? Weakness.of(new, in: surroundings)
     }
+    guard let weakness = found else { return .accepted }
     return policy.weak == .refuse ? .refused(.weak(weakness)) : .easy(weakness)
   }
 

@@ -1,12 +1,8 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// A pause of a fleet's account, on this workstation alone: the empty file <store>/<uid>.paused. The servers don't know it.
-///
-/// MUST (proof):
-///  8  While a fleet's account is paused on a workstation, passcode-fleet asks no server to accept or to change its passcode,
-///     no matter which program started it, and refuses what a server accepts that was asked before the pause. It ends as
-///     other pauses do. What can't be read is a refusal.                                test_workstation_pause.py
+/// A pause of a fleet's account, on this workstation alone: the empty file <store>/<uid>.paused. The servers don't know it
+/// (`VerifierClient`).
 extension Configuration {
   /// Whether the account is paused here.
   ///

@@ -1,11 +1,21 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-extension Status {
-  /// What the helper told of an account.
-  public init(_ account: Account, _ told: HelperStatus) {
-    let until = SystemClock.wallSeconds() + wholeSeconds(told.milliseconds)
-    self.init(account: account, told: told, lockedUntil: told.state == .locked ? until : nil)
+/// What is known of one account's passcode, for administrators and its owner. Nothing in it is secret from root.
+public struct Status: Equatable, Sendable {
+  public let account: Account
+  /// What the helper, or a fleet's server, tells of it.
+  public let told: HelperStatus
+  /// When the delay ends: wall clock, seconds since 1970; nil: no delay refuses the passcode now.
+  public let lockedUntil: UInt64?
+  /// A fleet's servers keep the passcode, and have said this.
+  public var isFleets = false
+
+  /// - Parameter now: wall clock, seconds since 1970.
+  public init(_ account: Account, _ told: HelperStatus, now: UInt64 = SystemClock.wallSeconds()) {
+    self.account = account
+    self.told = told
+    lockedUntil = told.state == .locked ? now + wholeSeconds(told.milliseconds) : nil
   }
 
   public var state: HelperStatus.State { told.state }
@@ -26,4 +36,16 @@ extension Status {
   public var expiresAt: UInt64? { told.expiresAt == 0 ? nil : told.expiresAt }
   /// Too many touches in a row didn't match; only `Vault.status` asks for it.
   public var isFingerOff: Bool { told.isFingerOff }
+}
+
+extension Vault {
+  /// What is known of an account's passcode: for root, or a person's own store.
+  public func status(_ account: Account) throws(Fault) -> Status {
+    Status(account, try helperStatus(of: account), now: clock.wall())
+  }
+
+  /// The status of an account with a passcode.
+  package func status(_ account: Account, _ record: Record, length: Int?) throws(Fault) -> Status {
+    Status(account, try helperStatus(of: account, record, length: length), now: clock.wall())
+  }
 }

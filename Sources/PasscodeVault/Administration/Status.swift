@@ -1,37 +1,27 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// What is known of one account's passcode. Nothing in it is secret from root.
-public struct Status: Equatable, Sendable {
-  public let account: Account
-  /// What the helper, or a fleet's server, tells of it.
-  public var told: HelperStatus
-  /// Wall clock, seconds since 1970; nil: no delay is running.
-  public let lockedUntil: UInt64?
-  /// A fleet's servers keep the passcode, and have said this.
-  public var isFleets = false
-}
-
 extension Vault {
-  /// For root, the account itself through the helper, or a person's own store.
-  public func status(_ account: Account) throws(Fault) -> Status {
+  /// What the helper tells of an account's passcode. For root, too, or a person's own store.
+  public func helperStatus(of account: Account) throws(Fault) -> HelperStatus {
     var status = try statusOfPasscode(account)
     if configuration.isUsual {
-      status.told.isFingerOff = TouchCounter(uid: account.uid, configuration.access).isOff
+      status.isFingerOff = TouchCounter(uid: account.uid, configuration.access).isOff
     }
     return status
   }
 
-  private func statusOfPasscode(_ account: Account) throws(Fault) -> Status {
+  private func statusOfPasscode(_ account: Account) throws(Fault) -> HelperStatus {
     let store = try Store.open(configuration)
     guard let reading = try read(store, account.uid, { recordCodec.read($0)?.record }) else {
-      return Status(account, .ok)
+      return HelperStatus(.ok, isEnrolled: false)
     }
-    guard let record = reading.record else { return Status(account, .corrupt) }
+    guard let record = reading.record else { return HelperStatus(.corrupt, isEnrolled: true) }
     guard record.state != .removed, try isSameAccount(record, account) else {
-      return Status(account, record.disabled && record.name == account.name ? .disabled : .ok)
+      let isDisabled = record.disabled && record.name == account.name
+      return HelperStatus(isDisabled ? .disabled : .ok, isEnrolled: false)
     }
-    return try status(account, record, length: length(record))
+    return try helperStatus(of: account, record, length: length(record))
   }
 
   /// Digits; nil: there is no key, or the credential doesn't open with it.
@@ -43,15 +33,14 @@ extension Vault {
   }
 
   /// The status of an account with a passcode.
-  package func status(_ account: Account, _ record: Record, length: Int?) throws(Fault) -> Status {
+  package func helperStatus(
+    of account: Account, _ record: Record, length: Int?
+  ) throws(Fault) -> HelperStatus {
     let review = try reviewDurably(record, account)
-    var told = HelperStatus(state(record, review), of: record)
-    told.length = length
-    guard case .locked(let left) = review.standing else {
-      return Status(account: account, told: told, lockedUntil: nil)
-    }
-    if told.state == .locked { told.milliseconds = left }
-    return Status(account: account, told: told, lockedUntil: clock.wall() + wholeSeconds(left))
+    var status = HelperStatus(state(record, review), of: record)
+    status.length = length
+    if status.state == .locked, case .locked(let left) = review.standing { status.milliseconds = left }
+    return status
   }
 
   /// Corrections of time are made durable even here: the first who looks starts an unserved delay over.
@@ -98,12 +87,5 @@ extension Vault {
     guard var record = choose(content), record.uid == uid else { return Reading(record: nil) }
     if RevocationMark.refuses(status, record) { record.disabled = true }
     return Reading(record: record)
-  }
-}
-
-extension Status {
-  /// The status of an account without a readable record.
-  package init(_ account: Account, _ state: HelperStatus.State) {
-    self.init(account: account, told: HelperStatus(state, isEnrolled: state == .corrupt), lockedUntil: nil)
   }
 }

@@ -4,7 +4,7 @@ public import PasscodeSystem
 // The attempt protocol, in this order: permit, record lock, ledger, terms and lockout, key and credential, repeated wrong
 // passcode, hashing slot, memory, charge, Argon2 and constant-time comparison, settle, release, answer.
 //
-// MUST (attempt), here and in Gate, LockedRecord, Ledger, LastWrong, HashingSlots, Terms and RevocationMark:
+// MUST (attempt), here and in Gate, LockedRecord, Ledger, LastWrong, HashingSlots, Terms and Revocation:
 //  0  What fails before the charge is `unavailable` and isn't counted. Hashing that can't be completed after the charge is
 //     `unavailable` and stays counted. Only a completed mismatch is `wrong`. (`crypto_pwhash_str_verify` therefore can't
 //     be used: when memory runs out, it answers as for a wrong passcode.) The memory that Argon2 needs is reserved before
@@ -216,9 +216,7 @@ public struct DirectLogin: Login, ~Copyable {
       key = consume open
       return
     }
-    let file = try machineKey.open()
-    try machineKey.read(file, &secret)
-    key = consume file
+    key = try machineKey.load(&secret)
   }
 
   /// Writes the failure that this attempt is until it turns out to be none.
@@ -250,12 +248,13 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  /// Hashes the passcode again, where the configured cost is another one by now.
+  /// Hashes the passcode again, where the configured cost is another one by now; where that can't be done, the record stays.
   private func rehash(
     _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
   ) {
     var rehashed = record.current
-    guard vault.reseal(&rehashed, passcode, &unsealed) else { return }
+    guard Credential.make(passcode, &unsealed, vault.policy.cost, vault.sodium) else { return }
+    rehashed.state = .enrolled(sealed: Credential.seal(&unsealed, rehashed, vault.sodium))
     do throws(Errno) { try record.replace(rehashed) } catch { logUnwritten(error) }
   }
 

@@ -29,10 +29,11 @@ struct LastWrong {
   ) {
     guard configuration.isUsual else { return nil }
     unsealed.subkey.derive(.digests, from: unsealed.key)
-    let context = Text("pam_passcode last wrong\n\(account.uid)\n").bytes
+    let uid = decimalDigits(UInt64(account.uid))
+    let context = Bytes(text: "pam_passcode last wrong\n") + uid + Bytes(text: "\n")
     guard let digest = unsealed.digest.keyed(unsealed.subkey, context, unsealed.credential, passcode)
     else { return nil }
-    file = decimalDigits(UInt64(account.uid))
+    file = uid
     self.digest = digest
     access = configuration.access
   }

@@ -17,10 +17,7 @@ public import PasscodeSystem
 ///     test_finger_prompt.py
 struct NotedTime {
   enum Event {
-    /// A proof of the password.
-    case proof
-    /// An accepted passcode, or a proof of the password.
-    case use
+    case proof, use
   }
 
   private let file: Bytes

@@ -4,6 +4,13 @@ internal import PasscodeSystem
 // The side of passcode-fleet.
 
 extension CallerSlot.Purpose {
+  // In /run/passcode/waiting, beside the helpers' own:
+  //
+  //     2^41 + i             until the first sign of the verifier, i below 8
+  //     2^41 + 8 + i         the same, started by root's programs
+  //     2^42 + uid × 4 + i   started by a helper, of the account that it asks about, i below 4
+  //     2^43 + uid × 4 + i   the same, started by root's programs
+
   /// Of passcode-fleet that a helper started: from the connection to the first sign of the verifier.
   fileprivate static var connecting: Self { Self(start: 1 << 41, limit: 8) }
   /// The slots to connect for processes that root's programs started.
@@ -16,8 +23,8 @@ extension CallerSlot.Purpose {
 extension CallerSlot {
   /// The right to connect to a fleet's server, as long as it is kept.
   public struct Connecting: ~Copyable {
-    fileprivate let own: Outcome
-    fileprivate let machines: Outcome
+    fileprivate let own: CallerSlot?
+    fileprivate let machines: CallerSlot?
   }
 
   /// Waits until fewer processes are connecting to a fleet's server, on this machine and for this account: connections
@@ -41,17 +48,18 @@ extension CallerSlot {
     return Connecting(own: own, machines: take(.connecting, for: 0, within: 5_000))
   }
 
-  private static func take(_ purpose: Purpose, for caller: UInt32, within limit: UInt64) -> Outcome {
+  private static func take(_ purpose: Purpose, for caller: UInt32, within limit: UInt64) -> CallerSlot? {
     let started = SystemClock.bootMilliseconds() ?? 0
     var pause = 5_000
     while true {
-      let outcome = take(purpose, for: caller)
-      guard outcome.areAllTaken, let now = SystemClock.bootMilliseconds(),
-        SystemClock.elapsed(from: started, to: now) < limit
-      else { return outcome }
-      // A crowd that looks all the time leaves no time for those that connect.
-      SystemClock.sleep(microseconds: pause)
-      pause = min(pause * 2, 160_000)
+      do throws(Fault) { return try take(purpose, for: caller) } catch {
+        guard let now = SystemClock.bootMilliseconds(),
+          SystemClock.elapsed(from: started, to: now) < limit
+        else { return nil }
+        // A crowd that looks all the time leaves no time for those that connect.
+        SystemClock.sleep(microseconds: pause)
+        pause = min(pause * 2, 160_000)
+      }
     }
   }
 }

@@ -6,11 +6,9 @@ public import PasscodeSystem
 public typealias HelperProgram = Installed.Program
 
 extension HelperProgram {
-  fileprivate var path: Bytes { Installed.path(of: self) }
-
   @inline(never)
   fileprivate func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
-    Fault(reason, path: path, error: error.code)
+    Fault(reason, path: Installed.path(of: self), error: error.code)
   }
 }
 
@@ -31,9 +29,6 @@ extension HelperProgram {
 ///  6  A secret goes to this connection or nowhere: the host may have closed it and given its number to another file.
 ///     test_helper_host.py
 public enum Helper {
-  /// Set when it is built; no option, argument or environment of the caller names another one.    test_build.py
-  public static var path: Bytes { HelperProgram.helper.path }
-
   /// Starts a helper, and sends it the head of a request; its secrets are to follow.
   ///
   /// - Parameter waiting: a helper that answered a look before, and is taken if it still waits.
@@ -104,7 +99,7 @@ public enum Helper {
   private static func start(_ program: HelperProgram) throws(Fault) -> HelperProcess {
     let service = try account()
     let isHelper = program == .helper
-    let path = program.path
+    let path = Installed.path(of: program)
     let status: FileStatus
     do throws(Errno) { status = try FileStatus.of(path) } catch { throw program.fault(.failed, error) }
     guard status.kind == .file, status.owner == (isHelper ? service.uid : 0),

@@ -163,13 +163,4 @@ extension Vault {
     let key = MachineKey(configuration: configuration)
     return (try? key.load(&unsealed.key, generation)) != nil && Credential.open(record, &unsealed)
   }
-
-  /// Makes a new credential from the passcode, at the configured cost, and seals it into the record.
-  ///
-  /// - Returns: false when hashing could not be completed; the record is then as it was.
-  func reseal(_ record: inout Record, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Bool {
-    guard Credential.make(passcode, &unsealed, policy.cost, sodium) else { return false }
-    record.state = .enrolled(sealed: Credential.seal(&unsealed, record, sodium))
-    return true
-  }
 }

@@ -29,11 +29,22 @@ package struct MachineKey {
   }
 
   /// Reads the key. What was opened may be overwritten before it is read: then another file has its name, or will have.
-  package func load(_ key: inout SecretKey, _ generation: Generation = .current) throws(Fault) {
-    do throws(Fault) { return try read(try open(generation), &key) } catch {
+  ///
+  /// - Returns: the key's file.
+  @discardableResult
+  package func load(
+    _ key: inout SecretKey, _ generation: Generation = .current
+  ) throws(Fault) -> Descriptor {
+    do throws(Fault) { return try loadOnce(&key, generation) } catch {
       if error.reason != .keyLength { throw error }
     }
-    try read(try open(generation), &key)
+    return try loadOnce(&key, generation)
+  }
+
+  private func loadOnce(_ key: inout SecretKey, _ generation: Generation) throws(Fault) -> Descriptor {
+    let file = try open(generation)
+    try read(file, &key)
+    return file
   }
 
   /// The key to seal with: the next one, where there is one. To be asked under the record's lock: a rotation that begins
@@ -111,7 +122,7 @@ package struct MachineKey {
   }
 }
 
-/// Where the key may be, sealed and not.
+/// Where the key may be, sealed (`KeySteps`) and not.
 ///
 /// | file                                | what                                                       |
 /// |-------------------------------------|------------------------------------------------------------|
@@ -125,8 +136,6 @@ package enum KeyPlaces {
   package static var loaded: Bytes { loadedFolder + Bytes(text: "/key") }
 
   package static var loadedFolder: Bytes { Bytes(text: "/run/passcode-key") }
-
-  package static func sealed(_ keyFile: Bytes) -> Bytes { keyFile + Bytes(text: ".cred") }
 
   package static func suffix(_ generation: MachineKey.Generation) -> Bytes {
     generation == .next ? Bytes(text: ".new") : []

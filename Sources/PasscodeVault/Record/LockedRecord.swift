@@ -73,17 +73,11 @@ package struct LockedRecord: ~Copyable {
   ) throws(Fault) {
     let content = try store.content(lock.file, status, uid)
     // Copied over from another user's file: it isn't this user's record, whatever it says.
-    if let found = recordCodec.read(content), found.record.uid == uid {
-      current = found.record
-      isCorrupt = false
-      isDamaged = found.damaged
-      nextCopy = found.nextCopy
-    } else {
-      current = Record(uid: uid, name: [], generation: 0)
-      isCorrupt = true
-      isDamaged = true
-      nextCopy = 0
-    }
+    let found = recordCodec.read(content).flatMap { $0.record.uid == uid ? $0 : nil }
+    current = found?.record ?? Record(uid: uid, name: [], generation: 0)
+    isCorrupt = found == nil
+    isDamaged = found?.damaged ?? true
+    nextCopy = found?.nextCopy ?? 0
     isRevoked = status.mode & RevocationMark.all != 0
     self.isContested = isContested
     self.lock = lock
@@ -131,16 +125,6 @@ package var recordCodec: RecordCodec { RecordCodec(checksum: blake2b, isZero: is
 ///
 ///     01000    passcode disable, passcode pause
 ///     00100    passcode remove
-///
-/// MUST (attempt):
-/// 14  Root's `disable`, `remove` and `pause` wait for nobody. If somebody holds the record, the mark is made durable
-///     first: an attempt that looks for it later isn't charged, and one that had looked before is refused when it is to be
-///     settled. A process that still holds the record after 1 s is killed through a pidfd, after it was checked once more
-///     that it holds this very file (safe because of 7). All of this takes 10 s at most. A holder that can't be killed is named,
-///     with exit status 7: it alone may still be let in, if it had already looked at the mark. An interrupted command
-///     leaves the passcode as it was, or refused, and is finished by repeating it; `enable` removes both marks. After an
-///     interrupted `pause` the passcode may stay disabled until `enable`: the mark might be a `disable`'s.
-///     test_revocation.py
 ///
 /// Writing to the file keeps these bits, and an older version ignores them.
 package enum RevocationMark: UInt32 {

@@ -37,7 +37,7 @@ package final class Store {
 
   /// The file of a uid, opened and not yet locked; nil if there is none.
   package func open(_ uid: UInt32, _ access: Descriptor.Access = .readWrite) throws(Fault) -> Descriptor? {
-    do throws(Errno) { return try find(name(uid), access) } catch {
+    do throws(Errno) { return try find(decimalDigits(UInt64(uid)), access) } catch {
       throw fault(uid, reason(error), error: error.code)
     }
   }
@@ -60,7 +60,7 @@ package final class Store {
   /// Makes the file of a uid, holding `content`, if there is none.
   package func create(_ uid: UInt32, content: Bytes) throws(Fault) {
     let owner = uid == 0 ? 0 : status.owner
-    do throws(Errno) { try createFile(name(uid), content: content, owner: owner) } catch {
+    do throws(Errno) { try createFile(decimalDigits(UInt64(uid)), content: content, owner: owner) } catch {
       throw fault(uid, .failed, error: error.code)
     }
   }
@@ -115,8 +115,10 @@ package final class Store {
   }
 
   @inline(never)
-  package func fault(_ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], error: Int32 = 0) -> Fault {
-    Fault(reason, path: joined(path, self.name(uid)), name: name, error: error)
+  package func fault(
+    _ uid: UInt32, _ reason: Fault.Reason, name: Bytes = [], number: UInt64 = 0, error: Int32 = 0
+  ) -> Fault {
+    Fault(reason, path: joined(path, decimalDigits(UInt64(uid))), name: name, number: number, error: error)
   }
 
   /// What a record file holds; nothing where it hasn't a record's length.
@@ -129,16 +131,9 @@ package final class Store {
     } catch {
       throw fault(uid, .failed, error: error.code)
     }
-    if let version = recordCodec.laterVersion(content) { throw laterVersion(uid, version) }
+    if let version = recordCodec.laterVersion(content) {
+      throw fault(uid, .laterVersion, number: version)
+    }
     return content
-  }
-
-  @inline(never)
-  package func laterVersion(_ uid: UInt32, _ version: UInt64) -> Fault {
-    Fault(.laterVersion, path: joined(path, name(uid)), number: version)
-  }
-
-  package func name(_ uid: UInt32) -> Bytes {
-    decimalDigits(UInt64(uid))
   }
 }

@@ -92,7 +92,7 @@ func checkAppArmor(_ run: CheckRun) {
 }
 
 func checkHelper(_ run: CheckRun) {
-  let path = Helper.path
+  let path = Installed.path(of: .helper)
   let account: Account
   do throws(Fault) { account = try Helper.account() } catch { return run.tell(.fault(error)) }
   guard let status = try? FileStatus.of(path) else { return run.tell(.missingProgram(path)) }
@@ -134,7 +134,7 @@ extension CheckFinding {
   /// Why the helper gave no answer.
   fileprivate static func helper(_ reason: Fault.Reason) -> CheckFinding {
     switch reason {
-    case .failed, .noReply, .invalidReply: .helperSilent(Helper.path)
+    case .failed, .noReply, .invalidReply: .helperSilent(Installed.path(of: .helper))
     case .helperPrivilege: .fault(Helper.fault(reason))
     default: .helperRefuses
     }

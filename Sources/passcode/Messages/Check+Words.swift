@@ -166,7 +166,9 @@ extension CheckFinding {
   }
 
   static var complaining: CheckFinding {
-    told(.warning, "the helper's profile is in complain mode; run: aa-enforce %2", name: Helper.path)
+    told(
+      .warning, "the helper's profile is in complain mode; run: aa-enforce %2",
+      name: Installed.path(of: .helper))
   }
 
   // MARK: - Other packages' programs

@@ -117,7 +117,7 @@ struct HelperMessageTests {
   @Test(arguments: ["a b", "a\"", "é", "a\u{1b}[31m", String(repeating: "a", count: 33)])
   func `a service's name is one, or the reply is none`(service: String) {
     #expect(HelperReply(.granted, [3, 1], text: Bytes(text: service)).verdict == nil)
-    let status = HelperStatus(.ok, isEnrolled: true, length: 4, failures: 0, milliseconds: 0).reply
+    let status = HelperStatus(.ok, isEnrolled: true).reply
     #expect(HelperStatus(status) != nil)
     #expect(HelperStatus(HelperReply(.status, [8], text: Bytes(text: service))) == nil)
   }
@@ -182,7 +182,7 @@ struct HelperMessageTests {
 
   /// Its reader knows the kinds up to 23: these are no reply to it, and that is unavailable.
   @Test func `what was loaded before there were terms takes them for no reply`() {
-    var status = HelperStatus(.ok, isEnrolled: true, length: 4, failures: 0, milliseconds: 0)
+    var status = HelperStatus(.ok, isEnrolled: true)
     #expect(status.reply.bytes[1] == 17)
     status.mustChange = true
     let replies = [HelperReply(verdict: .expired), HelperReply(verdict: .mustChange), status.reply]
@@ -207,8 +207,10 @@ struct HelperMessageTests {
       HelperStatus.State.ok, .locked, .exhausted, .disabled, .corrupt, .expired, .mustChange, .paused,
     ] {
       for length in [nil, 4, 6] {
-        var status = HelperStatus(
-          state, isEnrolled: length != nil, length: length, failures: 3, milliseconds: 59_999)
+        var status = HelperStatus(state, isEnrolled: length != nil)
+        status.length = length
+        status.failures = 3
+        status.milliseconds = 59_999
         status.enrolledAt = 1_767_225_600
         status.lastFailure = 1_767_225_601
         status.failureService = Bytes(text: "sudo")

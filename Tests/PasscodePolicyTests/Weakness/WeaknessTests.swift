@@ -267,17 +267,6 @@ struct VariationTests {
     #expect(variation(new, old) == nil)
   }
 
-  @Test("At a change both are asked: is it near the old one, and is it weak in itself?")
-  func change() {
-    let surroundings = Surroundings(now: summer2025)
-    func reason(_ new: String) -> Weakness? {
-      Weakness.of(Bytes(text: new).span, replacing: Bytes(text: "2704").span, in: surroundings)
-    }
-    #expect(reason("4072") == .oldReversed)
-    #expect(reason("1234") == .run)
-    #expect(reason("8068") == nil)
-  }
-
   @Test("Few codes are near any one code: 1 in 500 of those of its length at most")
   func few() {
     for old in ["2704", "8068", "5555", "0123"] {

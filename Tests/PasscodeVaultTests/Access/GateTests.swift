@@ -45,7 +45,7 @@ struct GateTests {
       let identity = ProcessIdentity(
         real: real, effective: effective, saved: effective, isSecure: real != effective)
       let origin = LoginOrigin(process: identity, requester: Bytes(text: requester ?? ""))
-      switch Gate.admit(account, origin, LoginRules(), .root) {
+      switch Gate.admit(account, origin, .root) {
       case .admitted(let permit): #expect(isPermitted && permit.account == account)
       case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
       case .unknownUser: Issue.record("the account was looked up")
@@ -55,24 +55,25 @@ struct GateTests {
 
   // MARK: What else a service may ask
 
-  private func reason(_ origin: LoginOrigin, _ rules: LoginRules, _ access: Access) throws -> NotPermitted? {
-    let byName = try Gate.admit(user: Bytes(text: Self.own), origin, rules, access)
-    guard case .refused(let reason, _) = byName else { return nil }
-    if case .refused(let other, _) = Gate.admit(try Self.account(Self.own), origin, rules, access) {
-      #expect(other == reason)
-    }
+  private func reason(
+    _ origin: LoginOrigin, _ access: Access, _ change: (inout Options.Door) -> Void
+  ) throws -> NotPermitted? {
+    var door = Options().door
+    change(&door)
+    let admission = try Gate.admit(user: Bytes(text: Self.own), origin, door, access)
+    guard case .refused(let reason, _) = admission else { return nil }
     return reason
   }
 
   @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
   func `a login from elsewhere is refused where the service says so`(isRemote: Bool, refuses: Bool) throws {
     let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
-    var rules = LoginRules()
-    rules.refusesRemote = refuses
-    let reason = try reason(LoginOrigin(process: root, isRemote: isRemote), rules, .root)
+    let reason = try reason(LoginOrigin(process: root, isRemote: isRemote), .root) {
+      $0.allowsRemote = !refuses
+    }
     #expect(reason == (isRemote && refuses ? .remote : nil))
     let unknown = try Gate.admit(
-      user: Bytes(text: "nosuchuser"), LoginOrigin(process: root), LoginRules(), .root)
+      user: Bytes(text: "nosuchuser"), LoginOrigin(process: root), Options().door, .root)
     guard case .unknownUser = unknown else {
       Issue.record("somebody who doesn't exist")
       return
@@ -177,7 +178,7 @@ struct GateTests {
     let broker = Broker(Bytes(text: program), service: Bytes(text: service))
     for (name, isPermitted) in [("root", forRoot), (Self.own, forOthers)] {
       switch Gate.admit(
-        try Self.account(name), LoginOrigin(process: root, firstUID: broker.firstUID), LoginRules(), .root)
+        try Self.account(name), LoginOrigin(process: root, firstUID: broker.firstUID), .root)
       {
       case .admitted: #expect(isPermitted)
       case .refused(let reason, _): #expect(!isPermitted && reason == .otherAccount)
@@ -190,12 +191,14 @@ struct GateTests {
   @Test(arguments: [Access.root, .service, .helper])
   func `the first login is waited for, or left to the helper`(access: Access) throws {
     let root = ProcessIdentity(real: 0, effective: 0, saved: 0, isSecure: false)
-    var rules = LoginRules()
-    rules.wantsLogin = true
-    #expect(try reason(LoginOrigin(process: root), rules, access) == (access == .helper ? nil : .firstLogin))
+    let reason = try reason(LoginOrigin(process: root), access) { $0.allowsFirstLogin = false }
+    #expect(reason == (access == .helper ? nil : .firstLogin))
     // Where it is known who asks, a look may find out who is enrolled.
     let person = LoginOrigin(process: root, requester: Bytes(text: Self.own))
-    guard case .admitted(let permit) = Gate.admit(try Self.account(Self.own), person, rules, access) else {
+    guard
+      case .admitted(let permit) = Gate.admit(
+        try Self.account(Self.own), person, access, wantsLogin: true)
+    else {
       Issue.record("refused")
       return
     }
@@ -252,7 +255,7 @@ struct GateTests {
     options.door.finger = true
     options.door.allowsRemote = true
     change(&options)
-    guard case .admitted(let permit) = Gate.admit(account, origin, LoginRules(options.door), access) else {
+    guard case .admitted(let permit) = Gate.admit(account, origin, access) else {
       return nil
     }
     return Gate.finger(permit, origin, Configuration(options: options, access: access))

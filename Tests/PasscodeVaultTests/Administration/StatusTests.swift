@@ -10,9 +10,10 @@ struct StatusTests {
   @Test(arguments: [0, 1, 90_001] as [UInt64])
   func `what the helper tells is what it found`(milliseconds: UInt64) throws {
     for (length, time) in [(4, 0), (6, 1_700_000_000), (nil, 1)] as [(Int?, UInt64)] {
-      var found = HelperStatus(
-        milliseconds > 0 ? .locked : .ok, isEnrolled: length != nil, length: length, failures: 7,
-        milliseconds: milliseconds)
+      var found = HelperStatus(milliseconds > 0 ? .locked : .ok, isEnrolled: length != nil)
+      found.length = length
+      found.failures = 7
+      found.milliseconds = milliseconds
       found.enrolledAt = time
       found.lastSuccess = time
       found.expiresAt = time

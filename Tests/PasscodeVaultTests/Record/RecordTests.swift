@@ -1,9 +1,9 @@
 import Foundation
-import PasscodePolicy
 import PasscodeSystem
 import Testing
 
 @testable import PasscodeAdmin
+@testable import PasscodePolicy
 @testable import PasscodeVault
 
 /// Enrolling, removing, unlocking, disabling, and records that were damaged.
