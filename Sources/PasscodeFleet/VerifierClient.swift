@@ -20,7 +20,7 @@ public import PasscodeVault
 ///
 /// MUST (proof):
 ///  8  While a fleet's account is paused on a workstation, passcode-fleet asks no server to accept or to change its passcode,
-///     no matter which program started it, and refuses what a server accepts that was asked before the pause. It ends as
+///     no matter which program started it, and refuses even if a server that was asked before the pause accepts. It ends as
 ///     other pauses do. What can't be read is a refusal.                                test_workstation_pause.py
 ///
 /// - What isn't one whole reply MUST be `unavailable`, within 5 s of silence.               test_workstation_attacks.py

@@ -11,7 +11,7 @@ public struct HelperProcess: ~Copyable {
   /// After the end of its stream a process needs a moment to be gone.
   private static let leave = 1_000
 
-  private let connection: HostedConnection
+  let connection: HostedConnection
   private let process: pid_t
 
   /// Starts the program, which finds its end of a socketpair as its standard input; it gets no environment. The
@@ -48,17 +48,14 @@ public struct HelperProcess: ~Copyable {
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.
   ///
   /// An error is none yet: the helper may have answered before it had read everything. The reply decides.
-  public func send(_ bytes: [UInt8]) {
-    _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, HelperProcess.quietly)
-  }
+  public func send(_ bytes: [UInt8]) { unsafe send(bytes, bytes.count) }
+  public func send(_ passcode: borrowing Passcode) { unsafe send(passcode.start, passcode.count) }
+  public func send(_ password: borrowing Password) { unsafe send(password.line.start, password.line.count) }
 
-  public func send(_ passcode: borrowing Passcode) {
-    _ = unsafe CSystem.send(connection.raw, passcode.start, passcode.count, HelperProcess.quietly)
-  }
-
-  public func send(_ password: borrowing Password) {
-    let line = unsafe password.line.start
-    _ = unsafe CSystem.send(connection.raw, line, password.line.count, HelperProcess.quietly)
+  @inline(never)
+  private func send(_ start: UnsafeRawPointer, _ count: Int) {
+    guard connection.isOurs else { return }
+    _ = unsafe CSystem.send(connection.raw, start, count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
   /// Sends the end of the stream: there is no further request.
@@ -66,15 +63,14 @@ public struct HelperProcess: ~Copyable {
     connection.end(SHUT_WR)
   }
 
-  private static var quietly: Int32 { Int32(MSG_NOSIGNAL | MSG_DONTWAIT) }
-
   /// A reply after which it waits for another request: it has no end of stream.
   public typealias Pause = (length: Int, secondByte: UInt8)
 
   /// In milliseconds.
   public typealias Patience = (withoutMovement: UInt64, altogether: UInt64)
 
-  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause (`poll`, `recv`).
+  /// Everything up to the end of the stream, or `limit` + 1 bytes of it, or up to the pause (`poll`, `recv`). The stream ends
+  /// where the host closes the connection.
   ///
   /// - Throws: ETIMEDOUT.
   public func reply(limit: Int, pause: Pause, _ patience: Patience) throws(Errno) -> [UInt8] {

@@ -28,7 +28,7 @@ public final class Vault {
   package var policy: Options.Policy { configuration.options.policy }
 }
 
-/// The clock of the kernel, from which the Vault has its time. `ClosureClock` brings another.
+/// The clock of the kernel, from which the Vault has its time. `ClosureClock` replaces it, mostly in tests.
 public class Clock {
   /// The boot's id, without which no moment is known; nil if the kernel doesn't give it.
   private let boot: BootID?

@@ -4,15 +4,20 @@ internal import PasscodeVault
 
 /// One caller, from a request to its reply: who asks, what proves it, becoming `_passcode`, the act.
 struct CallerConnection: ~Copyable {
-  /// The user who started this process, before it became `_passcode`.
-  let caller: ProcessIdentity
-  let sodium: Sodium
+  private let caller: ProcessIdentity
+  private let sodium: Sodium
   /// The account of the look before; by then this process is `_passcode`.
-  var looked: UInt32?
+  private var looked: UInt32?
   /// From the reply to a look to the end of the process.
-  var slot: CallerSlot?
+  private var slot: CallerSlot?
   /// From the reply to a look on: passcode-fleet, if it waits for the attempt on an account of the fleet.
-  var fleet: HelperProcess?
+  private var fleet: HelperProcess?
+
+  /// - Parameter caller: whose process this was when it started.
+  init(_ caller: ProcessIdentity, _ sodium: Sodium) {
+    self.caller = caller
+    self.sodium = sodium
+  }
 
   /// Whether it comes in its turn: after a look only an attempt on the same account.
   func takes(_ head: HelperRequest) -> Bool {

@@ -58,7 +58,7 @@ struct Main {
 
   private static func serve(_ caller: ProcessIdentity) -> Bool {
     guard let sodium = Sodium() else { return false }
-    var connection = CallerConnection(caller: caller, sodium: sodium)
+    var connection = CallerConnection(caller, sodium)
     var kind: HelperReply.Kind
     repeat {
       guard let request = ReceivedRequest.read(sodium), connection.takes(request.head) else {

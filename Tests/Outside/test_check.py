@@ -147,7 +147,7 @@ PROVEN = "auth optional pam_passcode.so proven\n"
 
 
 def broken(check, level, path=None, line=None, words="", runs=False):
-    """`runs`: the remedy is a command, after which nothing is wrong."""
+    """`runs`: the remedy is a command, after which nothing is wrong; or this command, which isn't run here."""
 
     def keep(function):
         BROKEN[function.__name__] = (function, check, level, path and str(path), line, words, runs)
@@ -770,7 +770,10 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-@broken("services", "error", COMMON, PROFILE_LINE, "password_every or finger_for is set, but nothing notes that the password was used")
+PROVEN = "pam-auth-update --enable passcode-proven"
+
+
+@broken("services", "error", COMMON, PROFILE_LINE, "nothing notes when the password is used", runs=PROVEN)
 def password_every_without_its_line(system):
     machines.set_password("alice")
     system.configure(password_every="3d")
@@ -1053,7 +1056,9 @@ def test_a_broken_installation_is_named_with_its_remedy(system, undone, name):
         text = re.sub(r"takes \d+ ms", re.search(r"takes \d+ ms", found.message)[0], text)
     assert f"{'✗' if level == 'error' else '!'} {place}: {found.message}\n" in text
     assert (f"    run: {found.command}\n" in text) == (found.command is not None)
-    if runs:
+    if isinstance(runs, str):
+        assert found.command == runs
+    elif runs:
         # A paper that goes to no terminal needs --force.
         command = re.sub(r"^passcode key (seal|rotate)$", r"\g<0> --force", found.command)
         machines.sh("sh", "-euc", f"PATH={BUILD}:$PATH; {command}", stdout=subprocess.DEVNULL)

@@ -9,9 +9,11 @@ import pytest
 import host
 import machine as machines
 import pam
+import strace
 from bed import SERVICE, become, uid
 from helper import A_RUN, ENROLL, ask
 from machine import ALICE, RUN
+from process import wait_for
 from scenario import PASSWORD, RIGHT, WRONG, refused_unasked
 from tool import DONE, alone
 
@@ -123,12 +125,17 @@ def test_a_runtime_directory_whose_maker_was_killed_is_put_right(own, mode):
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (uid(machines.ACCOUNT), 0, 0o700)
 
 
-def test_whoever_finds_that_another_was_faster_to_make_the_runtime_directory_uses_that(own):
+def test_whoever_finds_that_another_was_faster_to_make_the_runtime_directory_uses_that(own, tmp_path):
     own.configure(first_login="allow")
     own.service()
     shutil.rmtree(RUN)
-    slower = ["strace", "-o", "/dev/null", "-e", "inject=mkdir:error=EEXIST:when=1"]
-    assert host.results(own, WRONG[0], before=slower) == ["AUTH_ERR"]
+    trace = tmp_path / "trace"
+    slow = strace.record(trace, "-e", "trace=openat,mkdir,mkdirat", "-e", "inject=?mkdir,?mkdirat:delay_enter=3000000")
+    login = subprocess.Popen([*slow, *host.one(own, WRONG[0])], stdout=subprocess.PIPE)
+    wait_for(lambda: trace.exists() and f'"{RUN}", ' in trace.read_text())
+    RUN.mkdir(0o700)
+    assert host.named(login.communicate()[0]) == ["AUTH_ERR"]
+    assert "EEXIST" in trace.read_text()
     assert (RUN / str(uid("alice"))).exists(), "the last wrong passcode is kept"
 
 

@@ -208,6 +208,15 @@ def test_an_enrolment_that_had_the_file_open_is_not_sealed_under_zeros(own, tpm,
     assert everybody_logs_in(own) and logs_in(own, "carol")
 
 
+def test_a_look_that_had_the_file_open_reads_the_one_that_is_there_now(own):
+    run = stopped_at(own, "pread64", KEY, "verify", "--stdin", "alice", stdin=f"{RIGHT}\n")
+    own.typed.add(RIGHT)
+    time.sleep(1)
+    key(own, "rotate")
+    _, errors = run.communicate()
+    assert run.returncode == DONE, errors
+
+
 def test_a_prompt_that_was_open_before_the_key_was_sealed_takes_the_passcode(own, tpm):
     """What it has open is zeros at Enter."""
     def seal_meanwhile(_):

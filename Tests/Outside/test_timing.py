@@ -118,8 +118,8 @@ def fits(deviations):
 
 
 def settled(measure):
-    """One measurement if it fits; else that and two more, all their rounds together. In those a real difference is as much
-    more visible as the planted one."""
+    """One measurement if it fits; else that and two more, all their rounds together: there a real difference stands out more,
+    by the same factor as the planted one."""
     rows = measure()
     if not fits(judged(rows)):
         rows += measure() + measure()

@@ -156,8 +156,8 @@ public struct HelperReply: Equatable, Sendable {
     /// Numbers: 1 where there was something to do.
     case done = 18
     case wrongPassword = 19
-    /// Nobody may ask that here: with `self_enroll=no`, for a pause with `second_factor`, by a code without a fleet, or by
-    /// the password in one.
+    /// Nobody may ask that here: acts by the password with `self_enroll=no` or `second_factor`, or in a fleet; a pause with
+    /// `second_factor`; a one-time code without a fleet; what a verifier isn't asked.
     case closed = 20
     /// Numbers: why the new passcode is refused (HelperMessage+Fault.swift).
     case refused = 21

@@ -81,8 +81,9 @@ extension Vault {
     record?.ledger = .clear
     // What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
     // passcode that somebody else may have guessed or set.
-    if before.unlockedBy == .nobody || before.unlockedBy == .root, let proof = proof(authority) {
-      record?.unlockedBy = proof
+    switch before.unlockedBy {
+    case .nobody, .root: record?.unlockedBy = proof(authority) ?? before.unlockedBy
+    case .unknown, .password, .passcode: break
     }
     return .write
   }

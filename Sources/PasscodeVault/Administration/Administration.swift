@@ -4,7 +4,7 @@ public import PasscodeSystem
 // What changes a credential or its state. The program decides who has the right to ask: each function says
 // who may. All write both copies, so that later damage can't bring back what was there before.
 //
-// Most take a function that it calls when the act is done, before any signal can end the process: for the line in
+// Most take a function that they call once the act is done, before any signal can end the process: for the line in
 // the system's log.                                                            test_administration.py
 
 extension Vault {

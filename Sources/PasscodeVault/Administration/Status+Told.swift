@@ -34,7 +34,7 @@ public struct Status: Equatable, Sendable {
   public var mustChange: Bool { told.mustChange }
   /// When it expires or expired: wall clock, seconds since 1970; nil: never.
   public var expiresAt: UInt64? { told.expiresAt == 0 ? nil : told.expiresAt }
-  /// Too many touches in a row didn't match; only `Vault.status` asks for it.
+  /// Too many touches in a row didn't match; only `Vault.helperStatus` asks for it.
   public var isFingerOff: Bool { told.isFingerOff }
 }
 

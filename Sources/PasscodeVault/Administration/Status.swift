@@ -2,7 +2,7 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Vault {
-  /// What the helper tells of an account's passcode. For root, too, or a person's own store.
+  /// What the helper tells of an account's passcode. Also for root, and for a person's own store.
   public func helperStatus(of account: Account) throws(Fault) -> HelperStatus {
     var status = try statusOfPasscode(account)
     if configuration.isUsual {

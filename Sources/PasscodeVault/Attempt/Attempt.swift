@@ -248,7 +248,8 @@ public struct DirectLogin: Login, ~Copyable {
     }
   }
 
-  /// Hashes the passcode again, where the configured cost is another one by now; where that can't be done, the record stays.
+  /// Hashes the passcode again, where the configured cost is another one by now; where that can't be done, the record
+  /// stays as it is.
   private func rehash(
     _ passcode: borrowing Passcode, _ record: inout LockedRecord, _ unsealed: inout Unsealed
   ) {

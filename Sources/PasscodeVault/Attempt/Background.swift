@@ -1,9 +1,9 @@
 package import PasscodePolicy
 
 /// How an enrolment waits for its turn to hash, where that is different from a login's way: PasscodeAdmin's `BatchTurns`.
-/// The helper has none, and so nothing of this file.
+/// The helper has none, so it contains no code from this file.
 public final class Background {
-  // To the compiler a type that is only thrown doesn't make use of its import.
+  // The compiler doesn't count a type that is only thrown as a use of the import.
   package typealias Failure = Fault
 
   /// Called before a hashing slot is asked for the first time.

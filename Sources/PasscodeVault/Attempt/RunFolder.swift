@@ -72,7 +72,7 @@ package enum RunFolder {
       guard error == .noEntry, access == .root else { throw error }
       do throws(Errno) { folder = try makeDirectory(path, mode: 0o700) } catch {
         guard error == .exists else { throw error }
-        return try open(access)  // another process was faster
+        folder = try Descriptor.open(path, .directory)  // another process was faster
       }
     }
     if access == .root, try folder.status().owner == 0, let owner = serviceAccount() {

@@ -63,7 +63,7 @@ extension PAMRule {
     case .noSessionLine:
       "%1: first_login=deny, but no service notes a login: add \"session optional pam_passcode.so\" where people log in"
     case .noProofLine:
-      "%1: password_every or finger_for is set, but nothing notes that the password was used: run \"pam-auth-update --enable passcode-proven\", or add \"auth optional pam_passcode.so proven\" at the end"
+      "%1: password_every or finger_for is set, but nothing notes when the password is used: add \"auth optional pam_passcode.so proven\" after the other auth lines, or let pam-auth-update do that; run: pam-auth-update --enable passcode-proven"
     case .proofElsewhere: "%1: proven ignores conf=, so only root can end a pause here"
     case .validOnce:
       "%1: %2 accepts one-time passwords, which can't be checked again: only root ends such a user's pause"

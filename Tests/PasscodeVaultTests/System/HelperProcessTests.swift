@@ -1,6 +1,8 @@
+import CSystem
 import Foundation
-import PasscodeSystem
 import Testing
+
+@testable import PasscodeSystem
 
 /// The limits of waiting, with short ones; the real 10 s are tried in test_helper_time.py.
 struct HelperProcessTests {
@@ -49,6 +51,20 @@ struct HelperProcessTests {
     let helper = try started("printf abcd; exec sleep 20")
     let reply = try helper.reply(limit: 3, pause: pause, (withoutMovement: 5_000, altogether: 10_000))
     #expect(reply == Array("abcd".utf8))
+  }
+
+  @Test func `nothing is sent to a file that got the connection's number, or read from it`() throws {
+    let helper = try started("cat >/dev/null")
+    var ends: [Int32] = [-1, -1]
+    #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    #expect(write(ends[1], "abc", 3) == 3)
+    #expect(dup2(ends[0], helper.connection.raw) == helper.connection.raw)
+    helper.send([1, 2, 3])
+    #expect(try helper.reply(limit: 100, pause: pause, (withoutMovement: 5_000, altogether: 10_000)) == [])
+    var bytes = [UInt8](repeating: 0, count: 4)
+    #expect(recv(ends[1], &bytes, 4, Int32(MSG_DONTWAIT)) == -1, "nothing was sent")
+    #expect(recv(ends[0], &bytes, 4, Int32(MSG_DONTWAIT)) == 3, "and nothing was read")
+    for file in [helper.connection.raw] + ends { close(file) }
   }
 
   private var pause: HelperProcess.Pause { (length: 42, secondByte: 0) }
