@@ -770,10 +770,10 @@ def first_login_without_a_session(system):
     system.configure(first_login="deny")
 
 
-PROVEN = "pam-auth-update --enable passcode-proven"
+PROVES = "pam-auth-update --enable passcode-proven"
 
 
-@broken("services", "error", COMMON, PROFILE_LINE, "nothing notes when the password is used", runs=PROVEN)
+@broken("services", "error", COMMON, PROFILE_LINE, "nothing notes when the password is used", runs=PROVES)
 def password_every_without_its_line(system):
     machines.set_password("alice")
     system.configure(password_every="3d")
