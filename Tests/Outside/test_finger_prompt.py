@@ -1039,7 +1039,8 @@ def test_killed_at_any_moment_no_touch_is_gained(own):
             assert charged() in (LIMIT - 1, 0)
         if outcome.texts or outcome.result == "SUCCESS":
             told += 1
-            assert charged() != LIMIT - 1 or outcome.texts == [NO_TOUCH]
+            # Without a touch that counts nobody is let in; on a busy machine the reader may be too slow for the prompt.
+            assert charged() != LIMIT - 1 or outcome.texts in ([NO_TOUCH], [NOT_NOW]) and outcome.result != "SUCCESS"
     print(f"\n{told} of 24 had an answer before they were killed")
 
 

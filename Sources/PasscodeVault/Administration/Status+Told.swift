@@ -11,11 +11,13 @@ public struct Status: Equatable, Sendable {
   /// A fleet's servers keep the passcode, and have said this.
   public var isFleets = false
 
-  /// - Parameter now: wall clock, seconds since 1970.
-  public init(_ account: Account, _ told: HelperStatus, now: UInt64 = SystemClock.wallSeconds()) {
+  /// - Parameter now: wall clock, seconds since 1970; asked only where there is a delay.
+  public init(
+    _ account: Account, _ told: HelperStatus, now: @autoclosure () -> UInt64 = SystemClock.wallSeconds()
+  ) {
     self.account = account
     self.told = told
-    lockedUntil = told.state == .locked ? now + wholeSeconds(told.milliseconds) : nil
+    lockedUntil = told.state == .locked ? now() + wholeSeconds(told.milliseconds) : nil
   }
 
   public var state: HelperStatus.State { told.state }
