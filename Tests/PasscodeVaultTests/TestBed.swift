@@ -89,8 +89,12 @@ final class TestBed {
 
   // MARK: What people do
 
-  func enroll(_ code: String, by authority: Authority = .direct, on terms: NewTerms = NewTerms()) throws {
+  /// - Parameter old: what it replaces, if that was typed.
+  func enroll(
+    _ code: String, old: String = "", by authority: Authority = .direct, on terms: NewTerms = NewTerms()
+  ) throws {
     var secrets = try secrets()
+    if secrets.line.take(Bytes(text: old)) { _ = secrets.change.old.passcode.take(secrets.line) }
     try enroll(code, by: authority, on: terms, &secrets)
   }
 

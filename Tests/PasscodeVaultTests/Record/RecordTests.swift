@@ -215,6 +215,15 @@ struct RecordTests {
     }
   }
 
+  /// "1234" for "4321" is both; what is near the old one is said first.
+  @Test func `a change asks for both: is it near the old one, and is it weak in itself`() throws {
+    let bed = try TestBed()
+    #expect(weakness { try bed.enroll("4072", old: "2704") } == .oldReversed)
+    #expect(weakness { try bed.enroll("1234", old: "2704") } == .run)
+    #expect(weakness { try bed.enroll("1234", old: "4321") } == .oldReversed)
+    try bed.enroll("8068", old: "2704")
+  }
+
   @Test func `a length that isn't configured is refused, whatever program asks`() throws {
     let bed = try TestBed()
     bed.lengths = Options.Lengths(four: false, six: true)
