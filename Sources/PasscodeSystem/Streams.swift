@@ -11,11 +11,11 @@ public enum Stream: Int32, Sendable {
   public func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let part = [UInt8](rest.prefix(65_536))
-      guard let written = try? retrying({ unsafe CSystem.write(rawValue, part, part.count) }), written > 0
-      else {
-        return false
+      let written = try? retrying {
+        // SAFETY: it reads the slice's own bytes.
+        unsafe rest.withUnsafeBytes { unsafe CSystem.write(rawValue, $0.baseAddress, $0.count) }
       }
+      guard let written, written > 0 else { return false }
       rest = rest.dropFirst(written)
     }
     return true

@@ -97,24 +97,31 @@ struct RecordLines {
       text.append(byte: UInt8(ascii: "\n"))
       return nil
     }
-    let start = position + name.count + 1
-    guard areSound, isNext(name), let end = copy[start...].firstIndex(of: UInt8(ascii: "\n")) else {
+    guard areSound, isNext(name), let end = lineEnd() else {
       areSound = false
       return nil
     }
+    let start = position + name.count + 1
     position = end + 1
     return copy[start..<end]
   }
 
   private func isNext(_ name: Literal) -> Bool {
-    let rest = after
-    return rest.begins(with: name) && rest.dropFirst(name.count).first == UInt8(ascii: "=")
+    guard copy.endIndex - position > name.count else { return false }
+    for index in name.indices where copy[position + index] != name[index] { return false }
+    return copy[position + name.count] == UInt8(ascii: "=")
+  }
+
+  /// Where the next line ends. By index, as `isNext`: a slice for each look took a list more time than the kernel's part.
+  private func lineEnd() -> Int? {
+    for index in position..<copy.endIndex where copy[index] == UInt8(ascii: "\n") { return index }
+    return nil
   }
 
   /// Passes over lines until one of that name is next; false: there is none.
   mutating func skip(to name: Literal) -> Bool {
     while !isNext(name) {
-      guard let end = after.firstIndex(of: UInt8(ascii: "\n")) else { return false }
+      guard let end = lineEnd() else { return false }
       position = end + 1
     }
     return true

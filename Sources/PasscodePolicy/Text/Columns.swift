@@ -3,6 +3,8 @@
 ///
 /// Not by wcwidth(3), which knows only what the locale does: our own signs are UTF-8 everywhere.     ColumnsTests
 public func columns(_ text: ArraySlice<UInt8>) -> Int {
+  // Most texts are ASCII.
+  guard !text.allSatisfy({ $0 < 0x80 }) else { return text.count }
   var columns = 0
   var rest = text
   while !rest.isEmpty {
