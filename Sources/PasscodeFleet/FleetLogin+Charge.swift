@@ -21,6 +21,8 @@ struct FleetCharge {
   /// The record before the charge.
   let before: Record
   let station: StationCharge
+  /// The lease of what lasts as long as the attempt.
+  let busy: AttemptLease
   /// The delay that this charge starts, if the schedule has one.
   var delay: FleetDelay?
 }
@@ -46,6 +48,8 @@ struct StationCharge {
   let owners: KnownOwners
   /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
+  /// The window's lease, if it is for this attempt's charge; nil: another one has begun the window.
+  let first: AttemptLease?
 }
 
 extension FleetLogin where Etcd: EtcdStore {
@@ -58,7 +62,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let charged = charged(record)
     let id = charged.record.attemptID
     let station = try count(state)
-    let busy = try fleet.lease(seconds: Self.busySeconds)
+    let busy = try lease(.attempt)
     var transaction = transaction(charged, state, station, busy)
     transaction.conditions += more
     var delay: FleetDelay?
@@ -78,6 +82,8 @@ extension FleetLogin where Etcd: EtcdStore {
         let now = try fleet.state(outcome, account)
         guard now.record?.record.attemptID == id else {
           charges.mayBeThere = false
+          charges.emptied.append(busy)
+          if let first = station.first { charges.emptied.append(first) }
           return .refused(now)
         }
         revision = now.revision
@@ -87,7 +93,7 @@ extension FleetLogin where Etcd: EtcdStore {
       revision = found
     }
     var charge = FleetCharge(
-      id: id, record: charged, revision: revision, before: record.record, station: station)
+      id: id, record: charged, revision: revision, before: record.record, station: station, busy: busy)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
       if answer == nil || delay != nil { try checkTime(busy, least: answer == nil ? Self.hashSeconds : 1) }
@@ -96,6 +102,13 @@ extension FleetLogin where Etcd: EtcdStore {
       release(charge, nil)
       throw error
     }
+  }
+
+  /// One that a charge which was refused has left, a spare one of this server, or a new one.
+  private func lease(_ use: AttemptLease.Use) throws(Fault) -> AttemptLease {
+    let own = charges.emptied.firstIndex { $0.use == use && $0.isFresh(vault.clock.milliseconds() ?? 0) }
+    if let own { return charges.emptied.remove(at: own) }
+    return try fleet.lease(use)
   }
 
   private func charged(_ record: FleetRecord) -> FleetRecord {
@@ -109,9 +122,8 @@ extension FleetLogin where Etcd: EtcdStore {
 
   /// Writes the charge, on condition that what was read is still so; else it asks for the new state.
   ///
-  /// - Parameter busy: the lease of what lasts as long as the attempt.
   private func transaction(
-    _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: UInt64
+    _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: AttemptLease
   ) -> EtcdTransaction {
     var transaction = EtcdTransaction(
       if: [
@@ -122,8 +134,8 @@ extension FleetLogin where Etcd: EtcdStore {
       ],
       [
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
-        .put(FleetKeys.busy(account), value: charged.record.attemptID, lease: busy),
-        .put(FleetKeys.flight(workstation, charged.record.attemptID), value: [], lease: busy),
+        .put(FleetKeys.busy(account), value: charged.record.attemptID, lease: busy.number),
+        .put(FleetKeys.flight(workstation, charged.record.attemptID), value: [], lease: busy.number),
         .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
         .put(
           FleetKeys.station(workstation, account: account), value: station.own.encoded,
@@ -142,10 +154,10 @@ extension FleetLogin where Etcd: EtcdStore {
     let isStranger = isStranger(state)
     guard let station = state.station, let entry = state.stationEntry else {
       let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
-      let lease = try fleet.lease(seconds: hour)
+      let lease = try lease(.count)
       return StationCharge(
-        count: first, lease: lease, own: first, strangers: isStranger ? first : nil,
-        owners: state.owners, windowLease: lease)
+        count: first, lease: lease.number, own: first, strangers: isStranger ? first : nil,
+        owners: state.owners, windowLease: lease.number, first: lease)
     }
     let count = station.next
     let first = StationCount(failures: 1, window: count.window)
@@ -153,7 +165,7 @@ extension FleetLogin where Etcd: EtcdStore {
     return StationCharge(
       count: count, lease: lease, own: state.ownCount?.next ?? first,
       strangers: isStranger ? state.strangers?.next ?? first : nil, owners: state.owners,
-      windowLease: entry.lease)
+      windowLease: entry.lease, first: nil)
   }
 
   /// Lets the next attempt begin, where settling hasn't; if that fails, leases do it. Records a wrong passcode, and that
@@ -169,6 +181,6 @@ extension FleetLogin where Etcd: EtcdStore {
     if isWrong, let lease = try? fleet.lease(seconds: StationCount.seconds) {
       transaction.actions.append(.put(FleetKeys.wrong(account), value: [], lease: lease))
     }
-    _ = try? fleet.commit(transaction)
+    if (try? fleet.commit(transaction)) != nil { charges.emptied.append(charge.busy) }
   }
 }

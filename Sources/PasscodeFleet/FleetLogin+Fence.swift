@@ -48,8 +48,8 @@ extension FleetLogin where Etcd: EtcdStore {
   /// - Parameters:
   ///   - busy: the lease of `busy`.
   ///   - least: seconds.
-  func checkTime(_ busy: UInt64, least: UInt64) throws(Fault) {
-    guard try fleet.secondsLeft(busy) >= least else { throw Fault.noEtcd }
+  func checkTime(_ busy: AttemptLease, least: UInt64) throws(Fault) {
+    guard try fleet.secondsLeft(busy.number) >= least else { throw Fault.noEtcd }
   }
 }
 
@@ -64,8 +64,8 @@ final class Charges {
   var mayBeThere = false
   /// Identifies this account in the workstation's `StationOwners`.
   var mark = Bytes()
-  /// The lease of a workstation's count that the settling deleted.
-  var emptyLease: UInt64?
+  /// Leases whose keys etcd has deleted, or hasn't written.
+  var emptied: [AttemptLease] = []
 
   init(_ clock: Clock) {
     self.clock = clock

@@ -35,7 +35,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let first = try? fleet.commit(
       settling(charge, StationMark(charge), charge.station.owners))
     if let first, first.succeeded {
-      noteEmptyLease(StationMark(charge))
+      noteEmptied(charge, StationMark(charge))
       return (true, nil)
     }
     if first == nil { lost += 1 }
@@ -47,17 +47,27 @@ extension FleetLogin where Etcd: EtcdStore {
       case .chargedSince: return (false, nil)
       case .charged: break
       }
-      let outcome = try? fleet.commit(
-        settling(charge, StationMark(state, limit: fleet.options.stationLimit), state.owners))
-      if let outcome, outcome.succeeded { return (true, nil) }
+      let mark = StationMark(state, limit: fleet.options.stationLimit)
+      let outcome = try? fleet.commit(settling(charge, mark, state.owners))
+      if let outcome, outcome.succeeded {
+        noteEmptied(charge, mark)
+        return (true, nil)
+      }
       if outcome == nil { lost += 1 }
     }
     return (false, nil)
   }
 
-  /// The count is deleted if this charge was all that it counted. What others would put under its lease depends on it.
-  private func noteEmptyLease(_ station: StationMark) {
-    if station.count.previous == nil { charges.emptyLease = station.windowLease }
+  /// The leases whose keys are deleted with the charge: the attempt's own; and the window's, if this charge was all that it
+  /// counted. What others would put under that one depends on the count.
+  private func noteEmptied(_ charge: FleetCharge, _ station: StationMark?) {
+    charges.emptied.append(charge.busy)
+    guard let station, station.count.window == charge.station.count.window, station.count.previous == nil,
+      let number = station.windowLease
+    else { return }
+    // One that another attempt was granted isn't kept: nobody knows when.
+    let first = charge.station.first.flatMap { $0.number == number ? $0 : nil }
+    charges.emptied.append(first ?? AttemptLease(use: .count, number: number, since: .max))
   }
 
   private func found(_ state: FleetState, _ charge: FleetCharge) -> Found {

@@ -35,8 +35,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let charges: Charges
   /// False only if no charge of this login was carried out, and none can be.
   public var mayBeCharged: Bool { charges.mayBeThere }
-  /// A lease of an hour that has no keys any more, so that it may be ended: a crowd of logins would leave as many behind.
-  public var emptyLease: UInt64? { charges.emptyLease }
+  /// The leases that have no keys any more, for `FleetVault.keep`: a crowd of logins would leave as many behind.
+  public var emptied: [AttemptLease] { charges.emptied }
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong
@@ -60,7 +60,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     charges = Charges(fleet.vault.clock)
   }
 
-  /// Seconds after which an attempt whose process died no longer keeps others waiting.
+  /// Seconds after which an attempt whose process died no longer keeps others waiting; up to 5 s more (`SpareLeases`).
   static var busySeconds: UInt64 { 20 }
   /// Seconds that the same wrong passcode doesn't count again.
   static var lastSeconds: UInt64 { 300 }
@@ -81,7 +81,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       case .ready(let record):
         let credential = try fleet.openCredential(record, &unsealed)
         try testMemory(for: credential.cost)
-        if fleet.etcd.isFull { throw Fault(.failed, path: Bytes(text: "etcd"), error: Errno.noSpace.code) }
+        if fleet.isFull { throw Fault(.failed, path: Bytes(text: "etcd"), error: Errno.noSpace.code) }
         if state.last == nil { known = state }
         let failures = record.record.ledger.failures
         if failures > 0 { looked.attemptsLeft = fleet.options.lockout.attemptsLeft(after: failures) }

@@ -10,7 +10,8 @@ public import PasscodeVault
 ///     /etc/passcode/verifier.password    the password of its account in etcd, one line; 0440 root:_passcode
 ///     /etc/passcode/fleet.key            FleetKey; 0440 root:_passcode
 ///     /etc/passcode/workstations         the distinguished names that may ask, one whole name a line
-///     /var/lib/passcode-verifier/        0700 _passcode: seen (FleetSeen), token, turns (FleetTurn) and counts (ServerCounts)
+///     /var/lib/passcode-verifier/        0700 _passcode: seen (FleetSeen), token, turns (FleetTurn),
+///                                        leases (SpareLeases) and counts (ServerCounts)
 public enum FleetServer {
   public static var optionsPath: Bytes { Bytes(text: "/etc/passcode/verifier.conf") }
   public static var passwordPath: Bytes { Bytes(text: "/etc/passcode/verifier.password") }
@@ -33,6 +34,7 @@ public enum FleetServer {
     let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
     let etcd = kept ?? makeClient(options, configuration, atWork: atWork)
     let fleet = FleetVault(vault, options, key, etcd, seen)
+    fleet.spares = SpareLeases(path: statePath + Bytes(text: "/leases"), access: configuration.access)
     fleet.digestOfList = { digestOfList(configuration) }
     return fleet
   }

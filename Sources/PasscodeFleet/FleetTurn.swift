@@ -127,7 +127,8 @@ public struct FleetTurn: ~Copyable {
   public static func toAttempt(_ account: Bytes, _ clock: Clock) -> FleetTurn {
     guard let file = open() else { return none }
     let byte = firstAccount + hash(account)
-    let wait = Wait(Wait.Limits(withoutMovement: 21_000, longest: 60_000), clock)
+    // Longer than the lease of an attempt whose process died.
+    let wait = Wait(Wait.Limits(withoutMovement: 26_000, longest: 60_000), clock)
     while (try? RangeLock.tryLock(file, at: byte, count: 1)) != true {
       guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {
         return none

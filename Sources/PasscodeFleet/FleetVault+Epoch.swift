@@ -19,6 +19,7 @@ extension FleetVault {
     let epoch = try checkEpoch()
     noteServer()
     keepLeases()
+    endOldSpares()
     return epoch
   }
 

@@ -5,10 +5,11 @@ public import PasscodeVault
 
 // Passcodes of a fleet, kept in etcd: what `Vault` is for one machine. The attempt is in FleetLogin.
 //
-// MUST (fleet), here, in FleetTurn and in VerifierClient:
+// MUST (fleet), here, in FleetTurn, in SpareLeases and in VerifierClient:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
 //     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd says that its
-//     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for.
+//     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for. It
+//     isn't asked for that within 5 s of having granted an attempt's lease.
 //     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py, test_an_alarm_of_etcd_is_told
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
@@ -22,15 +23,15 @@ public import PasscodeVault
 //     etcd's leader; what is noted of them each minute keeps a delay, a count and a one-time code from lasting much longer
 //     (FleetVault+Leases).                FleetLoginTests, FleetDelayTests, FleetLeaseTests, test_fleet_leases.py,
 //     test_a_charge_that_is_late_shortens_no_delay
-//  5  One attempt per account is made at a time (`busy`), with a lease of 20 s. Correct passcodes in parallel all pass.
+//  5  One attempt per account is made at a time (`busy`), with a lease of 20 to 25 s. Correct passcodes in parallel all pass.
 //     FleetLoginTests, test_right_ones_at_once_all_pass
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
 //     unless the passcode has been disabled, removed or replaced in the meantime. A correct one is never reported wrong.
 //     FleetConflictTests, FleetLoginTests
 //  7  A workstation may have 20 wrong passcodes an hour over all accounts: at most 8 for one account, and 12 for strangers
 //     (people whose passcode wasn't accepted there in the last 30 days). They are counted in the charge's transaction,
-//     including those that are still being checked. The hour begins with the first wrong one, when the count's lease is
-//     granted, and ends with that lease; so around its end, up to twice the limit less one (39) are possible within minutes.
+//     including those that are still being checked. The hour begins with the first wrong one, and ends with the
+//     count's lease, up to a minute later; so around its end, up to twice the limit less one (39) are possible within minutes.
 //     An administrator can see the count and end it (`--workstation`), and set another limit (workstation_limit). Who was
 //     accepted is written in the transaction that takes a charge back, by a digest under the fleet key. Once the strangers'
 //     limit is reached, anyone at the workstation can tell who is on the list: only they are still asked.
@@ -57,6 +58,8 @@ public final class FleetVault<Etcd: EtcdStore> {
   let key: FleetKey
   public let etcd: Etcd
   let seen: SeenFile
+  /// nil: each attempt has leases of its own.
+  var spares: SpareLeases?
   /// The digest of this server's list of workstations.
   var digestOfList: () -> Bytes = { [] }
 

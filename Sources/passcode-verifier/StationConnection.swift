@@ -13,10 +13,11 @@ struct StationConnection: ~Copyable {
   private var place: FleetTurn?
   /// What `refusal` has read, for the first request.
   private var admitted: Configuration?
-  /// From a look to the attempt: the connection to etcd, and what was read.
-  private var etcd: EtcdClient?
+  /// From a look to the attempt: the fleet with its connection to etcd, and what was read.
+  private var fleet: FleetVault<EtcdClient>?
   private let signs = Signs()
-  private var emptyLease: UInt64?
+  /// The leases that an attempt has left without keys.
+  private var emptied: [AttemptLease] = []
   private var known: FleetState?
   /// Whether the last request had a code, and that isn't charged and won't be.
   private(set) var isUncharged = false
@@ -83,9 +84,9 @@ struct StationConnection: ~Copyable {
     counts = ServerCounts()
   }
 
-  /// Ends what a correct passcode has left in etcd: a lease without keys. Called once the workstation has its reply.
+  /// Keeps the leases that an attempt has left without keys, or ends them. Called once the workstation has its reply.
   func tidyUp() {
-    if let emptyLease { etcd?.endLease(emptyLease) }
+    fleet?.keep(emptied)
   }
 
   /// - Parameters: account and service are empty if the request was not read.
@@ -128,8 +129,8 @@ struct StationConnection: ~Copyable {
     defer { withExtendedLifetime(share) {} }
     let turn = operation.isCharged ? FleetTurn.toAttempt(request.account, clock) : FleetTurn.none
     defer { withExtendedLifetime(turn) {} }
-    let fleet = try FleetServer.open(vault, keeping: etcd) { signs.give() }
-    etcd = fleet.etcd
+    let fleet = try FleetServer.open(vault, keeping: self.fleet?.etcd) { signs.give() }
+    self.fleet = fleet
     let reply = try reply(&request, fleet)
     if let event = event(request.head.operation, reply) {
       var line = LogLine(Text(event))
@@ -209,7 +210,7 @@ struct StationConnection: ~Copyable {
     login.known = known.take()
     defer {
       if login.mayBeCharged { isUncharged = false }
-      emptyLease = login.emptyLease
+      emptied += login.emptied
     }
     switch request.head.operation {
     case .look:

@@ -27,7 +27,8 @@ SAMPLE = TREE / "Sources/system/stunnel/passcode-verifier.conf"
 TIMEOUTS = "".join(line for line in SAMPLE.read_text().splitlines(keepends=True) if line.startswith("TIMEOUT"))
 STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
-LIBRARIES = {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")}
+# Not in the environment, where what stunnel starts would search there, too.
+LOADER = ["/lib64/ld-linux-x86-64.so.2", "--library-path", UNPACKED / "usr/lib/x86_64-linux-gnu"]
 
 
 def install_fleet(owner="root", mode=0o755):
@@ -139,8 +140,8 @@ class Ward:
         file = FOLDER / f"{name}.conf"
         file.write_text(f"foreground = yes\npid =\nsyslog = no\ndebug = 5\n{text}")
         log = (FOLDER / f"{name}.log").open("w")
-        command = [*prefix, UNPACKED / "usr/bin/stunnel4", file]
-        self.processes[name] = subprocess.Popen(command, stdout=log, stderr=log, env=LIBRARIES)
+        command = [*prefix, *LOADER, UNPACKED / "usr/bin/stunnel4", file]
+        self.processes[name] = subprocess.Popen(command, stdout=log, stderr=log)
 
     def _identity(self, name, authority):
         folder = self.certificates.folder

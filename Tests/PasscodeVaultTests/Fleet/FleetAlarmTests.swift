@@ -16,7 +16,7 @@ struct FleetAlarmTests {
     #expect(try bed.fleet().accountsWithWrong() == 9)
     for person in people[1...3] { #expect(try bed.attempt(TestBed.right, person).isGranted) }
     #expect(try bed.fleet().accountsWithWrong() == 6)
-    bed.bed.now += 3_608_000
+    bed.bed.now += FleetBed.hour
     #expect(try bed.fleet().accountsWithWrong() == 0)
   }
 
@@ -24,7 +24,7 @@ struct FleetAlarmTests {
     let bed = try FleetBed()
     let people = try bed.people(4)
     _ = try bed.attempt(TestBed.wrong[0], people[0])
-    bed.bed.now += 3_590_000
+    bed.bed.now += FleetBed.hour - 18_000
     for person in people[1...] { _ = try bed.attempt(TestBed.wrong[0], person) }
     bed.bed.now += 30_000
     #expect(bed.station() == 0)
@@ -63,7 +63,7 @@ struct FleetAlarmTests {
     #expect(try bed.fleet().alarm() == 9)
     #expect(try bed.fleet().alarm() == nil)
     #expect(try bed.attempt(TestBed.right).isGranted)
-    bed.bed.now += 3_608_000
+    bed.bed.now += FleetBed.hour
     for person in people[0..<5] { _ = try bed.attempt(TestBed.wrong[1], person) }
     #expect(try bed.fleet().alarm() == 5)
   }

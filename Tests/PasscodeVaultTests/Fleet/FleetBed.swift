@@ -10,6 +10,9 @@ import Testing
 /// A fleet with one account, alice, whose passcode is `TestBed.right`, an etcd in memory, and clocks that the test moves.
 final class FleetBed {
   static let alice = Bytes(text: "alice")
+  /// Milliseconds after which nothing of a workstation's hour is left: with the margin of its lease, and the minute for which
+  /// that may have been a spare one.
+  static let hour: UInt64 = 3_668_000
 
   let bed: TestBed
   let etcd: FakeEtcd
@@ -38,9 +41,15 @@ final class FleetBed {
     server: String = "seen", vault: Vault? = nil, start: SeenFile.Start = .refused
   ) throws -> FleetVault<FakeEtcd> {
     let vault = vault ?? bed.vault
-    return FleetVault(
+    let fleet = FleetVault(
       vault, options, try FleetKey(keyPath, vault.configuration), etcd,
       try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0), start))
+    fleet.spares = spares(server)
+    return fleet
+  }
+
+  func spares(_ server: String = "seen") -> SpareLeases {
+    SpareLeases(path: Bytes(text: bed.folder.path + "/" + server + ".leases"), access: .person(getuid()))
   }
 
   func secrets(_ code: String) throws -> Secrets {
@@ -61,12 +70,13 @@ final class FleetBed {
   ) throws -> Verdict {
     var secrets = try secrets(code)
     do {
+      let fleet = try fleet(vault: vault)
       var login = FleetLogin(
-        try fleet(vault: vault), account: account, workstation: Bytes(text: workstation),
+        fleet, account: account, workstation: Bytes(text: workstation),
         service: Bytes(text: "sudo"), isSecondFactor: isSecondFactor)
       let verdict = secrets.attempt(&login)
       mayBeCharged = login.mayBeCharged
-      if let lease = login.emptyLease { etcd.endLease(lease) }
+      fleet.keep(login.emptied)
       return verdict
     } catch let fault as Fault {
       return .unavailable(fault)

@@ -154,7 +154,7 @@ struct FleetConditionTests {
           guard FleetStep(transaction) == .settling else { return }
           settlings += 1
           // The workstation's count ends, on which settling depends, too.
-          if settlings == 1 { bed.bed.now += 3_608_000 }
+          if settlings == 1 { bed.bed.now += FleetBed.hour }
           if settlings == 2 { _ = try? bed.attempt(other, bob) }
         }
         return try bed.attempt(right).isGranted && bed.owners()?.count == 46

@@ -155,7 +155,7 @@ struct FleetFenceTests {
   @Test func `a charge that is found late stays, and nothing is verified`() throws {
     let bed = try FleetBed()
     bed.loseFirst(.charge, .lost)
-    bed.meanwhile(.fence) { bed.bed.now += 12_000 }
+    bed.meanwhile(.fence) { bed.bed.now += 17_000 }
     #expect(try bed.attempt(TestBed.right) == noEtcd)
     #expect(try bed.failures() == 1)
     #expect(bed.etcd.value(FleetKeys.busy(FleetBed.alice)) == nil, "the next attempt needn't wait")
@@ -188,7 +188,7 @@ struct FleetFenceTests {
       { bed in try bed.attempt(TestBed.right) },
       { bed in
         bed.loseFirst(.charge, .lost)
-        bed.meanwhile(.fence) { bed.bed.now += 12_000 }
+        bed.meanwhile(.fence) { bed.bed.now += 17_000 }
         return try bed.attempt(TestBed.right)
       },
       { bed in

@@ -85,7 +85,7 @@ struct FleetLoginTests {
     bed.etcd.before = { _ in }
     bed.etcd.isDown = false
     #expect(try bed.failures() == 1, "the charge stays")
-    bed.bed.now += 21_000
+    bed.bed.now += 26_000
     #expect(try bed.attempt(TestBed.right).isGranted)
     #expect(try bed.failures() == 0)
   }

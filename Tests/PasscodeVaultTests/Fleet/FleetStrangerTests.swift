@@ -38,7 +38,7 @@ struct FleetStrangerTests {
     #expect(try bed.look() == nil)
     #expect(try bed.attempt(TestBed.right).isGranted)
     #expect(try bed.attempt(TestBed.right, others[15], at: "ws2").isGranted)
-    bed.bed.now += 3_608_000
+    bed.bed.now += FleetBed.hour
     #expect(try bed.attempt(TestBed.right, others[15]).isGranted)
   }
 
@@ -158,7 +158,7 @@ struct FleetStrangerTests {
     bed.options.stationLimit = 10
     let others = try bed.people(8, at: nil)
     #expect(try spray(bed, others[...]) == 6)
-    #expect(try bed.fleet().station(Self.ws1) == StationReport(6, of: 10, strangers: 6, forOwners: 3_600))
+    #expect(try bed.fleet().station(Self.ws1) == StationReport(6, of: 10, strangers: 6, forOwners: 3_660))
     #expect(try bed.attempt(TestBed.right, others[7]) == .notPermitted(.workstation))
     #expect(try bed.fleet().unlock(station: Self.ws1))
     #expect(try bed.fleet().station(Self.ws1) == nil)
@@ -174,7 +174,7 @@ struct FleetStrangerTests {
     try bed.invite(bob, seconds: 7_200)
     #expect(try spray(bed, others[...]) == 12)
     #expect(try bed.enroll(byCode: FleetBed.code, bob) == .refused(.notPermitted(.workstation)))
-    bed.bed.now += 3_608_000
+    bed.bed.now += FleetBed.hour
     #expect(try bed.enroll(byCode: FleetBed.code, bob) == .done)
   }
 }
