@@ -12,6 +12,14 @@ enum Charging {
   case fenced
 }
 
+/// The result of sending a charge.
+private enum Sent {
+  /// `isFound`: its answer was lost, and the fence has found it.
+  case recorded(revision: UInt64, isFound: Bool)
+  case refused(FleetState)
+  case fenced
+}
+
 /// An attempt that was counted as a failure, until it turns out to be right.
 struct FleetCharge {
   let id: Bytes
@@ -63,7 +71,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let id = charged.record.attemptID
     let station = try count(state)
     let busy = try lease(.attempt)
-    var transaction = transaction(charged, state, station, busy)
+    var transaction = transaction(charged, state, station, busy.number)
     transaction.conditions += more
     var delay: FleetDelay?
     if case .seconds(let seconds) = fleet.options.lockout.delay(after: charged.record.ledger.failures) {
@@ -71,32 +79,19 @@ extension FleetLogin where Etcd: EtcdStore {
       transaction.actions.append(.put(FleetKeys.wait(account), value: id, lease: wait))
       delay = FleetDelay(seconds: seconds, lease: wait)
     }
-    let revision: UInt64
-    charges.mayBeThere = true
-    let answer = try fleet.commit(transaction)
-    if let outcome = answer {
-      if outcome.succeeded {
-        revision = outcome.origin.revision
-      } else {
-        // It was sent once. If it arrived twice all the same, the first one counts.
-        let now = try fleet.state(outcome, account)
-        guard now.record?.record.attemptID == id else {
-          charges.mayBeThere = false
-          charges.emptied.append(busy)
-          if let first = station.first { charges.emptied.append(first) }
-          return .refused(now)
-        }
-        revision = now.revision
-      }
-    } else {
-      guard let found = try fence(id, record, state) else { return .fenced }
-      revision = found
+    let (revision, isFound): (UInt64, Bool)
+    switch try send(transaction, id, record, state) {
+    case .recorded(let number, let afterwards): (revision, isFound) = (number, afterwards)
+    case .refused(let now):
+      if now.busy?.value != id { charges.keep(busy, station.first) }
+      return .refused(now)
+    case .fenced: return .fenced
     }
     var charge = FleetCharge(
       id: id, record: charged, revision: revision, before: record.record, station: station, busy: busy)
     do throws(Fault) {
       if let delay { charge.delay = try hold(delay, charge) }
-      if answer == nil || delay != nil { try checkTime(busy, least: answer == nil ? Self.hashSeconds : 1) }
+      if isFound || delay != nil { try checkTime(busy.number, least: isFound ? Self.hashSeconds : 1) }
       return .charged(charge)
     } catch {
       release(charge, nil)
@@ -104,11 +99,31 @@ extension FleetLogin where Etcd: EtcdStore {
     }
   }
 
-  /// One that a charge which was refused has left, a spare one of this server, or a new one.
+  /// Sends a charge, once, and finds out what became of it.
+  private func send(
+    _ charge: EtcdTransaction, _ id: Bytes, _ record: FleetRecord, _ read: FleetState
+  ) throws(Fault) -> Sent {
+    charges.mayBeThere = true
+    guard let outcome = try fleet.commit(charge) else {
+      charges.isUnsure = true
+      return try fence(id, record, read).map { .recorded(revision: $0, isFound: true) } ?? .fenced
+    }
+    if outcome.succeeded { return .recorded(revision: outcome.origin.revision, isFound: false) }
+    // It was sent once. If it arrived twice all the same, the first one counts.
+    let now = try fleet.state(outcome, account)
+    if now.record?.record.attemptID == id { return .recorded(revision: now.revision, isFound: false) }
+    charges.mayBeThere = false
+    return .refused(now)
+  }
+
+  /// A lease that a refused charge of this login has left, a spare lease of this server, or a new lease.
   private func lease(_ use: AttemptLease.Use) throws(Fault) -> AttemptLease {
-    let own = charges.emptied.firstIndex { $0.use == use && $0.isFresh(vault.clock.milliseconds() ?? 0) }
-    if let own { return charges.emptied.remove(at: own) }
-    return try fleet.lease(use)
+    if !charges.isUnsure, let now = vault.clock.milliseconds(),
+      let own = charges.emptied.firstIndex(where: { $0.use == use && $0.isFresh(now) })
+    {
+      return charges.emptied.remove(at: own)
+    }
+    return try fleet.lease(use, isNew: charges.isUnsure)
   }
 
   private func charged(_ record: FleetRecord) -> FleetRecord {
@@ -122,8 +137,9 @@ extension FleetLogin where Etcd: EtcdStore {
 
   /// Writes the charge, on condition that what was read is still so; else it asks for the new state.
   ///
+  /// - Parameter busy: the lease of what lasts as long as the attempt.
   private func transaction(
-    _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: AttemptLease
+    _ charged: FleetRecord, _ state: FleetState, _ station: StationCharge, _ busy: UInt64
   ) -> EtcdTransaction {
     var transaction = EtcdTransaction(
       if: [
@@ -134,8 +150,8 @@ extension FleetLogin where Etcd: EtcdStore {
       ],
       [
         .put(FleetKeys.record(account), value: charged.encoded(recordCodec), lease: 0),
-        .put(FleetKeys.busy(account), value: charged.record.attemptID, lease: busy.number),
-        .put(FleetKeys.flight(workstation, charged.record.attemptID), value: [], lease: busy.number),
+        .put(FleetKeys.busy(account), value: charged.record.attemptID, lease: busy),
+        .put(FleetKeys.flight(workstation, charged.record.attemptID), value: [], lease: busy),
         .put(FleetKeys.station(workstation), value: station.count.encoded, lease: station.lease),
         .put(
           FleetKeys.station(workstation, account: account), value: station.own.encoded,

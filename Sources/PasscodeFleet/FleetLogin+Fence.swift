@@ -48,8 +48,8 @@ extension FleetLogin where Etcd: EtcdStore {
   /// - Parameters:
   ///   - busy: the lease of `busy`.
   ///   - least: seconds.
-  func checkTime(_ busy: AttemptLease, least: UInt64) throws(Fault) {
-    guard try fleet.secondsLeft(busy.number) >= least else { throw Fault.noEtcd }
+  func checkTime(_ busy: UInt64, least: UInt64) throws(Fault) {
+    guard try fleet.secondsLeft(busy) >= least else { throw Fault.noEtcd }
   }
 }
 
@@ -64,11 +64,18 @@ final class Charges {
   var mayBeThere = false
   /// Identifies this account in the workstation's `StationOwners`.
   var mark = Bytes()
+  /// Whether a charge got no answer: a spare lease may be the reason, so the next one isn't.
+  var isUnsure = false
   /// Leases whose keys etcd has deleted, or hasn't written.
   var emptied: [AttemptLease] = []
 
   init(_ clock: Clock) {
     self.clock = clock
+  }
+
+  func keep(_ busy: AttemptLease, _ count: AttemptLease?) {
+    emptied.append(busy)
+    if let count { emptied.append(count) }
   }
 
   /// Whether none is left, counted from the first call.

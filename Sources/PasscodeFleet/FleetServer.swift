@@ -33,8 +33,8 @@ public enum FleetServer {
     let key = try FleetKey(FleetKey.usualPath, configuration)
     let seen = try SeenFile(SeenFile.usualPath, for: configuration.access, start)
     let etcd = kept ?? makeClient(options, configuration, atWork: atWork)
-    let fleet = FleetVault(vault, options, key, etcd, seen)
-    fleet.spares = SpareLeases(path: statePath + Bytes(text: "/leases"), access: configuration.access)
+    let spares = SpareLeases(path: statePath + Bytes(text: "/leases"), access: configuration.access)
+    let fleet = FleetVault(vault, options, key, etcd, seen, spares)
     fleet.digestOfList = { digestOfList(configuration) }
     return fleet
   }

@@ -6,8 +6,9 @@ internal import PasscodeVault
 // How far etcd has come, and the fleet's epoch: what keeps a snapshot from refunding guesses. Tests: FleetSnapshotTests.
 
 extension FleetVault {
-  /// Notes how far etcd has come, reports this server to etcd (`ServerNote`), and keeps its leases from starting anew. For a timer: without that, a server
-  /// that nobody asks would accept a snapshot that was restored.
+  /// Notes how far etcd has come, reports this server to etcd (`ServerNote`), keeps etcd's leases from starting anew, and
+  /// ends this server's spare ones. For a timer: without that, a server that nobody asks would accept a snapshot that was
+  /// restored.
   ///
   /// - Parameter isTold: an administrator says that this server is new, and that etcd wasn't restored.
   /// - Returns: the fleet's epoch.

@@ -8,8 +8,8 @@ public import PasscodeVault
 // MUST (fleet), here, in FleetTurn, in SpareLeases and in VerifierClient:
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
 //     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd says that its
-//     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for. It
-//     isn't asked for that within 5 s of having granted an attempt's lease.
+//     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for;
+//     etcd isn't asked where this server has an attempt's spare lease, which is less than 5 s old.
 //     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py, test_an_alarm_of_etcd_is_told
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
@@ -30,8 +30,8 @@ public import PasscodeVault
 //     FleetConflictTests, FleetLoginTests
 //  7  A workstation may have 20 wrong passcodes an hour over all accounts: at most 8 for one account, and 12 for strangers
 //     (people whose passcode wasn't accepted there in the last 30 days). They are counted in the charge's transaction,
-//     including those that are still being checked. The hour begins with the first wrong one, and ends with the
-//     count's lease, up to a minute later; so around its end, up to twice the limit less one (39) are possible within minutes.
+//     including those that are still being checked. The hour begins with the first wrong one, and lasts as long as
+//     the count's lease: up to 67 s longer. Around its end, up to twice the limit less one (39) are possible within minutes.
 //     An administrator can see the count and end it (`--workstation`), and set another limit (workstation_limit). Who was
 //     accepted is written in the transaction that takes a charge back, by a digest under the fleet key. Once the strangers'
 //     limit is reached, anyone at the workstation can tell who is on the list: only they are still asked.
@@ -58,18 +58,21 @@ public final class FleetVault<Etcd: EtcdStore> {
   let key: FleetKey
   public let etcd: Etcd
   let seen: SeenFile
-  /// nil: each attempt has leases of its own.
-  var spares: SpareLeases?
+  let spares: SpareLeases
   /// The digest of this server's list of workstations.
   var digestOfList: () -> Bytes = { [] }
 
   /// - Parameter vault: for cost, hashing slots, rules for new passcodes, clock and log.
-  public init(_ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile) {
+  public init(
+    _ vault: Vault, _ options: FleetOptions, _ key: FleetKey, _ etcd: Etcd, _ seen: SeenFile,
+    _ spares: SpareLeases
+  ) {
     self.vault = vault
     self.options = options
     self.key = key
     self.etcd = etcd
     self.seen = seen
+    self.spares = spares
   }
 
   /// nil: no answer, or none that makes sense.

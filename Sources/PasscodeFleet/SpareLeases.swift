@@ -3,9 +3,9 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Leases that a correct passcode has emptied, kept for the next attempts on this server. Without them, a look and an attempt send
-/// etcd seven requests; with them three: two leases needn't be granted, one needn't be ended, and an etcd that has just granted one
-/// needn't be asked whether it is full.
+/// Leases that attempts have left without keys, kept for the next attempts on this server. A look and an attempt send etcd seven
+/// requests. Within a minute after another attempt they send five: a count's lease needn't be granted, and none needs to be ended.
+/// Within 5 s, they send three: the attempt's own lease isn't granted either, and etcd isn't asked whether it is full.
 ///
 ///     /var/lib/passcode-verifier/leases    0600 _passcode: the kernel's id of this boot (36 bytes), then 32 rows of 16 bytes,
 ///         little-endian: the moment before the lease was asked for (CLOCK_BOOTTIME, ms), and its number, 0: none. The first
@@ -13,13 +13,15 @@ internal import PasscodeVault
 ///
 /// MUST (fleet):
 /// 20  No lease has the keys of two attempts. One is kept only where etcd has said that the keys which it had are deleted,
-///     or that they were not written; it is out of the file before it's used. A lease is used within a minute of being asked
-///     for, an attempt's within 5 s, and etcd is asked for that much more: no count and no `busy` ends sooner for it. One
-///     that nobody uses is ended by the timer.     SpareLeasesTests, test_right_passcodes_leave_one_lease_for_the_next_one
+///     or that they were not written; it is out of the file before it's used. A count's lease is used within a minute of
+///     being asked for, an attempt's within 5 s, and etcd is asked for that much more time: no count and no `busy` ends sooner for
+///     it, unless the server's machine is paused, or set back, from outside. A count's lease that nobody uses is ended by the
+///     timer. None is ended while a count is under it.
+///     SpareLeasesTests, test_right_passcodes_leave_one_lease_for_the_next_one
 ///
-/// - Nobody waits for it longer than 20 ms: where the file can't be made, read, written or locked, or is of another boot, each
-///   attempt has leases of its own.                                                                  SpareLeasesTests
-struct SpareLeases {
+/// - Nobody waits longer than 20 ms for the file's lock. Where the file can't be made, read, written or locked, or once a charge
+///   got no answer, an attempt has leases of its own. A file of another boot is begun anew.           SpareLeasesTests
+public struct SpareLeases: Sendable {
   private static let milliseconds: UInt64 = 20
   private static let rows = 16
   private static let rowLength = 16
@@ -29,19 +31,22 @@ struct SpareLeases {
   let path: Bytes
   let access: Access
 
-  /// Whether there is one that is young enough.
+  /// Whether a spare lease is kept that is young enough.
   func has(_ use: AttemptLease.Use, now: UInt64) -> Bool {
-    var found = false
-    _ = changing { _, content throws(Errno) in
+    do throws(Errno) {
+      let file = try ServiceFile.openOrCreate(path)
+      try ServiceFile.adopt(file, for: access)
+      // Without the lock: a row that is just being written means one question more, or less.
+      let content = try file.read(SpareLeases.length, at: 0)
+      guard isSound(content) else { return false }
       for place in places(use) {
-        if let lease = lease(use, content, place), lease.isFresh(now) { found = true }
+        if let lease = lease(use, content, place), lease.isFresh(now) { return true }
       }
-      return nil
-    }
-    return found
+    } catch {}
+    return false
   }
 
-  /// Takes one that is young enough; nil: there is none.
+  /// Takes a lease that is young enough out of the file; nil: no such lease is kept.
   ///
   /// - Parameter now: milliseconds of CLOCK_BOOTTIME.
   func take(_ use: AttemptLease.Use, now: UInt64) -> AttemptLease? {
@@ -55,9 +60,9 @@ struct SpareLeases {
     }
   }
 
-  /// Keeps one that has no keys.
+  /// Writes a lease that has no keys into the file.
   ///
-  /// - Returns: the one that isn't kept any more, or isn't kept at all; nil: none.
+  /// - Returns: the lease that isn't kept any more, for it had the row; this lease, if there is no row for it; else nil.
   func keep(_ lease: AttemptLease, now: UInt64) -> AttemptLease? {
     guard lease.isFresh(now) else { return lease }
     var left: AttemptLease? = lease
@@ -74,20 +79,16 @@ struct SpareLeases {
     return left
   }
 
-  /// Takes out those that are too old to be used.
-  func takeOld(now: UInt64) -> [AttemptLease] {
-    var old: [AttemptLease] = []
-    _ = changing { file, content throws(Errno) in
-      for use in AttemptLease.Use.allCases {
-        for place in places(use) {
-          guard let lease = lease(use, content, place), !lease.isFresh(now) else { continue }
-          try file.write(Bytes(repeating: 0, count: SpareLeases.rowLength), at: place)
-          old.append(lease)
-        }
+  /// Takes a count's lease that is too old to be used out of the file; nil: no such lease is kept.
+  func takeOld(now: UInt64) -> AttemptLease? {
+    changing { file, content throws(Errno) in
+      for place in places(.count) {
+        guard let lease = lease(.count, content, place), !lease.isFresh(now) else { continue }
+        try file.write(Bytes(repeating: 0, count: SpareLeases.rowLength), at: place)
+        return lease
       }
       return nil
     }
-    return old
   }
 
   private func places(_ use: AttemptLease.Use) -> StrideTo<Int> {
@@ -102,6 +103,12 @@ struct SpareLeases {
     return AttemptLease(use: use, number: number, since: littleEndianNumber(content, place, 8))
   }
 
+  /// Whether a file's content is whole, and of this boot.
+  private func isSound(_ content: Bytes) -> Bool {
+    guard let boot = try? SystemClock.bootID(), boot.count == SpareLeases.headLength else { return false }
+    return content.count == SpareLeases.length && content.starts(with: boot)
+  }
+
   /// Reads the file and lets it be changed, while no other process does; one of another boot is begun anew.
   private func changing(
     _ body: (borrowing Descriptor, Bytes) throws(Errno) -> AttemptLease?
@@ -113,12 +120,12 @@ struct SpareLeases {
         return nil
       }
       defer { RangeLock.unlock(file, at: 0, count: 1) }
-      let boot = try SystemClock.bootID()
-      guard boot.count == SpareLeases.headLength else { return nil }
       var content = try file.read(SpareLeases.length, at: 0)
-      if content.count != SpareLeases.length || Bytes(content.prefix(boot.count)) != boot {
-        content = boot + Bytes(repeating: 0, count: SpareLeases.length - boot.count)
+      if !isSound(content) {
+        let boot = try SystemClock.bootID()
+        content = boot + Bytes(repeating: 0, count: max(0, SpareLeases.length - boot.count))
         try file.write(content, at: 0)
+        guard isSound(content) else { return nil }
       }
       return try body(file, content)
     } catch {
@@ -129,7 +136,7 @@ struct SpareLeases {
 
 /// A lease that etcd has granted for what an attempt writes.
 public struct AttemptLease: Equatable, Sendable {
-  public enum Use: Int, CaseIterable, Sendable {
+  public enum Use: Int, Sendable {
     /// A workstation's counts: an hour.
     case count
     /// What lasts as long as the attempt.
@@ -150,10 +157,12 @@ public struct AttemptLease: Equatable, Sendable {
 }
 
 extension FleetVault {
+  private static var milliseconds: UInt64 { 3_000 }
+
   /// A lease for what an attempt writes: one that another attempt has emptied, or a new one.
-  func lease(_ use: AttemptLease.Use) throws(Fault) -> AttemptLease {
+  func lease(_ use: AttemptLease.Use, isNew: Bool) throws(Fault) -> AttemptLease {
     guard let now = vault.clock.milliseconds() else { throw Fault(.noBootClock) }
-    if let spare = spares?.take(use, now: now) { return spare }
+    if !isNew, let spare = spares.take(use, now: now) { return spare }
     let time =
       switch use {
       case .count: StationCount.seconds + FleetLogin<Etcd>.leaseMargin
@@ -164,7 +173,7 @@ extension FleetVault {
 
   /// Whether etcd can be read only. One that granted an attempt's lease a few seconds ago wasn't full then, and isn't asked.
   var isFull: Bool {
-    if let now = vault.clock.milliseconds(), spares?.has(.attempt, now: now) == true { return false }
+    if let now = vault.clock.milliseconds(), spares.has(.attempt, now: now) { return false }
     return etcd.isFull
   }
 
@@ -172,18 +181,23 @@ extension FleetVault {
   public func keep(_ empty: [AttemptLease]) {
     guard let now = vault.clock.milliseconds() else { return }
     for lease in empty {
-      if let left = spares == nil ? lease : spares?.keep(lease, now: now) { end(left) }
+      if let left = spares.keep(lease, now: now) { end(left) }
     }
   }
 
-  /// Ends the leases that nobody has used.
+  /// Ends the leases that nobody has used; the others' turn comes in a minute.
   func endOldSpares() {
-    guard let spares, let now = vault.clock.milliseconds() else { return }
-    for lease in spares.takeOld(now: now) { end(lease) }
+    guard let start = vault.clock.milliseconds() else { return }
+    while let now = vault.clock.milliseconds(), now - start < Self.milliseconds,
+      let lease = spares.takeOld(now: now)
+    { end(lease) }
   }
 
-  /// An attempt's lease ends soon by itself.
+  /// An attempt's lease ends soon by itself. The file may be older than etcd: then a count may be under the lease again.
   private func end(_ lease: AttemptLease) {
-    if lease.use == .count { etcd.endLease(lease.number) }
+    guard lease.use == .count, let found = etcd.lease(lease.number),
+      !found.keys.contains(where: FleetKeys.isKept)
+    else { return }
+    etcd.endLease(lease.number)
   }
 }

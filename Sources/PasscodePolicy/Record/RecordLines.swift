@@ -112,7 +112,7 @@ struct RecordLines {
     return copy[position + name.count] == UInt8(ascii: "=")
   }
 
-  /// Where the next line ends. By index, as `isNext`: a slice for each look took a list more time than the kernel's part.
+  /// The index of the next line's end. It and `isNext` go by index: slices cost a list more time than the kernel's work.
   private func lineEnd() -> Int? {
     for index in position..<copy.endIndex where copy[index] == UInt8(ascii: "\n") { return index }
     return nil

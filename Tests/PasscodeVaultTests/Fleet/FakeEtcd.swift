@@ -216,6 +216,11 @@ final class FakeEtcd: EtcdStore, @unchecked Sendable {
 
   // MARK: For tests
 
+  /// How many keys end with a lease.
+  func keys(under lease: UInt64) -> Int {
+    lock.withLock { entries.values.count { $0.lease == lease } }
+  }
+
   /// What was late arrives.
   func deliver() {
     lock.withLock {

@@ -41,11 +41,9 @@ final class FleetBed {
     server: String = "seen", vault: Vault? = nil, start: SeenFile.Start = .refused
   ) throws -> FleetVault<FakeEtcd> {
     let vault = vault ?? bed.vault
-    let fleet = FleetVault(
+    return FleetVault(
       vault, options, try FleetKey(keyPath, vault.configuration), etcd,
-      try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0), start))
-    fleet.spares = spares(server)
-    return fleet
+      try SeenFile(Bytes(text: bed.folder.path + "/" + server), for: .person(0), start), spares(server))
   }
 
   func spares(_ server: String = "seen") -> SpareLeases {

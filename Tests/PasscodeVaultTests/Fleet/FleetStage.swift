@@ -107,6 +107,7 @@ final class FleetStage {
 
   private func begin(_ schedule: Schedule) {
     bed.etcd.content = begun
+    unlink(String(decoding: bed.spares().path, as: UTF8.self))
     bed.bed.now = start
     (steps, answers, breaches, charges) = ([], [nil, nil], [], [])
     (isGone, isAsleep, decisions) = ([false, false], [false, false], schedule.decisions)
@@ -181,6 +182,7 @@ final class FleetStage {
 
   /// Something was written.
   private func watch(_ transaction: EtcdTransaction) {
+    watchLease(transaction)
     let now = (try? bed.record()) ?? nil
     defer {
       before = now
@@ -197,6 +199,13 @@ final class FleetStage {
       author != nil
     {
       breach("a disabled passcode stays disabled")
+    }
+  }
+
+  private func watchLease(_ transaction: EtcdTransaction) {
+    for case .put(FleetKeys.busy(FleetBed.alice), _, let lease) in transaction.actions {
+      let own = transaction.actions.count { if case .put(_, _, lease) = $0 { true } else { false } }
+      if bed.etcd.keys(under: lease) != own { breach("no lease has the keys of two attempts") }
     }
   }
 
