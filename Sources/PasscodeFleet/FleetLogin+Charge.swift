@@ -54,9 +54,9 @@ struct StationCharge {
   let strangers: StationCount?
   /// The workstation's owners before the charge.
   let owners: KnownOwners
-  /// The window's lease, granted with its first attempt. A full count has a lease of its own (`lease`).
+  /// The window's lease, which its first attempt brought. A full count has a lease of its own (`lease`).
   let windowLease: UInt64
-  /// The window's lease, if it is for this attempt's charge; nil: another one has begun the window.
+  /// The same lease, if this attempt begins the window; nil: another one began it.
   let first: AttemptLease?
 }
 
@@ -70,7 +70,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let charged = charged(record)
     let id = charged.record.attemptID
     let station = try count(state)
-    let busy = try lease(.attempt)
+    let busy = try fleet.lease(.attempt, isNew: charges.isUnsure)
     var transaction = transaction(charged, state, station, busy.number)
     transaction.conditions += more
     var delay: FleetDelay?
@@ -83,7 +83,8 @@ extension FleetLogin where Etcd: EtcdStore {
     switch try send(transaction, id, record, state) {
     case .recorded(let number, let afterwards): (revision, isFound) = (number, afterwards)
     case .refused(let now):
-      if now.busy?.value != id { charges.keep(busy, station.first) }
+      // For the next try.
+      if now.busy?.value != id { fleet.keep([busy, station.first]) }
       return .refused(now)
     case .fenced: return .fenced
     }
@@ -114,16 +115,6 @@ extension FleetLogin where Etcd: EtcdStore {
     if now.record?.record.attemptID == id { return .recorded(revision: now.revision, isFound: false) }
     charges.mayBeThere = false
     return .refused(now)
-  }
-
-  /// A lease that a refused charge of this login has left, a spare lease of this server, or a new lease.
-  private func lease(_ use: AttemptLease.Use) throws(Fault) -> AttemptLease {
-    if !charges.isUnsure, let now = vault.clock.milliseconds(),
-      let own = charges.emptied.firstIndex(where: { $0.use == use && $0.isFresh(now) })
-    {
-      return charges.emptied.remove(at: own)
-    }
-    return try fleet.lease(use, isNew: charges.isUnsure)
   }
 
   private func charged(_ record: FleetRecord) -> FleetRecord {
@@ -170,7 +161,7 @@ extension FleetLogin where Etcd: EtcdStore {
     let isStranger = isStranger(state)
     guard let station = state.station, let entry = state.stationEntry else {
       let first = StationCount(failures: 1, window: randomBytes(StationCount.windowLength, vault.sodium))
-      let lease = try lease(.count)
+      let lease = try fleet.lease(.count, isNew: charges.isUnsure)
       return StationCharge(
         count: first, lease: lease.number, own: first, strangers: isStranger ? first : nil,
         owners: state.owners, windowLease: lease.number, first: lease)

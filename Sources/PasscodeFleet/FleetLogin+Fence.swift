@@ -64,18 +64,13 @@ final class Charges {
   var mayBeThere = false
   /// Identifies this account in the workstation's `StationOwners`.
   var mark = Bytes()
-  /// Whether a charge got no answer: a spare lease may be the reason, so the next one isn't.
+  /// Whether a charge got no answer: a spare lease may be the reason, so the next charge gets new ones.
   var isUnsure = false
-  /// Leases whose keys etcd has deleted, or hasn't written.
-  var emptied: [AttemptLease] = []
+  /// Leases whose keys etcd has deleted.
+  var emptied: [AttemptLease?] = []
 
   init(_ clock: Clock) {
     self.clock = clock
-  }
-
-  func keep(_ busy: AttemptLease, _ count: AttemptLease?) {
-    emptied.append(busy)
-    if let count { emptied.append(count) }
   }
 
   /// Whether none is left, counted from the first call.

@@ -59,13 +59,13 @@ extension FleetLogin where Etcd: EtcdStore {
   }
 
   /// The leases whose keys are deleted with the charge: the attempt's own; and the window's, if this charge was all that it
-  /// counted. What others would put under that one depends on the count.
+  /// counted. Whatever others would put under that one depends on the count's revision, so it is refused.
   private func noteEmptied(_ charge: FleetCharge, _ station: StationMark?) {
     charges.emptied.append(charge.busy)
     guard let station, station.count.window == charge.station.count.window, station.count.previous == nil,
       let number = station.windowLease
     else { return }
-    // One that another attempt was granted isn't kept: nobody knows when.
+    // One that another attempt brought isn't kept: it isn't known here when it was granted.
     let first = charge.station.first.flatMap { $0.number == number ? $0 : nil }
     charges.emptied.append(first ?? AttemptLease(use: .count, number: number, since: .max))
   }

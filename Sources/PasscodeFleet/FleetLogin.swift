@@ -35,8 +35,9 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   let charges: Charges
   /// False only if no charge of this login was carried out, and none can be.
   public var mayBeCharged: Bool { charges.mayBeThere }
-  /// The leases that have no keys any more, for `FleetVault.keep`: a crowd of logins would leave as many behind.
-  public var emptied: [AttemptLease] { charges.emptied }
+  /// The leases that have no keys any more, for `FleetVault.keep`: otherwise a crowd of logins would leave
+  /// as many behind.
+  public var emptied: [AttemptLease?] { charges.emptied }
   /// After a granted attempt: which credential was proven.
   public private(set) var provenMark: Bytes?
   /// What a look has read, if an attempt may begin with it. The charge depends on all of it except the last wrong

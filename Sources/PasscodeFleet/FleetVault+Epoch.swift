@@ -7,8 +7,8 @@ internal import PasscodeVault
 
 extension FleetVault {
   /// Notes how far etcd has come, reports this server to etcd (`ServerNote`), keeps etcd's leases from starting anew, and
-  /// ends this server's spare ones. For a timer: without that, a server that nobody asks would accept a snapshot that was
-  /// restored.
+  /// ends this server's spare leases that are too old. For a timer: without that, a server that nobody asks would accept a
+  /// snapshot that was restored.
   ///
   /// - Parameter isTold: an administrator says that this server is new, and that etcd wasn't restored.
   /// - Returns: the fleet's epoch.

@@ -9,7 +9,7 @@ public import PasscodeVault
 //  1  Only after a majority has the charge on its disks is anything hashed: the answer said `"succeeded": true` (without
 //     that field it did not succeed), or the fence finds the attempt's id in the record. Where etcd says that its
 //     database is full (NOSPACE), a look at a record that could be tried is `unavailable`, before a passcode is asked for;
-//     etcd isn't asked where this server has an attempt's spare lease, which is less than 5 s old.
+//     etcd isn't asked about that where this server has a spare lease for an attempt, asked for within the last 5 s.
 //     FleetLoginTests, FleetFenceTests, EtcdTests, test_verifier.py, test_an_alarm_of_etcd_is_told
 //  2  The attempt's id is drawn here, 128 random bits for each charge, and never taken from a request.  FleetLoginTests
 //  3  No charge is sent twice. One that got no answer is fenced: either it is found, or it can't arrive any more, and only
@@ -23,16 +23,17 @@ public import PasscodeVault
 //     etcd's leader; what is noted of them each minute keeps a delay, a count and a one-time code from lasting much longer
 //     (FleetVault+Leases).                FleetLoginTests, FleetDelayTests, FleetLeaseTests, test_fleet_leases.py,
 //     test_a_charge_that_is_late_shortens_no_delay
-//  5  One attempt per account is made at a time (`busy`), with a lease of 20 to 25 s. Correct passcodes in parallel all pass.
+//  5  One attempt per account is made at a time (`busy`), with a lease that has 20 to 25 s left. Correct passcodes in
+//     parallel all pass.
 //     FleetLoginTests, test_right_ones_at_once_all_pass
 //  6  An attempt takes back only its own charge, by compare-and-set. If that fails the charge stays, and the verdict stands,
 //     unless the passcode has been disabled, removed or replaced in the meantime. A correct one is never reported wrong.
 //     FleetConflictTests, FleetLoginTests
 //  7  A workstation may have 20 wrong passcodes an hour over all accounts: at most 8 for one account, and 12 for strangers
 //     (people whose passcode wasn't accepted there in the last 30 days). They are counted in the charge's transaction,
-//     including those that are still being checked. The hour begins with the first wrong one, and lasts as long as
-//     the count's lease: up to 67 s longer. Around its end, up to twice the limit less one (39) are possible within minutes.
-//     An administrator can see the count and end it (`--workstation`), and set another limit (workstation_limit). Who was
+//     including those that are still being checked. The hour begins with the first wrong one, and ends with the
+//     count's lease: up to 67 s more than an hour. Around its end, up to twice the limit less one (39) are possible within
+//     minutes. An administrator can see the count and end it (`--workstation`), and set another limit (workstation_limit). Who was
 //     accepted is written in the transaction that takes a charge back, by a digest under the fleet key. Once the strangers'
 //     limit is reached, anyone at the workstation can tell who is on the list: only they are still asked.
 //     FleetStationTests, FleetStrangerTests, test_a_workstation_that_is_stopped_is_shown_and_unlocked

@@ -3,24 +3,26 @@ internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeVault
 
-/// Leases that attempts have left without keys, kept for the next attempts on this server. A look and an attempt send etcd seven
-/// requests. Within a minute after another attempt they send five: a count's lease needn't be granted, and none needs to be ended.
-/// Within 5 s, they send three: the attempt's own lease isn't granted either, and etcd isn't asked whether it is full.
+/// Leases that attempts have left without keys, kept for the next attempts on this server. A look and an attempt with the
+/// correct passcode send etcd seven requests. Within a minute after another correct one they send five: a count's lease
+/// needn't be granted, and none needs to be ended. Within 5 s, they send three: the attempt's own lease isn't granted either,
+/// and etcd isn't asked whether it is full.
 ///
 ///     /var/lib/passcode-verifier/leases    0600 _passcode: the kernel's id of this boot (36 bytes), then 32 rows of 16 bytes,
-///         little-endian: the moment before the lease was asked for (CLOCK_BOOTTIME, ms), and its number, 0: none. The first
-///         16 rows are for a workstation's counts, the others for attempts. Byte 0 is locked by whoever reads or changes it
+///         little-endian: the moment before the lease was asked for (CLOCK_BOOTTIME, ms), and the lease's number (0: the row
+///         is empty). The first 16 rows are for a workstation's counts, the others for attempts. Byte 0 is locked by whoever
+///         reads or changes it
 ///
 /// MUST (fleet):
-/// 20  No lease has the keys of two attempts. One is kept only where etcd has said that the keys which it had are deleted,
-///     or that they were not written; it is out of the file before it's used. A count's lease is used within a minute of
-///     being asked for, an attempt's within 5 s, and etcd is asked for that much more time: no count and no `busy` ends sooner for
-///     it, unless the server's machine is paused, or set back, from outside. A count's lease that nobody uses is ended by the
-///     timer. None is ended while a count is under it.
-///     SpareLeasesTests, test_right_passcodes_leave_one_lease_for_the_next_one
+/// 20  No attempt gets a spare lease that has another's keys. One is kept only where etcd has said that they are gone, or were
+///     never written, and it is taken out of the file before it is used. A count's lease is used within a minute of being
+///     asked for, an attempt's within 5 s. etcd grants each for that much longer, so no count and no `busy` ends sooner,
+///     unless the server's machine is paused or set back from outside. A count's lease that is left in the file is ended by
+///     the timer, if no count is found under it.
+///     SpareLeasesTests, FleetInterleavingTests, test_right_passcodes_leave_one_lease_for_the_next_one
 ///
-/// - Nobody waits longer than 20 ms for the file's lock. Where the file can't be made, read, written or locked, or once a charge
-///   got no answer, an attempt has leases of its own. A file of another boot is begun anew.           SpareLeasesTests
+/// - Nobody waits longer than 20 ms for the file's lock. Where the file can't be made, read, written or locked, or after a
+///   charge that got no answer, the attempt gets new leases. A file of another boot is begun anew.    SpareLeasesTests
 public struct SpareLeases: Sendable {
   private static let milliseconds: UInt64 = 20
   private static let rows = 16
@@ -32,87 +34,43 @@ public struct SpareLeases: Sendable {
   let access: Access
 
   /// Whether a spare lease is kept that is young enough.
+  ///
+  /// - Parameter now: milliseconds of CLOCK_BOOTTIME.
   func has(_ use: AttemptLease.Use, now: UInt64) -> Bool {
-    do throws(Errno) {
-      let file = try ServiceFile.openOrCreate(path)
-      try ServiceFile.adopt(file, for: access)
-      // Without the lock: a row that is just being written means one question more, or less.
-      let content = try file.read(SpareLeases.length, at: 0)
-      guard isSound(content) else { return false }
-      for place in places(use) {
-        if let lease = lease(use, content, place), lease.isFresh(now) { return true }
-      }
-    } catch {}
-    return false
+    row(of: use) { $0?.isFresh(now) == true } != nil
   }
 
   /// Takes a lease that is young enough out of the file; nil: no such lease is kept.
-  ///
-  /// - Parameter now: milliseconds of CLOCK_BOOTTIME.
   func take(_ use: AttemptLease.Use, now: UInt64) -> AttemptLease? {
-    changing { file, content throws(Errno) in
-      for place in places(use) {
-        guard let lease = lease(use, content, place), lease.isFresh(now) else { continue }
-        try file.write(Bytes(repeating: 0, count: SpareLeases.rowLength), at: place)
-        return lease
-      }
-      return nil
-    }
-  }
-
-  /// Writes a lease that has no keys into the file.
-  ///
-  /// - Returns: the lease that isn't kept any more, for it had the row; this lease, if there is no row for it; else nil.
-  func keep(_ lease: AttemptLease, now: UInt64) -> AttemptLease? {
-    guard lease.isFresh(now) else { return lease }
-    var left: AttemptLease? = lease
-    _ = changing { file, content throws(Errno) in
-      for place in places(lease.use) {
-        let old = self.lease(lease.use, content, place)
-        if let old, old.isFresh(now) { continue }
-        try file.write(littleEndian(lease.since, 8) + littleEndian(lease.number, 8), at: place)
-        left = old
-        return nil
-      }
-      return nil
-    }
-    return left
+    row(of: use, replacedBy: Row(lease: nil)) { $0?.isFresh(now) == true }?.lease
   }
 
   /// Takes a count's lease that is too old to be used out of the file; nil: no such lease is kept.
   func takeOld(now: UInt64) -> AttemptLease? {
-    changing { file, content throws(Errno) in
-      for place in places(.count) {
-        guard let lease = lease(.count, content, place), !lease.isFresh(now) else { continue }
-        try file.write(Bytes(repeating: 0, count: SpareLeases.rowLength), at: place)
-        return lease
-      }
-      return nil
-    }
+    row(of: .count, replacedBy: Row(lease: nil)) { $0?.isFresh(now) == false }?.lease
   }
 
-  private func places(_ use: AttemptLease.Use) -> StrideTo<Int> {
-    let first = SpareLeases.headLength + use.rawValue * SpareLeases.rows * SpareLeases.rowLength
-    let end = first + SpareLeases.rows * SpareLeases.rowLength
-    return stride(from: first, to: end, by: SpareLeases.rowLength)
+  /// Writes a lease that has no keys into the file.
+  ///
+  /// - Returns: a lease that isn't in the file now: the old one of that row, or this one if it wasn't kept; else nil.
+  func keep(_ lease: AttemptLease, now: UInt64) -> AttemptLease? {
+    guard lease.isFresh(now),
+      let old = row(of: lease.use, replacedBy: Row(lease: lease), where: { $0?.isFresh(now) != true })
+    else { return lease }
+    return old.lease
   }
 
-  private func lease(_ use: AttemptLease.Use, _ content: Bytes, _ place: Int) -> AttemptLease? {
-    let number = littleEndianNumber(content, place + 8, 8)
-    guard number != 0 else { return nil }
-    return AttemptLease(use: use, number: number, since: littleEndianNumber(content, place, 8))
+  private struct Row {
+    let lease: AttemptLease?
   }
 
-  /// Whether a file's content is whole, and of this boot.
-  private func isSound(_ content: Bytes) -> Bool {
-    guard let boot = try? SystemClock.bootID(), boot.count == SpareLeases.headLength else { return false }
-    return content.count == SpareLeases.length && content.starts(with: boot)
-  }
-
-  /// Reads the file and lets it be changed, while no other process does; one of another boot is begun anew.
-  private func changing(
-    _ body: (borrowing Descriptor, Bytes) throws(Errno) -> AttemptLease?
-  ) -> AttemptLease? {
+  /// Finds the first row of a use that is wanted, and may replace it; no other process does so meanwhile.
+  ///
+  /// - Returns: the row as it was; nil: none is wanted, or the file can't be used.
+  @inline(never)
+  private func row(
+    of use: AttemptLease.Use, replacedBy new: Row? = nil, where isWanted: (AttemptLease?) -> Bool
+  ) -> Row? {
     do throws(Errno) {
       let file = try ServiceFile.openOrCreate(path)
       try ServiceFile.adopt(file, for: access)
@@ -120,17 +78,33 @@ public struct SpareLeases: Sendable {
         return nil
       }
       defer { RangeLock.unlock(file, at: 0, count: 1) }
-      var content = try file.read(SpareLeases.length, at: 0)
-      if !isSound(content) {
-        let boot = try SystemClock.bootID()
-        content = boot + Bytes(repeating: 0, count: max(0, SpareLeases.length - boot.count))
-        try file.write(content, at: 0)
-        guard isSound(content) else { return nil }
+      let content = try content(file)
+      for row in 0..<SpareLeases.rows {
+        let place = SpareLeases.headLength + (use.rawValue * SpareLeases.rows + row) * SpareLeases.rowLength
+        let number = littleEndianNumber(content, place + 8, 8)
+        let since = littleEndianNumber(content, place, 8)
+        let lease = number == 0 ? nil : AttemptLease(use: use, number: number, since: since)
+        guard isWanted(lease) else { continue }
+        if let new {
+          let (number, since) = (new.lease?.number ?? 0, new.lease?.since ?? 0)
+          try file.write(littleEndian(since, 8) + littleEndian(number, 8), at: place)
+        }
+        return Row(lease: lease)
       }
-      return try body(file, content)
-    } catch {
-      return nil
-    }
+    } catch {}
+    return nil
+  }
+
+  /// Reads the file; one that is cut short, or of another boot, is begun anew.
+  @inline(never)
+  private func content(_ file: borrowing Descriptor) throws(Errno) -> Bytes {
+    let boot = try SystemClock.bootID()
+    guard boot.count == SpareLeases.headLength else { throw .denied }
+    let content = try file.read(SpareLeases.length, at: 0)
+    if content.count == SpareLeases.length, content.starts(with: boot) { return content }
+    let empty = boot + Bytes(repeating: 0, count: SpareLeases.length - SpareLeases.headLength)
+    try file.write(empty, at: 0)
+    return empty
   }
 }
 
@@ -157,7 +131,8 @@ public struct AttemptLease: Equatable, Sendable {
 }
 
 extension FleetVault {
-  private static var milliseconds: UInt64 { 3_000 }
+  /// The longest time, in milliseconds, for which the timer begins to end spare leases.
+  private static var longestEnding: UInt64 { 3_000 }
 
   /// A lease for what an attempt writes: one that another attempt has emptied, or a new one.
   func lease(_ use: AttemptLease.Use, isNew: Bool) throws(Fault) -> AttemptLease {
@@ -171,29 +146,29 @@ extension FleetVault {
     return AttemptLease(use: use, number: try lease(seconds: time + AttemptLease.longest(use)), since: now)
   }
 
-  /// Whether etcd can be read only. One that granted an attempt's lease a few seconds ago wasn't full then, and isn't asked.
+  /// Whether etcd can only be read. One that granted an attempt's lease in the last 5 s wasn't full then, and isn't asked.
   var isFull: Bool {
     if let now = vault.clock.milliseconds(), spares.has(.attempt, now: now) { return false }
     return etcd.isFull
   }
 
-  /// Keeps leases that have no keys for the next attempts; ends those for which there is no use.
-  public func keep(_ empty: [AttemptLease]) {
+  /// Keeps leases without keys for the next attempts; ends a count's lease that can't be kept.
+  public func keep(_ empty: [AttemptLease?]) {
     guard let now = vault.clock.milliseconds() else { return }
-    for lease in empty {
+    for case let lease? in empty {
       if let left = spares.keep(lease, now: now) { end(left) }
     }
   }
 
-  /// Ends the leases that nobody has used; the others' turn comes in a minute.
+  /// Ends spare leases of counts that are too old to be used; those that it doesn't get to have their turn in a minute.
   func endOldSpares() {
     guard let start = vault.clock.milliseconds() else { return }
-    while let now = vault.clock.milliseconds(), now - start < Self.milliseconds,
+    while let now = vault.clock.milliseconds(), now - start < Self.longestEnding,
       let lease = spares.takeOld(now: now)
     { end(lease) }
   }
 
-  /// An attempt's lease ends soon by itself. The file may be older than etcd: then a count may be under the lease again.
+  /// An attempt's lease soon ends by itself. If the machine was set back, the file is older than etcd: a count may be there.
   private func end(_ lease: AttemptLease) {
     guard lease.use == .count, let found = etcd.lease(lease.number),
       !found.keys.contains(where: FleetKeys.isKept)

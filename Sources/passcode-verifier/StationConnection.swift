@@ -17,7 +17,7 @@ struct StationConnection: ~Copyable {
   private var fleet: FleetVault<EtcdClient>?
   private let signs = Signs()
   /// The leases that an attempt has left without keys.
-  private var emptied: [AttemptLease] = []
+  private var emptied: [AttemptLease?] = []
   private var known: FleetState?
   /// Whether the last request had a code, and that isn't charged and won't be.
   private(set) var isUncharged = false

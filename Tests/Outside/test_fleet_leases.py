@@ -49,7 +49,7 @@ def test_a_delay_goes_on_after_a_change_of_leader(fleet):
 
 
 def end_spares(server):
-    """A minute later, the timer runs."""
+    """Makes the spare leases a minute older, and does what the timer does."""
     file = server.state / "leases"
     if file.exists():
         content = file.read_bytes()

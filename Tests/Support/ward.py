@@ -27,7 +27,7 @@ SAMPLE = TREE / "Sources/system/stunnel/passcode-verifier.conf"
 TIMEOUTS = "".join(line for line in SAMPLE.read_text().splitlines(keepends=True) if line.startswith("TIMEOUT"))
 STACK = "auth [success=done default=ignore] {module}\nauth required pam_unix.so"
 UNAVAILABLE = "AUTHINFO_UNAVAIL"
-# Not in the environment, where what stunnel starts would search there, too.
+# Not by LD_LIBRARY_PATH: what stunnel starts would search there, too.
 LOADER = ["/lib64/ld-linux-x86-64.so.2", "--library-path", UNPACKED / "usr/lib/x86_64-linux-gnu"]
 
 

@@ -112,7 +112,8 @@ struct RecordLines {
     return copy[position + name.count] == UInt8(ascii: "=")
   }
 
-  /// The index of the next line's end. It and `isNext` go by index: slices cost a list more time than the kernel's work.
+  /// The index of the next line's end. This and `isNext` go by index: with slices, a list spent more time here than in the
+  /// kernel.
   private func lineEnd() -> Int? {
     for index in position..<copy.endIndex where copy[index] == UInt8(ascii: "\n") { return index }
     return nil

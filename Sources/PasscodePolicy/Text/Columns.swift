@@ -3,7 +3,7 @@
 ///
 /// Not by wcwidth(3), which knows only what the locale does: our own signs are UTF-8 everywhere.     ColumnsTests
 public func columns(_ text: ArraySlice<UInt8>) -> Int {
-  // Most texts are ASCII.
+  // Most texts are ASCII: one column for each byte.
   guard !text.allSatisfy({ $0 < 0x80 }) else { return text.count }
   var columns = 0
   var rest = text

@@ -19,9 +19,10 @@ extension Text: ExpressibleByStringInterpolation {
   }
 
   public struct Interpolation: StringInterpolationProtocol {
+    /// Has room for nearly every text at once.
     fileprivate var bytes = Bytes(room: 400)
 
-    // Room for all but the longest, instead of one that grows; and no numbers at each use of it.
+    // The numbers are ignored, so that no call passes them.
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
     @inline(__always)

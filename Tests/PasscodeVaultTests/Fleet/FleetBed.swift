@@ -10,8 +10,8 @@ import Testing
 /// A fleet with one account, alice, whose passcode is `TestBed.right`, an etcd in memory, and clocks that the test moves.
 final class FleetBed {
   static let alice = Bytes(text: "alice")
-  /// Milliseconds after which nothing of a workstation's hour is left: with the margin of its lease, and the minute for which
-  /// that may have been a spare one.
+  /// Milliseconds after which nothing of a workstation's hour is left: its lease has a margin, and a minute in which it may
+  /// have been a spare one.
   static let hour: UInt64 = 3_668_000
 
   let bed: TestBed

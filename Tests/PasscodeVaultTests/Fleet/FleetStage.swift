@@ -203,7 +203,10 @@ final class FleetStage {
   }
 
   private func watchLease(_ transaction: EtcdTransaction) {
-    for case .put(FleetKeys.busy(FleetBed.alice), _, let lease) in transaction.actions {
+    let station = FleetKeys.station(Bytes(text: "ws1"))
+    let begins = transaction.conditions.contains { $0 == .unchanged(station, revision: 0) }
+    for case .put(let key, _, let lease) in transaction.actions
+    where key == FleetKeys.busy(FleetBed.alice) || (begins && key == station) {
       let own = transaction.actions.count { if case .put(_, _, lease) = $0 { true } else { false } }
       if bed.etcd.keys(under: lease) != own { breach("no lease has the keys of two attempts") }
     }

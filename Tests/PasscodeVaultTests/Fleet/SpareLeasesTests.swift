@@ -55,7 +55,7 @@ struct SpareLeasesTests {
     #expect(!spares.has(use, now: 100))
   }
 
-  @Test func `where there is no room, it isn't kept; an old one makes room, and is told`() {
+  @Test func `where there is no room, it isn't kept; an old one makes room, and is returned`() {
     let spares = bed.spares()
     for number in 1...16 { #expect(spares.keep(lease(UInt64(number), since: 10), now: 10) == nil) }
     #expect(spares.keep(lease(17, since: 10), now: 10) == lease(17, since: 10))
@@ -88,7 +88,7 @@ struct SpareLeasesTests {
     #expect(left == Set(1...8))
   }
 
-  @Test func `those of another boot, and a file that was cut off, are none`() throws {
+  @Test func `leases of another boot, or in a file that was cut short, don't count`() throws {
     let spares = bed.spares()
     let path = String(decoding: spares.path, as: UTF8.self)
     for damage in [{ (file: inout Data) in file[0] ^= 1 }, { $0.removeLast() }, { $0 = Data() }] {
@@ -103,7 +103,8 @@ struct SpareLeasesTests {
     }
   }
 
-  @Test func `where the file is a link, or is locked, nothing is kept or taken, and nobody waits for long`()
+  @Test
+  func `where the file has a second name, or is locked, nothing is kept or taken, and nobody waits for long`()
     throws
   {
     let spares = bed.spares()
@@ -124,7 +125,7 @@ struct SpareLeasesTests {
 
   // MARK: Attempts
 
-  @Test func `right ones have the first one's leases, and leave one of an hour for the next`() throws {
+  @Test func `correct passcodes reuse the first one's leases, and leave one of an hour`() throws {
     for _ in 0..<3 { #expect(try bed.attempt(TestBed.right).isGranted) }
     let leases = bed.etcd.leases() ?? []
     #expect(leases.count == 2 && hours.count == 1)
@@ -168,7 +169,7 @@ struct SpareLeasesTests {
   }
 
   @Test(arguments: [FakeEtcd.Mishap.lost, .cut, .late])
-  func `what isn't acknowledged leaves nothing for others`(mishap: FakeEtcd.Mishap) throws {
+  func `a count's lease isn't kept where the settling isn't acknowledged`(mishap: FakeEtcd.Mishap) throws {
     bed.etcd.mishap = { FleetBed.isSettling($0) ? mishap : nil }
     #expect(try bed.attempt(TestBed.right).isGranted)
     bed.etcd.mishap = { _ in nil }
@@ -199,7 +200,7 @@ struct SpareLeasesTests {
     #expect(bed.station() == 2)
   }
 
-  @Test func `a charge that was refused has its leases for the next try`() throws {
+  @Test func `a charge that was refused leaves its leases for the next try`() throws {
     let bob = try bed.people(1)[0]
     let before = bed.etcd.leases()?.count
     while bed.spares().take(.count, now: bed.bed.now) != nil {}
