@@ -8,13 +8,13 @@ extension Status {
   /// What `list` tells of an account, without the braces. An account of a fleet has no uid.
   public var jsonFields: Text {
     """
-    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(account.uid == .max ? "null" : "\(account.uid)" as Text),\
-    "enrolled":\(isEnrolled ? "true" : "false" as Text),\
-    "length":\(length.map { "\($0)" as Text } ?? "null"),"state":"\(stateName)","failures":\(failures),"seconds_left":\(wholeSeconds(state == .locked ? told.milliseconds : 0)),\
-    "locked_until":\(jsonTime(lockedUntil)),"enrolled_at":\(jsonTime(enrolledAt)),\
-    "last_success":\(jsonTime(lastSuccess)),"last_failure":\(jsonTime(lastFailure)),\
+    "version":1,"user":"\(jsonEscaped(account.name))","uid":\(orNull: account.uid == .max ? nil : UInt64(account.uid)),\
+    "enrolled":\(isEnrolled),"length":\(orNull: length.map { UInt64($0) }),"state":"\(stateName)",\
+    "failures":\(failures),"seconds_left":\(wholeSeconds(state == .locked ? told.milliseconds : 0)),\
+    "locked_until":\(time: lockedUntil),"enrolled_at":\(time: enrolledAt),\
+    "last_success":\(time: lastSuccess),"last_failure":\(time: lastFailure),\
     "last_failure_service":\(failureService.isEmpty ? "null" : "\"\(failureService)\"" as Text),\
-    "expires_at":\(jsonTime(expiresAt)),"must_change":\(mustChange ? "true" : "false" as Text)
+    "expires_at":\(time: expiresAt),"must_change":\(mustChange)
     """
   }
 
@@ -30,7 +30,21 @@ extension Status {
   }
 }
 
-private func jsonTime(_ seconds: UInt64?) -> Text {
-  guard let seconds else { return "null" }
-  return "\"\(SystemClock.rfc3339(seconds))\""
+// Without a Text for each: `list` writes a hundred thousand of them.
+extension Text.Interpolation {
+  fileprivate mutating func appendInterpolation(_ isTrue: Bool) {
+    appendLiteral(isTrue ? "true" : "false")
+  }
+
+  fileprivate mutating func appendInterpolation(orNull number: UInt64?) {
+    if let number { appendInterpolation(number) } else { appendLiteral("null") }
+  }
+
+  /// RFC 3339, or null.
+  fileprivate mutating func appendInterpolation(time seconds: UInt64?) {
+    guard let seconds else { return appendLiteral("null") }
+    appendLiteral("\"")
+    appendInterpolation(SystemClock.rfc3339(seconds))
+    appendLiteral("\"")
+  }
 }

@@ -38,18 +38,8 @@ public final class Companion {
   }
 
   private func send(_ text: [UInt8]) -> Bool {
-    let count = UInt32(truncatingIfNeeded: text.count)
-    var rest = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> (24 - $0)) }[...]
-    rest += text
-    while !rest.isEmpty {
-      let sent = try? retrying {
-        // SAFETY: it reads the slice's own bytes.
-        unsafe rest.withUnsafeBytes { unsafe CSystem.write(pipe.raw, $0.baseAddress, $0.count) }
-      }
-      guard let sent, sent > 0 else { return false }
-      rest = rest.dropFirst(sent)
-    }
-    return true
+    let length = [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: text.count >> $0) }
+    return writeAll(length, to: pipe.raw) && writeAll(text, to: pipe.raw)
   }
 
   /// Reads the next text of the companion process; nil at its end.

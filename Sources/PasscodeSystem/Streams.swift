@@ -6,18 +6,23 @@ public enum Stream: Int32, Sendable {
   case error = 2
 
   /// Writes it all; false when that failed (a closed pipe, a full disk).
-  @inline(never)
   @discardableResult
   public func write(_ bytes: [UInt8]) -> Bool {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let written = try? retrying {
-        // SAFETY: it reads the slice's own bytes.
-        unsafe rest.withUnsafeBytes { unsafe CSystem.write(rawValue, $0.baseAddress, $0.count) }
-      }
-      guard let written, written > 0 else { return false }
-      rest = rest.dropFirst(written)
-    }
-    return true
+    writeAll(bytes, to: rawValue)
   }
+}
+
+/// Writes all bytes; false when that failed.
+@inline(never)
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let written = try? retrying {
+      // SAFETY: it reads the slice's own bytes.
+      unsafe rest.withUnsafeBytes { unsafe CSystem.write(descriptor, $0.baseAddress, $0.count) }
+    }
+    guard let written, written > 0 else { return false }
+    rest = rest.dropFirst(written)
+  }
+  return true
 }

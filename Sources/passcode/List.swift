@@ -18,7 +18,7 @@ func runList(_ session: Session) throws(Failure) -> ExitStatus {
     for part in 0..<parts {
       if part % 2 == 1, let text = companion?.next() {
         everybody.skipPart()
-        table.text += Text(text)
+        table.add(part: Text(text))
       } else {
         try reporting { () throws(Fault) in try everybody.tellPart { table.add($0) } }
       }
@@ -66,6 +66,12 @@ private struct ListTable {
   mutating func add(_ status: Status) {
     guard status.isAsked(session) else { return }
     text += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
+  }
+
+  /// A part that the companion made; what came before it is written first.
+  mutating func add(part: Text) {
+    write(unlessShort: false)
+    isWritten = isWritten && Stream.output.write(part)
   }
 
   mutating func write(unlessShort: Bool) {

@@ -1,6 +1,7 @@
 """The figures that were promised, with their bars."""
 
 import os
+import statistics
 import subprocess
 import sys
 
@@ -13,8 +14,8 @@ from cost import in_child
 pytestmark = [pytest.mark.alone, pytest.mark.shipped]
 
 
-def show(capsys, name, ours, other, bar):
-    ratio = ours / other
+def show(capsys, name, ours, other, bar, ratio=None):
+    ratio = ratio or ours / other
     with capsys.disabled():
         print(
             f"\n  {name:<58} {ours * 1e3:9.3f} ms / {other * 1e3:9.3f} ms = {ratio:6.3f}  (at most {bar:g})"
@@ -65,8 +66,12 @@ def test_a_locked_answer_costs_a_fiftieth_of_a_verification(bed, capsys):
 
 
 def test_verification_through_the_helper_costs_what_it_costs_directly(machine, capsys):
-    name = "verification through the helper / direct"
-    assert ratio(capsys, name, 1.05, lambda: bench.through_helper_against_direct(machine)) <= 1.05
+    def measure():
+        pairs = bench.through_helper_against_direct(machine)
+        name = "verification through the helper / direct, in pairs"
+        return show(capsys, name, *map(statistics.median, pairs), 1.05, bench.median_ratio(*pairs))
+
+    assert bench.settled(measure, 1.05) <= 1.05
 
 
 def test_what_the_helper_adds_is_little_beside_a_verification(machine, capsys):

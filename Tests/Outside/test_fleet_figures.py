@@ -52,8 +52,7 @@ def test_a_login_through_a_healthy_fleet_costs_little_more_than_one_here(machine
     def measure():
         fleets.inner.clear(), own.inner.clear()
         bench.interleaved(31, fleets, own)
-        # Of each pair: the machine's speed changes within a measurement.
-        ratio = statistics.median(fleet / here for fleet, here in zip(fleets.inner, own.inner, strict=True))
+        ratio = bench.median_ratio(fleets.inner, own.inner)
         ours, theirs = statistics.median(fleets.inner), statistics.median(own.inner)
         with capsys.disabled():
             print(f"\n  login through a fleet / the same here: {ours * 1e3:.1f} ms / {theirs * 1e3:.1f} ms, "

@@ -21,4 +21,10 @@ public struct Literal: ExpressibleByStringLiteral, @unchecked Sendable {
     // SAFETY: a literal's bytes live for ever, never change, and there are `count`.
     return unsafe start[index]
   }
+
+  /// Adds them to `bytes` at once: `Bytes.append(text:)` takes less code, and three times as long.
+  func append(to bytes: inout Bytes) {
+    // SAFETY: as above.
+    unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
+  }
 }

@@ -32,7 +32,7 @@ extension Text: ExpressibleByStringInterpolation {
 
     @inline(never)
     private mutating func append(_ text: Literal) {
-      bytes.append(text: text)
+      text.append(to: &bytes)
     }
 
     @inline(never)
