@@ -33,9 +33,10 @@ extension FleetVault {
     if case .refused(let refusal) = choice { throw .refused(refusal) }
   }
 
-  /// Takes one of the hashing slots that this server's own logins share.
+  /// Takes one of the hashing slots, which this server's own logins share. It never is an overflow slot: those are for
+  /// where people can stop a process that has a slot, and more hashes at once take longer altogether.
   func takeHashingSlot(_ account: Bytes) throws(Fault) -> HashingSlots.Held {
-    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account))
+    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account), overflowAfter: .max)
   }
 
   private func write(

@@ -31,31 +31,33 @@ extension FleetLogin where Etcd: EtcdStore {
 
   private func trySettling(_ charge: FleetCharge) -> (isSettled: Bool, refusal: Verdict?) {
     var lost = 0
-    // Mostly all is as the charge left it: then nothing has to be read.
-    let first = try? fleet.commit(
-      settling(charge, StationMark(charge), charge.station.owners))
-    if let first, first.succeeded {
-      noteEmptied(charge, StationMark(charge))
-      return (true, nil)
-    }
-    if first == nil { lost += 1 }
-    for _ in 0..<Self.mostRounds where lost < 2 {
-      guard let state = try? fleet.read(account, workstation) else { break }
+    // Mostly all is as the charge left it.
+    var mark: StationMark? = StationMark(charge)
+    var owners = charge.station.owners
+    for _ in 0...Self.mostRounds where lost < 2 {
+      let outcome = try? fleet.commit(settling(charge, mark, owners))
+      if let outcome, outcome.succeeded {
+        noteEmptied(charge, mark)
+        return (true, nil)
+      }
+      if outcome == nil { lost += 1 }
+      guard let state = try? state(outcome) else { break }
       switch found(state, charge) {
       case .settled: return (true, nil)
       case .refused(let verdict): return (false, verdict)
       case .chargedSince: return (false, nil)
       case .charged: break
       }
-      let mark = StationMark(state, limit: fleet.options.stationLimit)
-      let outcome = try? fleet.commit(settling(charge, mark, state.owners))
-      if let outcome, outcome.succeeded {
-        noteEmptied(charge, mark)
-        return (true, nil)
-      }
-      if outcome == nil { lost += 1 }
+      mark = StationMark(state, limit: fleet.options.stationLimit)
+      owners = state.owners
     }
     return (false, nil)
+  }
+
+  /// The new state, which a refusal contains.
+  private func state(_ refusal: EtcdOutcome?) throws(Fault) -> FleetState {
+    if let refusal { return try fleet.state(refusal, account) }
+    return try fleet.read(account, workstation)
   }
 
   /// The leases whose keys are deleted with the charge: the attempt's own; and the window's, if this charge was all that it
@@ -94,7 +96,7 @@ extension FleetLogin where Etcd: EtcdStore {
         .put(FleetKeys.record(account), value: settled.encoded(recordCodec), lease: 0),
         .delete(FleetKeys.wait(account)), .delete(FleetKeys.busy(account)),
         .delete(FleetKeys.flight(workstation, charge.id)),
-      ])
+      ], otherwise: FleetState.questions(account, workstation))
     if charge.before.ledger.failures > 0 { transaction.actions.append(.delete(FleetKeys.wrong(account))) }
     takeBackCount(&transaction, charge, station)
     noteOwner(&transaction, owners)

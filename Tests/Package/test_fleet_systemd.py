@@ -19,8 +19,8 @@ pytestmark = pytest.mark.on_request
 COST = "opslimit=3\nmemlimit=64M\n"
 PEOPLE = [f"nurse{number}" for number in range(60)]
 STACK = "auth required pam_passcode.so\naccount required pam_permit.so\n"
-# 1.15 would be good.
-LOGIN_BAR, CROWD_BAR = 1.25, 1.4
+# 1.15 would be good for the second.
+LOGIN_BAR, CROWD_BAR = 1.25, 1.3
 CPUSETS = pathlib.Path("/sys/fs/cgroup/cpuset")
 
 
@@ -53,6 +53,37 @@ def prepare(ward):
     for name in ("timed", "host"):
         (station.path / "root" / name).mkdir()
         shutil.copy(host.compiled(name), station.path / "root" / name / "login")
+
+
+@pytest.fixture(scope="module")
+def stations(ward):
+    """A certificate, a section of stunnel's and a socket for each of the people, as 1.4 and 4 have it for a workstation; but
+    all on one machine."""
+    names, station = " ".join(PEOPLE), ward.hosts["ws1"].machine
+    issue = f"for NAME in {names}; do mkdir $NAME; issue $NAME/workstation $NAME workstations DNS:$NAME; done"
+    said, status = ward.authorities.run(issue)
+    assert status == 0, said
+    for name in SERVERS:
+        ward.server(f"printf 'CN=%s\n' {names} >>/etc/passcode/workstations", name)
+    shutil.copytree(ward.authorities.machine.path / "root/fleet-ca", station.path / "etc/stunnel/stations")
+    options, _, sections = (station.path / "etc/stunnel/passcode-fleet.conf").read_text().partition("[passcode]\n")
+    connect = "".join(re.findall(r"^connect = .*\n", sections.partition("[second]")[0], re.MULTILINE))
+    (station.path / "etc/stunnel/stations.conf").write_text(
+        options + "".join(
+            f"[{name}]\naccept = /run/stations/{name}/verifier.sock\n{connect}"
+            f"cert = /etc/stunnel/stations/{name}/workstation.pem\nkey = /etc/stunnel/stations/{name}/workstation.key\n"
+            for name in PEOPLE
+        )
+    )  # fmt: skip
+    unit = (station.path / "usr/lib/systemd/system/passcode-fleet.service").read_text()
+    unit = unit.replace("stunnel/passcode-fleet.conf", "stunnel/stations.conf")
+    folders = " ".join(f"stations/{name}" for name in PEOPLE)
+    unit = unit.replace("RuntimeDirectory=passcode-fleet", f"RuntimeDirectory={folders}")
+    (station.path / "etc/systemd/system/stations.service").write_text(unit)
+    ward.hosts["ws1"].run("systemctl daemon-reload && systemctl start stations")
+    ward.hosts["ws1"].wait(f"test -S /run/stations/{PEOPLE[-1]}/verifier.sock")
+    yield
+    ward.hosts["ws1"].run("systemctl stop stations")
 
 
 class Person:
@@ -106,12 +137,15 @@ def processor(number, *machines):
         folder.rmdir()
 
 
-def test_60_people_at_one_server(ward, capsys):
+@pytest.mark.parametrize("places", [60, 1])
+@pytest.mark.usefixtures("stations")
+def test_60_people_at_one_server(ward, places, capsys):
     """From the moment at which all of them have typed, until the last one is in; compared with the bare hashes. The server
     has a processor of its own, as its machine would be another one; people's programs and the other servers share one."""
     station = ward.hosts["ws1"].machine
     logins = "".join(f"{name} {RIGHT} 0\n" for name in PEOPLE)
-    command = station.command("/root/host/login", "crowd", "login", "/root/pam.d")
+    own = ["env", "STATIONS=/run/stations"] if places == len(PEOPLE) else []
+    command = station.command(*own, "/root/host/login", "crowd", "login", "/root/pam.d")
     machines = {name: member.machine for name, member in ward.hosts.items()}
     # README.Debian has each workstation put one of the servers first, at random.
     servers = re.findall(r"^connect = (\w+)", (station.path / "etc/stunnel/passcode-fleet.conf").read_text(), re.MULTILINE)
@@ -124,5 +158,5 @@ def test_60_people_at_one_server(ward, capsys):
     assert [line[0] for line in lines] == ["0"] * len(PEOPLE)
     taken = max(float(line[2]) for line in lines)
     with capsys.disabled():
-        print(f"\n  60 people: {taken:.2f} s / {bare:.2f} s of bare hashes = {taken / bare:.2f} (at most {CROWD_BAR})")
+        print(f"\n  60 people, {places} workstation(s): {taken:.2f} s / {bare:.2f} s of bare hashes = {taken / bare:.2f} (at most {CROWD_BAR})")
     assert taken / bare <= CROWD_BAR

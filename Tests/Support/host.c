@@ -18,7 +18,7 @@
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
 // is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
 // With ABORTS=hash or ABORTS=prompt, it crashes there instead. With FILES=N, each process of a crowd may have descriptors
-// below N only. With SCARCE=1, the machine has no memory free.
+// below N only. With STATIONS=FOLDER, each of a crowd has FOLDER/USER in place of /run/passcode-fleet. With SCARCE=1, the machine has no memory free.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>
@@ -26,12 +26,14 @@
 #include <locale.h>
 #include <pthread.h>
 #include <security/pam_appl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -238,6 +240,12 @@ static void login_process(struct login *who) {
   if (getenv("FILES")) {
     struct rlimit limit = {atoi(getenv("FILES")), atoi(getenv("FILES"))};
     setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (getenv("STATIONS")) {
+    char station[200];
+    snprintf(station, sizeof station, "%s/%s", getenv("STATIONS"), who->user);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) != 0) abort();
+    if (mount(station, "/run/passcode-fleet", NULL, MS_BIND, NULL) != 0) abort();
   }
   login();
   _exit(0);

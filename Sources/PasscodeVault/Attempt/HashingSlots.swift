@@ -7,6 +7,7 @@ package import PasscodeSystem
 /// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
 /// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
 /// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
+/// A fleet's verifiers, which people can't stop, take no overflow slots.
 ///
 ///     <store>/places     128 bytes; their values mean nothing
 ///       0 …  63          locked: this hashing slot is taken
@@ -24,7 +25,7 @@ package import PasscodeSystem
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 package enum HashingSlots {
   /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
-  static let overflowAfter: UInt64 = 2_000
+  package static let overflowAfter: UInt64 = 2_000
   package static let firstOverflow = Options.Policy.mostParallel
 
   package static var name: Bytes { Bytes(text: "places") }
@@ -69,12 +70,14 @@ package enum HashingSlots {
   /// Waits for one of so many slots, or of as many overflow slots.
   ///
   /// - Precondition: the record's lock is held.
-  /// - Parameter note: is told when there is none, and hashing goes on without.
+  /// - Parameters:
+  ///   - overflowAfter: milliseconds of waiting after which it may be an overflow slot.
+  ///   - note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, overflowAfter: UInt64, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     do throws(Fault) {
-      return try wait(store, count, clock, note)
+      return try wait(store, count, clock, overflowAfter, note)
     } catch {
       // A file that can't be used keeps nobody out, and nobody but its owner can have made it so. A shortage is different:
       // 40 people with `ulimit -n 6` would hash at once.
@@ -86,7 +89,7 @@ package enum HashingSlots {
   }
 
   private static func wait(
-    _ store: Store, _ count: Int, _ clock: Clock, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ overflowAfter: UInt64, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file = try store.openShared(name, content: nothing)
     let wait = Wait(.forSlot, clock)
@@ -135,8 +138,11 @@ extension Vault {
   /// Waits for the right to hash, which ends with the value that this returns.
   ///
   /// - Precondition: the account's record is locked.
-  package func takeHashingSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, hashingSlots, clock) {
+  /// - Parameter overflowAfter: as in `HashingSlots.take`.
+  package func takeHashingSlot(
+    _ store: Store, _ account: Account, overflowAfter: UInt64 = HashingSlots.overflowAfter
+  ) throws(Fault) -> HashingSlots.Held {
+    try HashingSlots.take(store, hashingSlots, clock, overflowAfter: overflowAfter) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }

@@ -64,6 +64,16 @@ struct HashingSlotsTests {
     #expect(bed.logged.count == 1 && bed.logged[0].contains("hashing without a slot"))
   }
 
+  @Test func `a fleet's attempt takes no overflow slot`() throws {
+    let fleet = try FleetBed()
+    let (bed, held) = (fleet.bed, Slots(fleet.bed))
+    for _ in 0..<bed.vault.hashingSlots { _ = try held.take(of: bed.vault.hashingSlots) }
+    let start = bed.now
+    #expect(try fleet.attempt(TestBed.right).isGranted)
+    #expect((9_000..<9_200).contains(bed.now - start))
+    #expect(bed.logged.contains { $0.contains("hashing without a slot") })
+  }
+
   @Test func `slots move and none becomes free: after 2 minutes it is a refusal`() throws {
     let bed = try TestBed(enrolled: false)
     let held = Slots(bed)
@@ -232,8 +242,9 @@ private final class Slots {
     let (vault, start) = (bed.vault, bed.now)
     let store = try Store.open(vault.configuration)
     last = Link(
-      try HashingSlots.take(store, count, vault.clock) { vault.log($0) },
-      before: last)
+      try HashingSlots.take(store, count, vault.clock, overflowAfter: HashingSlots.overflowAfter) {
+        vault.log($0)
+      }, before: last)
     return bed.now - start
   }
 

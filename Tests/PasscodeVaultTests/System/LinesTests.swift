@@ -16,7 +16,7 @@ struct LinesTests {
 
   private func has(_ line: String, in text: String) throws -> Bool {
     let path = NSTemporaryDirectory() + "/lines-\(UUID().uuidString)"
-    FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
+    #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
     defer { try? FileManager.default.removeItem(atPath: path) }
     return try Descriptor.open(Bytes(text: path), .read).hasLine(Bytes(text: line))
   }
