@@ -30,7 +30,7 @@ extension Status {
   }
 }
 
-// Without a Text for each: `list` writes a hundred thousand of them.
+// These make no Text of their own: `list` may have 100,000 accounts to write.
 extension Text.Interpolation {
   fileprivate mutating func appendInterpolation(_ isTrue: Bool) {
     appendLiteral(isTrue ? "true" : "false")

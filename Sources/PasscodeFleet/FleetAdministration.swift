@@ -33,10 +33,10 @@ extension FleetVault {
     if case .refused(let refusal) = choice { throw .refused(refusal) }
   }
 
-  /// Takes one of the hashing slots, which this server's own logins share. It never is an overflow slot: those are for
-  /// where people can stop a process that has a slot, and more hashes at once take longer altogether.
+  /// Takes a hashing slot; this server's own logins use the same ones. In a crowd, more hashes at once make all of them
+  /// later: so an overflow slot will do only just before those who wait would hash without a slot.
   func takeHashingSlot(_ account: Bytes) throws(Fault) -> HashingSlots.Held {
-    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account), overflowAfter: .max)
+    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account), overflowAfter: 8_000)
   }
 
   private func write(

@@ -6,7 +6,7 @@ extension FleetLogin where Etcd: EtcdStore {
   /// How often charging or settling is tried again because the workstation's count has changed meanwhile.
   static var mostRounds: Int { 64 }
 
-  /// What the record says before a settling, or after one that wasn't acknowledged.
+  /// What the record says after a settling that was refused, or not acknowledged.
   private enum Found {
     /// No failure is left: by that very settling, or by another one since.
     case settled
@@ -31,7 +31,7 @@ extension FleetLogin where Etcd: EtcdStore {
 
   private func trySettling(_ charge: FleetCharge) -> (isSettled: Bool, refusal: Verdict?) {
     var lost = 0
-    // Mostly all is as the charge left it.
+    // Usually nothing has changed since the charge.
     var mark: StationMark? = StationMark(charge)
     var owners = charge.station.owners
     for _ in 0...Self.mostRounds where lost < 2 {
@@ -54,7 +54,7 @@ extension FleetLogin where Etcd: EtcdStore {
     return (false, nil)
   }
 
-  /// The new state, which a refusal contains.
+  /// The state now: a refusal contains it; where no answer came, it is read.
   private func state(_ refusal: EtcdOutcome?) throws(Fault) -> FleetState {
     if let refusal { return try fleet.state(refusal, account) }
     return try fleet.read(account, workstation)

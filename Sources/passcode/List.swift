@@ -68,7 +68,7 @@ private struct ListTable {
     text += session.wantsJSON ? status.json : status.row(isColoured: isColoured)
   }
 
-  /// A part that the companion made; what came before it is written first.
+  /// Writes a part that the companion made, after everything before it.
   mutating func add(part: Text) {
     write(unlessShort: false)
     isWritten = isWritten && Stream.output.write(part)

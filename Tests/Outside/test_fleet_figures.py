@@ -118,6 +118,6 @@ def test_a_storm_is_bounded_by_the_servers_slots(machine, ward, capsys):
     with capsys.disabled():
         print(f"\n  200 people: {taken:.1f} s / {bare:.1f} s of bare hashes in {slots} slots = {taken / bare:.2f}; "
               f"{memory.processes} verifiers at once, with {memory.most:.0f} MiB of their own; load {load()}")  # fmt: skip
-    # Two hash at once, and as many more in overflow slots: 64 MiB each.
+    # Two hash at once, and after 8 s as many more in overflow slots: 64 MiB each.
     assert memory.most < 4 * 70 + 4 * memory.processes
     assert taken / bare < 2

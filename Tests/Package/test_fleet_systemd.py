@@ -19,7 +19,7 @@ pytestmark = pytest.mark.on_request
 COST = "opslimit=3\nmemlimit=64M\n"
 PEOPLE = [f"nurse{number}" for number in range(60)]
 STACK = "auth required pam_passcode.so\naccount required pam_permit.so\n"
-# 1.15 would be good for the second.
+# CROWD_BAR: the goal is 1.15.
 LOGIN_BAR, CROWD_BAR = 1.25, 1.3
 CPUSETS = pathlib.Path("/sys/fs/cgroup/cpuset")
 
@@ -57,8 +57,8 @@ def prepare(ward):
 
 @pytest.fixture(scope="module")
 def stations(ward):
-    """A certificate, a section of stunnel's and a socket for each of the people, as 1.4 and 4 have it for a workstation; but
-    all on one machine."""
+    """Each person gets a certificate, a section of stunnel's and a socket, as 1.4 and 4 of README.Debian set them up for a
+    workstation; all of these are on one machine."""
     names, station = " ".join(PEOPLE), ward.hosts["ws1"].machine
     issue = f"for NAME in {names}; do mkdir $NAME; issue $NAME/workstation $NAME workstations DNS:$NAME; done"
     said, status = ward.authorities.run(issue)

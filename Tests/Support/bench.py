@@ -55,7 +55,7 @@ def medians(rows):
 
 
 def median_ratio(ours, others):
-    """The median of the ratios of pairs that took turns: the machine's speed changes within a measurement."""
+    """The median of the pairs' ratios. The two of a pair ran one after the other, because the machine's speed changes."""
     return statistics.median(one / other for one, other in zip(ours, others, strict=True))
 
 

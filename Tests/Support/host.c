@@ -18,7 +18,8 @@
 // libsodium's and libcrypt's in the search for symbols, count, and call them. With FORKS=1 in the environment, a child
 // is forked in the middle of each hash, as other threads of a login program might; it stays until standard input ends.
 // With ABORTS=hash or ABORTS=prompt, it crashes there instead. With FILES=N, each process of a crowd may have descriptors
-// below N only. With STATIONS=FOLDER, each of a crowd has FOLDER/USER in place of /run/passcode-fleet. With SCARCE=1, the machine has no memory free.
+// below N only. With STATIONS=FOLDER, each login of a crowd sees FOLDER/USER as
+// /run/passcode-fleet. With SCARCE=1, the machine has no memory free.
 #define _GNU_SOURCE
 #include <crypt.h>
 #include <dlfcn.h>

@@ -22,7 +22,7 @@ public struct Literal: ExpressibleByStringLiteral, @unchecked Sendable {
     return unsafe start[index]
   }
 
-  /// Adds them to `bytes` at once: `Bytes.append(text:)` takes less code, and three times as long.
+  /// Appends all bytes at once. `Bytes.append(text:)` needs less code, but three times as long.
   func append(to bytes: inout Bytes) {
     // SAFETY: as above.
     unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))

@@ -7,7 +7,7 @@ package import PasscodeSystem
 /// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
 /// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
 /// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
-/// A fleet's verifiers, which people can't stop, take no overflow slots.
+/// A fleet's verifiers take one after 8 s (`FleetVault.takeHashingSlot`).
 ///
 ///     <store>/places     128 bytes; their values mean nothing
 ///       0 …  63          locked: this hashing slot is taken
@@ -71,7 +71,7 @@ package enum HashingSlots {
   ///
   /// - Precondition: the record's lock is held.
   /// - Parameters:
-  ///   - overflowAfter: milliseconds of waiting after which it may be an overflow slot.
+  ///   - overflowAfter: milliseconds of waiting after which an overflow slot will do, too.
   ///   - note: is told when there is none, and hashing goes on without.
   static func take(
     _ store: Store, _ count: Int, _ clock: Clock, overflowAfter: UInt64, _ note: (Fault) -> Void
@@ -129,7 +129,7 @@ package enum HashingSlots {
 }
 
 extension Vault {
-  /// How many may hash at once; as many again when those who wait have waited for 2 s.
+  /// How many may hash at once; as many again when those who wait have waited for long enough.
   public var hashingSlots: Int {
     HashingSlots.count(
       policy.maxParallel, hash: policy.cost.memory, processors: Machine.processors, memory: Machine.memory)

@@ -29,6 +29,23 @@ struct FleetConflictTests {
     #expect(bed.etcd.requests == before + 3, "two charges and settle")
   }
 
+  @Test func `a settling that is refused says what has changed`() throws {
+    let bed = try FleetBed()
+    let bob = Bytes(text: "bob")
+    try bed.enroll("8264", bob)
+    var (others, before) = (2, bed.etcd.requests)
+    bed.etcd.before = { transaction in
+      guard FleetBed.isSettling(transaction), others > 0 else { return }
+      others -= 1
+      let own = bed.etcd.requests
+      _ = try? bed.attempt(others > 0 ? "1593" : "2604", bob)
+      before += bed.etcd.requests - own
+    }
+    #expect(try bed.attempt(TestBed.right).isGranted)
+    #expect(bed.station() == 2)
+    #expect(bed.etcd.requests == before + 5, "a read, a charge and three settlings")
+  }
+
   @Test func `what has changed since a look counts`() throws {
     let acts: [(FleetBed) throws -> Void] = [
       { _ = try $0.fleet().disable(FleetBed.alice, true) }, { _ = try $0.fleet().remove(FleetBed.alice) },
