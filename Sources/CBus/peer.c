@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "cbus.h"
 
-#include <grp.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 
@@ -21,8 +20,4 @@ int cb_watch_peer(pid_t *number) {
   if (getsockopt(0, SOL_SOCKET, SO_PEERPIDFD, &file, &size) == 0) return file;
   if (errno == ENOPROTOOPT) file = pidfd_open(peer.pid, 0);
   return file < 0 ? -errno : file;
-}
-
-int cb_leave_groups(void) {
-  return setgroups(0, NULL) == 0 ? 0 : errno;
 }

@@ -10,22 +10,17 @@ public struct Holder: Sendable {
 }
 
 extension Vault {
-  /// Who holds the record that a fault says is busy. nil: it says something else, or of another store.
+  /// Who holds the record that a fault says is busy, for root's tool when nothing moves. nil: it says something else, or of
+  /// another store; nobody holds it; or the kernel doesn't tell. The source is /proc/locks, proc_locks(5).
   public func holder(_ fault: Fault) -> Holder? {
     guard fault.reason == .busyRecord || fault.reason == .revokedAndHeld,
       let name = fault.path[...].parts(between: UInt8(ascii: "/")).last,
       let uid = decimal(name).flatMap({ UInt32(exactly: $0) }), fault.path == recordPath(uid)
     else { return nil }
-    return holder(uid)
-  }
-
-  /// Who holds the account's record, for root's tool when nothing moves. nil: nobody, or the kernel doesn't tell. The
-  /// source is /proc/locks, proc_locks(5).
-  public func holder(_ uid: UInt32) -> Holder? {
     guard let store = try? Store.open(configuration), let file = try? store.open(uid) else { return nil }
     var holder: Holder?
     forEachHolder(of: file) { process in
-      if holder == nil { holder = Holder(process: process, program: name(process)) }
+      if holder == nil { holder = Holder(process: process, program: self.name(process)) }
     }
     return holder
   }

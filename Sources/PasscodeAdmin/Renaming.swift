@@ -2,15 +2,6 @@ public import PasscodePolicy
 public import PasscodeSystem
 public import PasscodeVault
 
-/// What came of a renaming.
-public enum Renaming: Sendable {
-  case renamed
-  /// The record already had the new name.
-  case already
-  /// The account has no passcode, or its record has a third name.
-  case notEnrolled
-}
-
 extension Vault {
   /// Gives an account's record the account's new name, after `usermod -l`. Until then the account counts as not enrolled.
   /// The passcode, its failures and the disabled state stay. For root, who confirms with both names that it is the same
@@ -21,10 +12,11 @@ extension Vault {
   /// - Parameters:
   ///   - account: under its new name.
   ///   - done: called once the record has the new name, if it had the old one.
-  /// - Returns: `already` also if this was interrupted before; then this finishes it.
+  /// - Returns: whether the record had the old name: false also if this was interrupted before; then this finishes it.
+  ///   nil: the account has no passcode, or its record has a third name.
   public func rename(
     _ account: Account, from old: Bytes, _ unsealed: inout Unsealed, then done: () -> Void
-  ) throws(Fault) -> Renaming {
+  ) throws(Fault) -> Bool? {
     guard Record.canKeep(name: account.name) else { throw Fault(.nameTooLong, name: account.name) }
     try MachineKey(configuration: configuration).load(&unsealed.key)
     defer { unsealed.wipe() }
@@ -32,19 +24,17 @@ extension Vault {
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
     switch try LockedRecord.acquire(Store.open(configuration), account.uid, clock) {
-    case .missing: return .notEnrolled
+    case .missing: return nil
     case .busy: throw busy(account)
     case .locked(var record):
       undisturbed = SignalsBlocked()
       if record.isCorrupt { throw corrupt(account) }
       let isRenamed = record.current.name == account.name
-      guard let renamed = try renamed(record.current, account, from: old, &unsealed) else {
-        return .notEnrolled
-      }
+      guard let renamed = try renamed(record.current, account, from: old, &unsealed) else { return nil }
       do throws(Errno) { try record.replace(renamed) } catch { throw unwritten(account.uid, error) }
-      if isRenamed { return .already }
+      if isRenamed { return false }
       done()
-      return .renamed
+      return true
     }
   }
 

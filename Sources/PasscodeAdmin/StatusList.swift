@@ -5,7 +5,8 @@ public import PasscodeVault
 extension Vault {
   /// Everybody who has a record with a passcode, or one that can't be used (said in the log).
   public func list() throws(Fault) -> StatusList {
-    try StatusList.open(self)
+    let store = try Store.open(configuration)
+    return StatusList(self, store, try store.uids())
   }
 
   /// A record without its lock, and without a look at its older copy; nil: there is none.
@@ -38,13 +39,8 @@ public struct StatusList: ~Copyable {
   private var lengths: LengthReader
   private var place = 0
 
-  fileprivate static func open(_ vault: Vault) throws(Fault) -> StatusList {
-    let store = try Store.open(vault.configuration)
-    return StatusList(vault, store, try store.uids())
-  }
-
   // One that can't fail: see `DirectLogin`.
-  private init(_ vault: Vault, _ store: Store, _ uids: [UInt32]) {
+  fileprivate init(_ vault: Vault, _ store: Store, _ uids: [UInt32]) {
     self.vault = vault
     self.store = store
     self.uids = uids

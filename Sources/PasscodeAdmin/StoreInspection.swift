@@ -48,6 +48,19 @@ extension Vault {
   /// Whether the TPM has sealed a key, or the next one.
   public var hasSealedKey: Bool { isSealed(.current) || isSealed(.next) }
 
+  /// What works, and should be different all the same: a store or a runtime directory of an older version, which the
+  /// group root can write. For root.                                                               test_access.py
+  ///
+  /// - Returns: the folders that the group can write.
+  public func sharedFolders() throws(Fault) -> [Bytes] {
+    var open: [Bytes] = []
+    if try Store.open(configuration).isSharedWithGroup() { open.append(policy.store) }
+    if configuration.isUsual, let run = try? FileStatus.of(RunFolder.path), run.mode & 0o020 != 0 {
+      open.append(RunFolder.path)
+    }
+    return open
+  }
+
   /// Inspects the store and every file in it. Writes, creates and locks nothing. For root, or a person's own store.
   public func inspectStore(_ tell: (StoreFinding) -> Void) {
     do throws(Fault) {
@@ -131,16 +144,9 @@ extension Vault {
       if let found, !found.damaged, found.record.uid == uid { return found }
       clock.sleep(20)
     }
-    guard let found, found.record.uid == uid else { throw damaged(uid) }
+    guard let found, found.record.uid == uid else { throw corrupt(owner(uid)) }
     tell(.damagedCopy(recordPath(uid)))
     return found
-  }
-
-  private func damaged(_ uid: UInt32) -> Fault {
-    guard case .found(let account) = Account.numbered(uid) else {
-      return Fault(.damagedRecord, path: recordPath(uid), name: decimalDigits(UInt64(uid)))
-    }
-    return corrupt(account)
   }
 
   private func inspect(_ record: Record, _ known: Account?, _ tell: (StoreFinding) -> Void) throws(Fault) {

@@ -19,11 +19,6 @@ public struct Caller: ~Copyable {
     return process < 0 ? nil : Caller(process: process, number: number)
   }
 
-  private init(process: CInt, number: pid_t) {
-    self.process = process
-    self.number = number
-  }
-
   deinit {
     close(process)
   }
@@ -63,9 +58,4 @@ public struct Caller: ~Copyable {
     var polled = bus.polled
     _ = unsafe poll(&polled, 1, CInt(min(milliseconds, 1_000)))
   }
-}
-
-/// Leaves the groups that came from the caller. The corresponding C function is `setgroups`.
-public func leaveGroups() -> Bool {
-  cb_leave_groups() == 0
 }

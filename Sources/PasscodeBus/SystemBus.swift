@@ -22,10 +22,6 @@ public import PasscodeReader
     return consume connection
   }
 
-  private init(bus: OpaquePointer) {
-    unsafe self.bus = bus
-  }
-
   deinit {
     _ = unsafe sd_bus_close_unref(bus)
   }

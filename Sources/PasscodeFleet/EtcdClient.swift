@@ -1,6 +1,32 @@
 public import PasscodeFleetPolicy
-internal import PasscodePolicy
+public import PasscodePolicy
 internal import PasscodeSystem
+
+/// An etcd, as a fleet needs it: the one of this server, or one in memory for tests.
+///
+/// It sends nothing twice. An answer that is nil says nothing: what was asked may have been carried out, or may still be.
+public protocol EtcdStore: AnyObject {
+  /// Linearizable; acknowledged only once it is on the disks of a majority.
+  func commit(_ transaction: EtcdTransaction) -> EtcdOutcome?
+
+  /// A lease of at least so many seconds; not 0.
+  func grantLease(seconds: UInt64) -> UInt64?
+
+  /// Seconds; 0: it is over.
+  func timeLeft(_ lease: UInt64) -> UInt64?
+
+  /// Ends a lease, and deletes the keys that it has.
+  func endLease(_ lease: UInt64)
+
+  /// Whether it has said that its database is full: then it can still be read, and nothing can be charged.
+  var isFull: Bool { get }
+
+  /// The numbers of all leases in etcd.
+  func leases() -> [UInt64]?
+
+  /// What etcd tells of one lease: its time, and the keys that end with it.
+  func lease(_ lease: UInt64) -> EtcdLease?
+}
 
 /// This server's etcd, by its JSON gateway on 127.0.0.1.
 ///
@@ -73,17 +99,17 @@ public final class EtcdClient: EtcdStore {
   }
 
   /// How this server's member is; nil: it doesn't answer.
-  func health() -> EtcdHealth? {
+  public func health() -> EtcdHealth? {
     post("/v3/maintenance/status", EtcdRequest.nothing).flatMap { EtcdHealth($0) }
   }
 
   /// The names of the members; nil: no answer.
-  func members() -> [Bytes]? {
+  public func members() -> [Bytes]? {
     post("/v3/cluster/member/list", EtcdRequest.nothing).flatMap { EtcdHealth.members($0) }
   }
 
   /// Whether it answers programs that name no account; nil: it gives no valid answer at all.
-  func answersAnyone() -> Bool? {
+  public func answersAnyone() -> Bool? {
     let question = EtcdTransaction([.count(prefix: FleetKeys.epoch)])
     return send("/v3/kv/txn", question.body, token: []).map { $0.status == 200 }
   }
@@ -120,10 +146,7 @@ public final class EtcdClient: EtcdStore {
   private func authenticate() -> Bytes? {
     guard let password = try? password() else { return nil }
     let body = EtcdRequest.authenticate(name: user, password: password)
-    guard let answer = success(send("/v3/auth/authenticate", body, token: [])),
-      let token = EtcdAnswer.token(answer)
-    else { return nil }
-    return token
+    return success(send("/v3/auth/authenticate", body, token: [])).flatMap { EtcdAnswer.token($0) }
   }
 
   private func send(_ path: Literal, _ body: Bytes, token: Bytes) -> HTTPResponse? {

@@ -25,10 +25,11 @@ public struct FleetList<Etcd: EtcdStore>: ~Copyable {
 
   /// The report of the next account; nil at the end of the list.
   public mutating func next() throws(Fault) -> FleetReport? {
-    while let entry = try take() {
+    while let entry = try peek() {
+      position += 1
       guard let account = FleetKeys.account(entry.key) else { continue }
       guard let record = FleetRecord(entry.value, account: account, recordCodec) else {
-        throw fleet.corrupt(account)
+        throw Fault(.damagedRecord, path: entry.key, name: account)
       }
       var (wait, code): (EtcdEntry?, EtcdEntry?) = (nil, nil)
       let others = entry.key + Bytes(text: "/")
@@ -40,12 +41,6 @@ public struct FleetList<Etcd: EtcdStore>: ~Copyable {
       return try fleet.report(account, record, wait, code)
     }
     return nil
-  }
-
-  private mutating func take() throws(Fault) -> EtcdEntry? {
-    let entry = try peek()
-    position += 1
-    return entry
   }
 
   private mutating func peek() throws(Fault) -> EtcdEntry? {

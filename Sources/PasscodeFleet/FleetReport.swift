@@ -38,7 +38,7 @@ extension FleetVault {
     _ account: Bytes, _ record: FleetRecord?, _ wait: EtcdEntry?, _ entry: EtcdEntry?
   ) throws(Fault) -> FleetReport {
     var report = FleetReport(account: account, status: try status(record, wait))
-    if let code = try code(entry), let left = secondsLeft(code.entry) { report.codeSeconds = left }
+    if let code = try code(entry), let left = etcd.timeLeft(code.entry.lease) { report.codeSeconds = left }
     return report
   }
 }

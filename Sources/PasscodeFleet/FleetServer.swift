@@ -82,11 +82,6 @@ public enum FleetServer {
     }
   }
 
-  /// Whether the list has any name.
-  public static func hasWorkstations(_ configuration: Configuration) throws(Fault) -> Bool {
-    try !workstations(configuration).isEmpty
-  }
-
   /// The names on the list. Of those that have joined, lines with "#" in front say which invitations were carried out.
   public static func workstations(_ configuration: Configuration) throws(Fault) -> [Bytes] {
     let list = try openList(configuration)

@@ -78,21 +78,14 @@ extension FleetVault {
   /// - Returns: whether there were any.
   public func unlock(station workstation: Bytes) throws(Fault) -> Bool {
     guard try stationEntries(workstation).count != nil else { return false }
-    let deletion = EtcdTransaction([.delete(FleetKeys.station(workstation))])
-    // Asked twice: what is deleted stays so.
-    var outcome = try commit(deletion)
-    if outcome == nil { outcome = try commit(deletion) }
-    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    _ = try ask(EtcdTransaction([.delete(FleetKeys.station(workstation))]))
     return true
   }
 
   private func stationEntries(
     _ workstation: Bytes
   ) throws(Fault) -> (count: EtcdEntry?, strangers: EtcdEntry?) {
-    let question = EtcdTransaction(Self.questions(workstation))
-    var outcome = try commit(question)
-    if outcome == nil { outcome = try commit(question) }
-    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    let outcome = try ask(EtcdTransaction(Self.questions(workstation)))
     return (outcome.entry(0), outcome.entry(1))
   }
 }

@@ -50,46 +50,32 @@ public struct FleetTurn: ~Copyable {
   private static let firstOfAccount = 1 << 24
 
   private var lock: RangeLock?
-  public private(set) var isTaken: Bool
+  public var isTaken: Bool { lock != nil }
 
   /// Stands for no turn: nothing is locked.
-  public static var none: FleetTurn { FleetTurn() }
-
-  private init() {
-    isTaken = false
-    lock = nil
-  }
-
-  private init(taken lock: consuming RangeLock) {
-    isTaken = true
-    self.lock = consume lock
-  }
+  public static var none: FleetTurn { FleetTurn(lock: nil) }
 
   /// The right to wait for an attempt.
   public static func toWait() -> FleetTurn {
-    guard let file = open() else { return none }
-    return one(of: 0..<mostWaiting, from: file) ?? none
+    one(of: 0..<mostWaiting) ?? none
   }
 
   /// The right to test whether there is memory for a hash; nil: another one tests that just now.
   static func toTestMemory() -> FleetTurn? {
-    guard let file = open() else { return FleetTurn.none }
-    return one(of: mostWaiting..<mostWaiting + 1, from: file)
+    one(of: mostWaiting..<mostWaiting + 1)
   }
 
   /// The right to serve a workstation; nil: as many verifiers as may serve it are doing so.
   public static func toServe(_ workstation: Bytes) -> FleetTurn? {
-    guard let file = open() else { return FleetTurn.none }
     let first = firstServing + mostServing * hash(workstation)
-    return one(of: first..<first + mostServing, from: file)
+    return one(of: first..<first + mostServing)
   }
 
   /// The right to attempt an account for a workstation; nil: as many verifiers as may do that are doing so.
   public static func toServe(_ workstation: Bytes, account: Bytes) -> FleetTurn? {
-    guard let file = open() else { return FleetTurn.none }
     let pair = workstation + Bytes(text: "\n") + account
     let first = firstOfAccount + mostOfAccount * hash(pair)
-    return one(of: first..<first + mostOfAccount, from: file)
+    return one(of: first..<first + mostOfAccount)
   }
 
   /// Counts a request of a workstation.
@@ -115,9 +101,10 @@ public struct FleetTurn: ~Copyable {
     return true
   }
 
-  private static func one(of bytes: Range<Int>, from file: consuming Descriptor) -> FleetTurn? {
+  private static func one(of bytes: Range<Int>) -> FleetTurn? {
+    guard let file = open() else { return FleetTurn.none }
     guard let byte = try? RangeLock.lockOne(of: bytes, in: file) else { return nil }
-    return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+    return FleetTurn(lock: RangeLock(file, at: byte, count: 1))
   }
 
   private static func hash(_ name: Bytes) -> Int { Int(littleEndianNumber(blake2b(name[...]), 0, 2)) }
@@ -136,13 +123,12 @@ public struct FleetTurn: ~Copyable {
     }
     // Those who wait see that something moves.
     try? file.touch()
-    return FleetTurn(taken: RangeLock(file, at: byte, count: 1))
+    return FleetTurn(lock: RangeLock(file, at: byte, count: 1))
   }
 
   /// Gives the turn back, so that another verifier can have it.
   public mutating func end() {
     lock = nil
-    isTaken = false
   }
 
   private static func open(_ name: Literal = "/turns") -> Descriptor? {

@@ -61,20 +61,11 @@ extension FleetPeer {
 }
 
 extension FleetVault where Etcd == EtcdClient {
-  /// How this server's etcd is; nil: it doesn't answer.
-  public func health() -> EtcdHealth? { etcd.health() }
-
-  /// Whether etcd answers programs that name no account; nil: it gives no valid answer at all.
-  public func answersAnyone() -> Bool? { etcd.answersAnyone() }
-
   /// Whether the schedule allows more guesses than a fleet's should.
   public var isWeak: Bool { options.lockout.isWeak }
 
   /// Whether etcd's accounts are used.
   public var namesUser: Bool { !options.user.isEmpty }
-
-  /// The names of etcd's members; nil: no answer.
-  public func members() -> [Bytes]? { etcd.members() }
 }
 
 extension Secrets {

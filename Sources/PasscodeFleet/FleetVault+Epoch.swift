@@ -63,10 +63,7 @@ extension FleetVault {
   }
 
   private func fleetEpoch() throws(Fault) -> (UInt64, revision: UInt64) {
-    let read = EtcdTransaction([.read(FleetKeys.epoch)])
-    var outcome = try commit(read)
-    if outcome == nil { outcome = try commit(read) }
-    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    let outcome = try ask(EtcdTransaction([.read(FleetKeys.epoch)]))
     return try FleetState.epoch(outcome.entry(0))
   }
 }

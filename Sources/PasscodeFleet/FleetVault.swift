@@ -85,6 +85,16 @@ public final class FleetVault<Etcd: EtcdStore> {
     return outcome
   }
 
+  /// Commits a transaction, and a second time where no answer comes: reading changes nothing, and what is deleted stays so.
+  ///
+  /// - Throws: a fault, too, if a condition isn't met.
+  func ask(_ question: EtcdTransaction) throws(Fault) -> EtcdOutcome {
+    var outcome = try commit(question)
+    if outcome == nil { outcome = try commit(question) }
+    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
+    return outcome
+  }
+
   /// Asked twice: a lease that nobody heard of ends by itself.
   func lease(seconds: UInt64) throws(Fault) -> UInt64 {
     guard let lease = etcd.grantLease(seconds: seconds) ?? etcd.grantLease(seconds: seconds) else {
@@ -106,22 +116,12 @@ public final class FleetVault<Etcd: EtcdStore> {
     return left
   }
 
-  /// Seconds that an entry with a lease is still there; nil: that isn't known.
-  func secondsLeft(_ entry: EtcdEntry) -> UInt64? {
-    etcd.timeLeft(entry.lease)
-  }
-
   /// Reads all that decides about an account, at one moment.
   func read(_ account: Bytes, _ workstation: Bytes) throws(Fault) -> FleetState {
     guard account != Bytes(text: "root"), Record.canKeep(name: account) else {
       throw Fault(.noAccount, name: account)
     }
-    let transaction = EtcdTransaction(FleetState.questions(account, workstation))
-    // Asked twice: reading changes nothing.
-    var outcome = try commit(transaction)
-    if outcome == nil { outcome = try commit(transaction) }
-    guard let outcome, outcome.succeeded else { throw Fault.noEtcd }
-    return try state(outcome, account)
+    return try state(ask(EtcdTransaction(FleetState.questions(account, workstation))), account)
   }
 
   /// - Parameter outcome: of `FleetState.questions`.
@@ -129,10 +129,6 @@ public final class FleetVault<Etcd: EtcdStore> {
     let state = try FleetState(outcome, account)
     if state.epoch > key.epoch { throw key.later }
     return state
-  }
-
-  func corrupt(_ account: Bytes) -> Fault {
-    Fault(.damagedRecord, path: FleetKeys.record(account), name: account)
   }
 
   func schedule(after failures: UInt32) -> Standing {

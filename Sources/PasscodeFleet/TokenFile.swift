@@ -59,12 +59,8 @@ struct TokenFile {
 
   /// Opens or makes the token's file; nil if that fails, or if the file is somebody else's.
   private func open() -> Descriptor? {
-    do throws(Errno) {
-      let file = try ServiceFile.openOrCreate(path)
-      try ServiceFile.adopt(file, for: access)
-      return file
-    } catch {
-      return nil
-    }
+    guard let file = try? ServiceFile.openOrCreate(path), (try? ServiceFile.adopt(file, for: access)) != nil
+    else { return nil }
+    return file
   }
 }

@@ -53,7 +53,6 @@ public struct VerifierClient: ~Copyable {
   private var isUncharged = false
   /// From the first connection of a request to the first sign of a verifier, at either socket.
   private var turn: CallerSlot.Connecting?
-  private var hasTurn = false
 
   /// - Precondition: the options say that the account's passcode is the fleet's (`asksVerifier`).
   /// - Parameter isForRoot: whether one of root's programs asks, and not a helper.
@@ -92,7 +91,7 @@ public struct VerifierClient: ~Copyable {
       HelperRequest.Conditions(isSecondFactor: request.head.conditions.isSecondFactor),
       lengths: request.head.lengths, serviceLength: request.head.serviceLength)
     guard FleetRequest.allows(head) else { return HelperReply(.closed) }
-    defer { endTurn() }
+    defer { turn = nil }
     let sockets = VerifierSockets(path)
     // A request of these kinds contains no code, and isn't counted, so it may be sent again.
     if let second = sockets.second, head.operation == .look || head.operation == .status {
@@ -161,7 +160,8 @@ public struct VerifierClient: ~Copyable {
         return old
       }
     }
-    takeTurn()
+    // Once for a request: the wait for the other socket isn't another one.
+    if turn == nil { turn = CallerSlot.takeToConnect(for: account.uid, isForRoot: isForRoot) }
     let started = SystemClock.bootMilliseconds() ?? 0
     let connection = try connect(socket)
     asked = socket
@@ -170,20 +170,8 @@ public struct VerifierClient: ~Copyable {
     let hasSign = connection.hasInput(within: limit - min(since(started), limit))
     if since(started) >= VerifierClient.slow { VerifierSockets(path).avoid(socket) }
     guard hasSign else { throw unreachable(.timedOut) }
-    endTurn()
-    return connection
-  }
-
-  /// Once for a request: the wait for the other socket isn't another one.
-  private mutating func takeTurn() {
-    guard !hasTurn else { return }
-    turn = CallerSlot.takeToConnect(for: account.uid, isForRoot: isForRoot)
-    hasTurn = true
-  }
-
-  private mutating func endTurn() {
     turn = nil
-    hasTurn = false
+    return connection
   }
 
   private func since(_ started: UInt64) -> UInt64 {

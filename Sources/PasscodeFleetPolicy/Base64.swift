@@ -30,7 +30,7 @@ public func bytes(base64 text: ArraySlice<UInt8>) -> Bytes? {
   var group: UInt32 = 0
   for index in 0..<count {
     guard let digit = base64Value(digits[index]) else { return nil }
-    group = group << 6 | UInt32(digit)
+    group = group << 6 | digit
     // Each digit but the first one of four completes a byte.
     let bits = UInt32(6 - index % 4 * 2)
     if bits < 6 { written[index * 3 / 4] = UInt8(truncatingIfNeeded: group >> bits) }
@@ -50,16 +50,5 @@ private func base64Digit(_ value: UInt8) -> UInt8 {
   case 52..<62: UInt8(ascii: "0") + value - 52
   case 62: UInt8(ascii: "+")
   default: UInt8(ascii: "/")
-  }
-}
-
-private func base64Value(_ digit: UInt8) -> UInt8? {
-  switch digit {
-  case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
-  case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
-  case UInt8(ascii: "+"): 62
-  case UInt8(ascii: "/"): 63
-  default: nil
   }
 }

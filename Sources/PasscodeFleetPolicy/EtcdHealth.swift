@@ -43,12 +43,8 @@ public struct EtcdHealth: Equatable, Sendable {
     for line in settings[...].parts(between: UInt8(ascii: "\n"))
     where line.begins(with: "ETCD_QUOTA_BACKEND_BYTES=") {
       let value = line.dropFirst(25).filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
-      quota = decimal(Bytes(value).trimmedSlice) ?? usual
+      quota = decimal(value[...].trimmed()) ?? usual
     }
     return quota == 0 ? usual : quota
   }
-}
-
-extension Array where Element == UInt8 {
-  fileprivate var trimmedSlice: ArraySlice<UInt8> { self[...].trimmed() }
 }

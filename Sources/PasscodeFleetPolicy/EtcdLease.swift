@@ -8,14 +8,9 @@ public struct EtcdLease: Equatable, Sendable {
   public let whole: UInt64
   /// The keys that etcd deletes when the lease ends.
   public let keys: [Bytes]
+}
 
-  /// The lease of an etcd in memory, which the unit tests have.
-  public init(left: UInt64, whole: UInt64, keys: [Bytes]) {
-    self.left = left
-    self.whole = whole
-    self.keys = keys
-  }
-
+extension EtcdLease {
   /// nil if there is any doubt.
   public init?(_ body: Bytes) {
     guard let answer = JSONValue(body), let left = EtcdAnswer.timeLeft(body) else { return nil }
@@ -69,9 +64,4 @@ public struct LeaseNote: Equatable, Sendable {
   }
 
   public var encoded: Bytes { Text("left=\(left)\nterm=\(term)\n").bytes }
-}
-
-extension EtcdRequest {
-  /// `POST /v3/lease/timetolive`
-  public static func lease(_ lease: UInt64) -> Bytes { Text("{\"ID\":\"\(lease)\",\"keys\":true}").bytes }
 }

@@ -18,13 +18,20 @@ public struct EtcdOutcome: Equatable, Sendable {
     case done
   }
 
-  /// Makes an outcome for the store in memory that tests use.
-  public init(succeeded: Bool, origin: EtcdOrigin, results: [Result]) {
-    self.succeeded = succeeded
-    self.origin = origin
-    self.results = results
+  /// The one entry that a read found; nil: none, or it was no read.
+  public func entry(_ index: Int) -> EtcdEntry? {
+    guard index < results.count, case .entries(let entries, _) = results[index] else { return nil }
+    return entries.first
   }
 
+  /// How many keys a count found.
+  public func count(_ index: Int) -> UInt64 {
+    guard index < results.count, case .entries(_, let count) = results[index] else { return 0 }
+    return count
+  }
+}
+
+extension EtcdOutcome {
   /// nil unless the input is well-formed and complete.
   @inline(never)
   public init?(_ body: Bytes, of transaction: EtcdTransaction) {
@@ -41,18 +48,6 @@ public struct EtcdOutcome: Equatable, Sendable {
     }
     self.init(succeeded: succeeded, origin: origin, results: results)
   }
-
-  /// The one entry that a read found; nil: none, or it was no read.
-  public func entry(_ index: Int) -> EtcdEntry? {
-    guard index < results.count, case .entries(let entries, _) = results[index] else { return nil }
-    return entries.first
-  }
-
-  /// How many keys a count found.
-  public func count(_ index: Int) -> UInt64 {
-    guard index < results.count, case .entries(_, let count) = results[index] else { return 0 }
-    return count
-  }
 }
 
 /// A key of etcd with its value, its revision and its lease.
@@ -63,13 +58,6 @@ public struct EtcdEntry: Equatable, Sendable {
   public let modified: UInt64
   /// The lease's number; 0 for a key without a lease.
   public let lease: UInt64
-
-  public init(key: Bytes, value: Bytes, modified: UInt64, lease: UInt64) {
-    self.key = key
-    self.value = value
-    self.modified = modified
-    self.lease = lease
-  }
 }
 
 /// Which cluster answers, and how far it has come.
@@ -78,13 +66,9 @@ public struct EtcdOrigin: Equatable, Sendable {
   public let revision: UInt64
   /// The term of etcd's Raft: it rises with each change of leader.
   public let term: UInt64
+}
 
-  public init(cluster: UInt64, revision: UInt64, term: UInt64) {
-    self.cluster = cluster
-    self.revision = revision
-    self.term = term
-  }
-
+extension EtcdOrigin {
   fileprivate init?(_ answer: JSONValue) {
     guard let header = answer.member("header"), let cluster = header.member("cluster_id")?.number,
       cluster > 0,

@@ -39,7 +39,7 @@ public enum FleetKeys {
 
   /// Whether a change of etcd's leader must not make the key last longer: a delay, a one-time code, a count.
   public static func isKept(_ key: Bytes) -> Bool {
-    if key.starts(with: stations) { return !isFlight(key) }
+    if let flights = flights(of: key) { return !key.starts(with: flights) }
     return key.starts(with: accounts) && (key.suffix(5).spells("/wait") || key.suffix(5).spells("/code"))
   }
 
@@ -67,10 +67,6 @@ public enum FleetKeys {
     guard key.starts(with: stations) else { return nil }
     let name = key[stations.count...].prefix { $0 != UInt8(ascii: "/") }
     return stations + name + Bytes(text: "/f/")
-  }
-
-  private static func isFlight(_ key: Bytes) -> Bool {
-    flights(of: key).map { key.starts(with: $0) } ?? false
   }
 
   public static func station(_ workstation: Bytes) -> Bytes {

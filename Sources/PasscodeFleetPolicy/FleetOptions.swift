@@ -28,6 +28,7 @@ public struct FleetOptions: Equatable, Sendable {
   public var alarmAccounts: UInt64 = 50
 
   private static let usualStationLimit: UInt64 = 20
+  private static var names: Literal { "fleet etcd etcd_user lockout workstation_limit alarm_accounts" }
 
   public init(name: Bytes) {
     self.name = name
@@ -35,7 +36,7 @@ public struct FleetOptions: Equatable, Sendable {
 
   /// - Parameter path: for errors only.
   public init(file: ArraySlice<UInt8>, path: Bytes) throws(Fault) {
-    var seen: UInt8 = 0
+    var seen = 0
     var number: UInt64 = 0
     for text in file.parts(between: UInt8(ascii: "\n")) {
       number += 1
@@ -43,12 +44,15 @@ public struct FleetOptions: Equatable, Sendable {
       if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
       let equals = line.firstIndex(of: UInt8(ascii: "=")) ?? line.endIndex
       let name = line[..<equals].trimmed()
-      let bit = FleetOptions.bit(name)
       let shown = Bytes(name.prefix { $0 >= 0x61 && $0 <= 0x7a || $0 == UInt8(ascii: "_") })
-      guard bit != 0 else { throw Fault(.unknownOption, path: path, name: shown, number: number) }
-      guard seen & bit == 0 else { throw Fault(.optionTwice, path: path, name: shown, number: number) }
-      seen |= bit
-      guard equals < line.endIndex, set(bit, line[(equals + 1)...].trimmed()) else {
+      guard let option = PasscodePolicy.number(of: name, among: FleetOptions.names) else {
+        throw Fault(.unknownOption, path: path, name: shown, number: number)
+      }
+      guard seen & 1 << option == 0 else {
+        throw Fault(.optionTwice, path: path, name: shown, number: number)
+      }
+      seen |= 1 << option
+      guard equals < line.endIndex, set(option, line[(equals + 1)...].trimmed()) else {
         throw Fault(.badValue, path: path, name: shown, number: number)
       }
     }
@@ -73,30 +77,22 @@ public struct FleetOptions: Equatable, Sendable {
     return bytes
   }
 
-  private static func bit(_ name: ArraySlice<UInt8>) -> UInt8 {
-    if name.spells("fleet") { return 1 }
-    if name.spells("etcd") { return 2 }
-    if name.spells("etcd_user") { return 4 }
-    if name.spells("lockout") { return 8 }
-    if name.spells("workstation_limit") { return 16 }
-    return name.spells("alarm_accounts") ? 32 : 0
-  }
-
-  private mutating func set(_ bit: UInt8, _ value: ArraySlice<UInt8>) -> Bool {
-    switch bit {
-    case 1:
-      guard (1...64).contains(value.count), value.allSatisfy(FleetOptions.isNameByte) else { return false }
+  /// - Parameter option: its place among the `names`.
+  private mutating func set(_ option: Int, _ value: ArraySlice<UInt8>) -> Bool {
+    switch option {
+    case 0:
+      guard FleetOptions.isName(value) else { return false }
       name = Bytes(value)
-    case 2:
+    case 1:
       guard let number = decimal(value), (1...65_535).contains(number) else { return false }
       port = UInt16(number)
-    case 4:
-      guard (1...64).contains(value.count), value.allSatisfy(FleetOptions.isNameByte) else { return false }
+    case 2:
+      guard FleetOptions.isName(value) else { return false }
       user = Bytes(value)
-    case 16:
+    case 4:
       guard let number = decimal(value), (10...StationCount.most).contains(number) else { return false }
       stationLimit = number
-    case 32:
+    case 5:
       guard let number = decimal(value), (1...1_000_000).contains(number) else { return false }
       alarmAccounts = number
     default:
@@ -106,13 +102,8 @@ public struct FleetOptions: Equatable, Sendable {
     return true
   }
 
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
-      UInt8(ascii: "_"), UInt8(ascii: "."):
-      true
-    default: isDigit(byte)
-    }
+  private static func isName(_ value: ArraySlice<UInt8>) -> Bool {
+    (1...64).contains(value.count) && value.allSatisfy { isWordByte($0, or: "-_.") }
   }
 }
 

@@ -96,14 +96,8 @@ public struct HTTPResponse: Equatable, Sendable {
     guard (1...6).contains(text.count) else { return nil }
     var size = 0
     for byte in text {
-      let letter = byte | 0x20
-      if isDigit(byte) {
-        size = size << 4 | Int(byte - UInt8(ascii: "0"))
-      } else if UInt8(ascii: "a")...UInt8(ascii: "f") ~= letter {
-        size = size << 4 | Int(letter - UInt8(ascii: "a") + 10)
-      } else {
-        return nil
-      }
+      guard let digit = hexadecimalValue(byte) else { return nil }
+      size = size << 4 | Int(digit)
     }
     return size
   }

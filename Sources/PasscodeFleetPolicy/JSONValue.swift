@@ -191,16 +191,9 @@ private struct JSONReader {
     guard position + 4 <= bytes.count else { return nil }
     var scalar: UInt32 = 0
     for _ in 0..<4 {
-      let byte = bytes[position]
-      let letter = byte | 0x20
+      guard let digit = hexadecimalValue(bytes[position]) else { return nil }
       position += 1
-      if isDigit(byte) {
-        scalar = scalar << 4 | UInt32(byte - UInt8(ascii: "0"))
-      } else if UInt8(ascii: "a")...UInt8(ascii: "f") ~= letter {
-        scalar = scalar << 4 | UInt32(letter - UInt8(ascii: "a") + 10)
-      } else {
-        return nil
-      }
+      scalar = scalar << 4 | UInt32(digit)
     }
     switch scalar {
     case 0..<0x80: return [UInt8(scalar)]

@@ -64,11 +64,7 @@ public struct ReaderDialog {
   public var hasOwner: Bool { !owner.isEmpty }
 
   /// A touch that is decided now comes too late.
-  public var isStopping: Bool {
-    if case .lastLook = state { return true }
-    if case .lastStop = state { return true }
-    return false
-  }
+  public var isStopping: Bool { state == .lastLook || state == .lastStop }
 
   /// fprintd may decide a touch, or has just done so.
   private var isDeciding: Bool {
@@ -255,9 +251,7 @@ public struct ReaderDialog {
     case .look:
       state = .watching
       return .absent
-    case .lastLook: return then(.lastStop, deviceCall("VerifyStop"))
-    case .lastStop: return stopped(message)
-    case .release: return over(.finished)
+    case .lastLook, .lastStop, .release: return answered(message)
     case .verifyStart:
       isUntouched = message.sender == owner
       state = .idle

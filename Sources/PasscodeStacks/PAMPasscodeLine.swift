@@ -2,29 +2,20 @@ internal import PasscodePolicy
 
 /// A line that asks for the passcode, and what is wrong with it.
 struct PAMPasscodeLine {
-  private let path: Bytes
-  private let number: Int
-  private let control: PAMControl
-  private let arguments: [Bytes]
-  private let isSecond: Bool
-
-  /// - Parameter isSecond: the password is required there, too.
-  init(_ entry: PAMStack.Entry, _ arguments: [Bytes], isSecond: Bool) {
-    path = entry.path
-    number = entry.line
-    control = entry.control
-    self.arguments = arguments
-    self.isSecond = isSecond
-  }
+  let entry: PAMStack.Entry
+  let arguments: [Bytes]
+  /// The password is required there, too.
+  let isSecond: Bool
 
   /// The findings about this line, one for each problem.
   ///
   /// - Parameter options: as in `PAMStacks.report`.
   func findings(_ options: Options) -> [PAMFinding] {
+    let (path, number) = (entry.path, entry.line)
     var findings: [PAMFinding] = []
     for fault in badOptions() { findings.append(PAMFinding(path, number, .option(fault))) }
     if isSecond && !isMarkedSecond { findings.append(PAMFinding(path, number, .unmarkedSecondFactor)) }
-    if control.diesOnFailure && !isSecond && !takesEither(options) {
+    if entry.control.diesOnFailure && !isSecond && !takesEither(options) {
       findings.append(PAMFinding(path, number, .noWayToThePassword))
     }
     return findings
@@ -66,7 +57,7 @@ struct PAMPasscodeLine {
       try parser.take(arguments: line.options)
       return nil
     } catch {
-      return Fault(error.reason, path: path, name: error.name, number: UInt64(max(0, number)))
+      return Fault(error.reason, path: entry.path, name: error.name, number: UInt64(max(0, entry.line)))
     }
   }
 }

@@ -183,7 +183,7 @@ extension PAMStacks {
         let stack = try stack(of: service)
         if !stack.isRefused { report.add(service, stack, options) }
       } catch {
-        report.tellUnknown(error)
+        if !report.unknown.contains(error) { report.unknown.append(error) }
       }
     }
     return report
@@ -227,10 +227,6 @@ extension PAMStacks {
 }
 
 extension PAMReport {
-  fileprivate mutating func tellUnknown(_ unread: PAMUnread) {
-    if !unknown.contains(unread) { unknown.append(unread) }
-  }
-
   @inline(never)
   fileprivate mutating func add(_ service: Bytes, _ stack: PAMStack, _ options: Options) {
     var isFirst = true
@@ -238,7 +234,8 @@ extension PAMReport {
     for index in stack.entries.indices {
       let entry = stack.entries[index]
       guard case .passcode(let arguments) = entry.role else { continue }
-      let line = PAMPasscodeLine(entry, arguments, isSecond: stack.needsBoth(passcodeAt: index))
+      let isSecond = stack.needsBoth(passcodeAt: index)
+      let line = PAMPasscodeLine(entry: entry, arguments: arguments, isSecond: isSecond)
       if isFirst, line.asks(in: service, options) {
         PAMReport.add(service, entry.path, to: &groups)
         isFirst = false

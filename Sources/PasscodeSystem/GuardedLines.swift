@@ -35,13 +35,8 @@ internal import CSystem
         Descriptor(adopting: try retrying { cs_duplicate(0) })
       }
     guard let memory = unsafe sodium_malloc(GuardedLines.capacity) else { return nil }
-    return unsafe GuardedLines(file, memory.assumingMemoryBound(to: UInt8.self))
-  }
-
-  // One that can't fail: see `DirectLogin`.
-  private init(_ file: consuming Descriptor, _ base: UnsafeMutablePointer<UInt8>) {
-    self.file = file
-    unsafe self.base = base
+    // No initialiser that can fail: see `DirectLogin`.
+    return unsafe GuardedLines(file: file, base: memory.assumingMemoryBound(to: UInt8.self))
   }
 
   deinit {

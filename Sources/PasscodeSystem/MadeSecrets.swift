@@ -103,6 +103,13 @@ extension SecretKey {
     return [UInt8](digest.prefix(4))
   }
 
+  /// BLAKE2b-256 of a context that is no secret, under this key. The corresponding C function is `crypto_generichash`.
+  public func digest(of context: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: Length.hash)
+    unsafe crypto_generichash(&digest, digest.count, context, UInt64(context.count), start, Length.key)
+    return digest
+  }
+
   /// Writes the key into an empty file. The corresponding C function is `pwrite`.
   public func write(_ file: borrowing Descriptor) throws(Errno) {
     let written = try retrying { unsafe pwrite(file.raw, start, Length.key, 0) }

@@ -10,13 +10,9 @@ public struct RunningProcess: ~Copyable {
   /// - Throws: an error where there is none, or it is the first process or this one.
   public static func open(_ number: UInt64) throws(Errno) -> RunningProcess {
     guard number > 1, let process = pid_t(exactly: number), process != getpid() else { throw .noEntry }
-    return RunningProcess(Descriptor(adopting: try retrying { cs_open_process(process) }), process)
-  }
-
-  // One that can't fail: Swift 6.2 crashes otherwise.
-  private init(_ handle: consuming Descriptor, _ number: pid_t) {
-    self.handle = handle
-    self.number = number
+    // No initialiser that can fail: Swift 6.2 crashes.
+    let handle = Descriptor(adopting: try retrying { cs_open_process(process) })
+    return RunningProcess(handle: handle, number: process)
   }
 
   /// Whether the process has this very file open, with a lock on it (`flock`). The corresponding files are /proc/PID/fd and

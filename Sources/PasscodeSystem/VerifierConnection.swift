@@ -11,13 +11,10 @@ public struct VerifierConnection: ~Copyable {
   /// - Parameter listeners: who may listen there.
   /// - Throws: EPERM where somebody else listens, EAGAIN where too many have waited for 4 s to be accepted.
   public static func open(_ path: [UInt8], listeners: [UInt32]) throws(Errno) -> VerifierConnection {
-    let connection = VerifierConnection(try retrying { unsafe cs_connect_path(path + [0], 4) })
+    let raw = try retrying { unsafe cs_connect_path(path + [0], 4) }
+    let connection = VerifierConnection(socket: Descriptor(adopting: raw))
     guard listeners.contains(cs_peer_user(connection.socket.raw)) else { throw Errno(EPERM) }
     return connection
-  }
-
-  private init(_ socket: Int32) {
-    self.socket = Descriptor(adopting: socket)
   }
 
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.

@@ -31,11 +31,6 @@ public struct BatchLines: ~Copyable {
     return BatchLines(lines: lines, form: form)
   }
 
-  private init(lines: consuming GuardedLines, form: BatchLine.Form) {
-    self.lines = lines
-    self.form = form
-  }
-
   /// Bytes of the list, if that is known.
   public var size: Int? { lines.size }
   /// Bytes up to and including the last line.

@@ -18,9 +18,7 @@ public final class Failure: Error {
   }
 
   @inline(never)
-  public convenience init(_ fault: Fault) { self.init(.unusable, Phrase("" as Text), fault) }
-
-  public static func fault(_ fault: Fault) -> Failure { Failure(fault) }
+  public static func fault(_ fault: Fault) -> Failure { Failure(.unusable, Phrase("" as Text), fault) }
 }
 
 /// Runs what the Vault does, and makes its faults ours.

@@ -56,12 +56,13 @@ struct Main {
     do throws(Errno) {
       try HelperService.layDownInheritance(limit: Session.longest)
       try HelperService.become(Account(uid: uid, gid: isRoots ? 0 : effectiveGroup(), name: []))
+      if isRoots { try HelperService.leaveGroups() }
     } catch {
       return false
     }
-    guard !isRoots || leaveGroups(), let caller = Caller.find(),
-      let bytes = HelperService.receive(FingerRequest.length), let request = FingerRequest(bytes),
-      isRoots || request.isOwnList(uid), case .found(let account) = Account.numbered(request.uid)
+    guard let caller = Caller.find(), let bytes = HelperService.receive(FingerRequest.length),
+      let request = FingerRequest(bytes), isRoots || request.isOwnList(uid),
+      case .found(let account) = Account.numbered(request.uid)
     else { return false }
     var session = Session(request, account, caller)
     session.run()

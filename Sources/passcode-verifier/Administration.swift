@@ -92,7 +92,7 @@ struct Administration {
       say(order, Words.unlocked(name, changed))
     } else {
       let report = try reporting { () throws(Fault) in try fleet.station(workstation) }
-      guard Stream.output.write(Words.line(name, report).bytes) else { throw .unwritable }
+      try write("\(Words.line(name, report))\n")
     }
     return .done
   }
@@ -109,7 +109,7 @@ struct Administration {
   private func list() throws(Failure) -> ExitStatus {
     var list = try reporting { () throws(Fault) in try FleetList(fleet) }
     var text: Text = ""
-    while let report = try Administration.next(&list) {
+    while let report = try reporting({ () throws(Fault) in try list.next() }) {
       if isAsked(report) { text += line(report) }
       guard text.bytes.count > 1 << 16 else { continue }
       try write(text)
@@ -119,17 +119,13 @@ struct Administration {
     return .done
   }
 
-  private static func next(_ list: inout FleetList<EtcdClient>) throws(Failure) -> FleetReport? {
-    do throws(Fault) { return try list.next() } catch { throw .fault(error) }
-  }
-
   private func isAsked(_ report: FleetReport) -> Bool {
     guard let since = order.since else { return report.isAnything }
     return report.isAnything && Status(.inFleet(report.account), report.status).isRecent(within: since)
   }
 
   private func line(_ report: FleetReport) -> Text {
-    guard order.has(.json) else { return Words.line(report.account, report.status, report.codeSeconds) }
+    guard order.has(.json) else { return "\(Words.line(report))\n" }
     let fields = Status(.inFleet(report.account), report.status).jsonFields
     let seconds: Text = report.codeSeconds.map { "\($0)" } ?? "null"
     return "{\(fields),\"code_seconds_left\":\(seconds)}\n"

@@ -84,7 +84,7 @@ struct Metrics {
   }
 
   private mutating func tellEtcd(_ fleet: FleetVault<EtcdClient>) {
-    let health = fleet.health()
+    let health = fleet.etcd.health()
     text.gauge("passcode_etcd_up", "Whether this server's etcd answers.", health == nil ? 0 : 1)
     guard let health else { return }
     text.gauge(

@@ -40,7 +40,7 @@ struct ServerCheck {
         path: FleetServer.optionsPath)
     }
     do throws(Fault) {
-      if try !FleetServer.hasWorkstations(configuration) {
+      if try FleetServer.workstations(configuration).isEmpty {
         report.tell(
           .warning, "\(FleetServer.workstationsPath): lists no workstations, so no requests are answered",
           path: FleetServer.workstationsPath)
@@ -53,7 +53,7 @@ struct ServerCheck {
 
   private mutating func etcd(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
     report.begin("verifier-etcd")
-    let answersAnyone = fleet.answersAnyone() == true
+    let answersAnyone = fleet.etcd.answersAnyone() == true
     if answersAnyone && fleet.namesUser {
       return report.tell(
         .error, "etcd's accounts are off: any program that reaches its port can change everything",
@@ -64,7 +64,7 @@ struct ServerCheck {
         .warning,
         "etcd has no accounts: any program that reaches its port can change everything; set etcd_user")
     }
-    guard let health = fleet.health() else {
+    guard let health = fleet.etcd.health() else {
       return report.tell(
         .error,
         "etcd gives no valid answer: it is down, too few of its members are running, or it refuses the password in \(FleetServer.passwordPath); see journalctl -u etcd"
@@ -93,7 +93,7 @@ struct ServerCheck {
 
   private mutating func servers(_ fleet: FleetVault<EtcdClient>) throws(Fault) {
     report.begin("verifier-servers")
-    let members = fleet.members() ?? []
+    let members = fleet.etcd.members() ?? []
     let peers = try fleet.peers()
     if members.isEmpty { report.tell(.error, "etcd doesn't list its members: see journalctl -u etcd") }
     if members.count == 1 || members.count % 2 == 0, !members.isEmpty {

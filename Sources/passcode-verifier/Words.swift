@@ -35,17 +35,14 @@ enum Words {
   /// What an administrator reads below a new one-time code.
   static func invited(_ name: Bytes, _ seconds: UInt64, _ status: HelperStatus) -> Phrase {
     let name = printable(name)
-    let valid = valid(name, seconds)
+    let valid: Phrase =
+      "this code is valid for \(time(seconds)), for \(name) only, who types it on a workstation after running: \("passcode enroll" as Text)"
     return switch status.state {
     case .locked:
       "\(valid); the passcode is locked: to use the code now, run: \(command(.unlock, Text(name)))"
     case .disabled: "\(valid); the passcode is disabled: first run: \(command(.enable, Text(name)))"
     case .ok, .exhausted, .corrupt, .expired, .mustChange, .paused: valid
     }
-  }
-
-  private static func valid(_ name: Bytes, _ seconds: UInt64) -> Phrase {
-    "this code is valid for \(time(seconds)), for \(name) only, who types it on a workstation after running: \("passcode enroll" as Text)"
   }
 
   private static func state(_ status: HelperStatus) -> Phrase {
@@ -62,39 +59,24 @@ enum Words {
     }
   }
 
-  static func line(_ account: Bytes, _ status: HelperStatus, _ codeSeconds: UInt64?) -> Text {
-    let line = line(account, status)
-    return codeSeconds.map { "\(withCode(line, $0))\n" } ?? "\(line)\n"
+  static func line(_ report: FleetReport) -> Phrase {
+    let status = report.status
+    let line: Phrase =
+      "\(printable(report.account)): \(state(status)), wrong passcodes in a row: \(UInt64(status.failures))"
+    guard let seconds = report.codeSeconds else { return line }
+    return "\(line), one-time code: \(time(seconds)) left"
   }
 
-  private static func line(_ account: Bytes, _ status: HelperStatus) -> Phrase {
-    "\(printable(account)): \(state(status)), wrong passcodes in a row: \(UInt64(status.failures))"
-  }
-
-  private static func withCode(_ line: Phrase, _ seconds: UInt64) -> Phrase {
-    "\(line), one-time code: \(time(seconds)) left"
-  }
-
-  static func line(_ workstation: Bytes, _ report: StationReport?) -> Text {
+  static func line(_ workstation: Bytes, _ report: StationReport?) -> Phrase {
     let name = printable(workstation)
-    guard let report else { return "\(noneWrong(name))\n" }
-    let line = wrong(name, report)
-    if let seconds = report.secondsForOwners { return "\(onlyOwners(line, seconds))\n" }
-    return report.secondsStopped.map { "\(stopped(line, $0))\n" } ?? "\(line)\n"
-  }
-
-  private static func noneWrong(_ name: Bytes) -> Phrase { "\(name): no wrong passcodes in the last hour" }
-
-  private static func wrong(_ name: Bytes, _ report: StationReport) -> Phrase {
-    "\(name): wrong passcodes in the last hour: \(report.failures) of \(report.limit)"
-  }
-
-  private static func stopped(_ line: Phrase, _ seconds: UInt64) -> Phrase {
-    "\(line); no passcode is taken there for another \(time(seconds))"
-  }
-
-  private static func onlyOwners(_ line: Phrase, _ seconds: UInt64) -> Phrase {
-    "\(line); for another \(time(seconds)), only people who used their passcode there in the last 30 days can use it"
+    guard let report else { return "\(name): no wrong passcodes in the last hour" }
+    let line: Phrase = "\(name): wrong passcodes in the last hour: \(report.failures) of \(report.limit)"
+    if let seconds = report.secondsForOwners {
+      return
+        "\(line); for another \(time(seconds)), only people who used their passcode there in the last 30 days can use it"
+    }
+    guard let seconds = report.secondsStopped else { return line }
+    return "\(line); no passcode is taken there for another \(time(seconds))"
   }
 
   static func unlocked(_ workstation: Bytes, _ changed: Bool) -> Phrase {

@@ -3,28 +3,10 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-extension Act {
-  /// The command that does the same on a fleet's server.
-  var command: Text {
-    switch self {
-    case .enrolled, .changed, .renamed, .invited: "enroll"
-    case .removed: "remove"
-    case .unlocked: "unlock"
-    case .disabled: "disable"
-    case .enabled: "enable"
-    case .paused: "pause"
-    case .resumed: "resume"
-    }
-  }
-
-  /// Whether it concerns this machine alone, also where a fleet's servers keep the passcode.
-  var isForThisMachine: Bool { self == .paused || self == .resumed }
-}
-
 extension Session {
   /// Whether a pause would lock the account's owner out of the passcode until root ends it. Only root can tell.
   func mayNotPause(_ account: Account, _ vault: Vault) -> Bool {
-    guard process.effective == 0, !pausesForGood, account.lacksPassword else { return false }
+    guard process.effective == 0, !has(.evenLockedOut), account.lacksPassword else { return false }
     if vault.configuration.options.policy.asksVerifier(account.uid) { return true }
     guard let status = try? vault.status(account) else { return true }
     return status.isEnrolled && status.state != .paused
@@ -35,21 +17,8 @@ extension Session {
     if !isQuiet { printLine(phrase) }
   }
 
-  /// What somebody else may have tried, once the correct passcode was typed.
-  func sayEarlierFailures(_ verdict: Verdict) {
-    guard verdict.isGranted, let notice = verdict.notice else { return }
-    complain(notice)
-  }
-
   func say(_ act: Act, _ account: Account, already: Bool = false) {
     say(already ? act.already(account.name) : act.done(account.name))
-  }
-
-  /// Where a pause of a fleet's account holds.
-  func sayPlace(_ act: Act, _ account: Account, _ configuration: Configuration) {
-    if act == .paused, configuration.options.policy.asksVerifier(account.uid) {
-      say(.onlyHere)
-    }
   }
 
   /// Notes an administrative act in the system's log, with who really did it.

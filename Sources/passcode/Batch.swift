@@ -40,6 +40,8 @@ internal import PasscodeVault
 final class Batch {
   private let session: Session
   private let act: Act
+  /// The command's name, which is the same on a fleet's server.
+  private let command: Text
   private let vault: Vault
   private let background: BatchTurns
   /// Empty with `--all`.
@@ -58,9 +60,10 @@ final class Batch {
   /// The number of the last line that was begun, or needed nothing.
   private var reached: UInt64 = 0
 
-  init(_ session: Session, _ act: Act) throws(Failure) {
+  init(_ session: Session, _ act: Act, _ command: Text) throws(Failure) {
     self.session = session
     self.act = act
+    self.command = command
     let background: BatchTurns
     do throws(Errno) { background = BatchTurns(try Workers()) } catch { throw .noProcess(error) }
     let vault = try session.vault(background: background)
@@ -71,15 +74,15 @@ final class Batch {
     self.vault = vault
     self.background = background
     everybody =
-      try session.isForAll ? BatchEverybody(reporting { () throws(Fault) in try vault.recordedUIDs() }) : nil
+      try session.has(.all) ? BatchEverybody(reporting { () throws(Fault) in try vault.recordedUIDs() }) : nil
     lines = try BatchLines.open(
       session.batchPath ?? BatchEverybody.noList, hasPasscodes ? .userAndPasscode : .user, try startSodium())
     let path = session.outputPath ?? []
     if session.generates, path.isEmpty, session.wantsJSON { throw .jsonNeedsOutput }
-    output = session.generates ? try BatchOutput(path, orTerminal: session.shows) : nil
+    output = session.generates ? try BatchOutput(path, orTerminal: session.has(.show)) : nil
     let manner = BatchManner(
-      act, wantsJSON: session.wantsJSON, isQuiet: session.isQuiet, skipsEnrolled: session.skipsEnrolled,
-      tellsSecrets: session.generates && path.isEmpty, isOfList: !session.isForAll)
+      act, wantsJSON: session.wantsJSON, isQuiet: session.isQuiet, skipsEnrolled: session.has(.skipEnrolled),
+      tellsSecrets: session.generates && path.isEmpty, isOfList: !session.has(.all))
     report = BatchReport(manner, size: everybody?.uids.count ?? lines.size) { complain($0) }
     secrets = try newSecrets()
   }
@@ -189,8 +192,8 @@ final class Batch {
       secrets.change.new.passcode.wipe()
     }
     if act == .paused, session.mayNotPause(account, vault) { return try settle(name, .noPassword) }
-    if !act.isForThisMachine, vault.configuration.options.policy.asksVerifier(account.uid) {
-      return try settle(name, .failed, Failure.fleets(act.command, account.name).text.text)
+    if act != .paused, act != .resumed, vault.configuration.options.policy.asksVerifier(account.uid) {
+      return try settle(name, .failed, Failure.fleets(command, account.name).text.text)
     }
     let isPrepared: Bool
     do throws(Failure) { isPrepared = try prepare(account, &secrets) } catch {
@@ -224,7 +227,7 @@ final class Batch {
   /// For an enrolment, takes or chooses the new passcode. false: the user is to be skipped, having one already.
   private func prepare(_ account: Account, _ secrets: inout Secrets) throws(Failure) -> Bool {
     guard act == .enrolled else { return true }
-    if session.skipsEnrolled, try reporting({ () throws(Fault) in try vault.finishEnrolment(account) }) {
+    if session.has(.skipEnrolled), try reporting({ () throws(Fault) in try vault.finishEnrolment(account) }) {
       return false
     }
     if session.generates {

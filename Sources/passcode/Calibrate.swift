@@ -8,7 +8,7 @@ internal import PasscodeVault
 /// file, or with `--write` puts them there.
 func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   let configuration = try session.configuration()
-  if session.writes, configuration.access == .helper { throw .onlyRoot }
+  if session.has(.write), configuration.access == .helper { throw .onlyRoot }
   let sodium = try startSodium()
   let time = { (cost: Options.Cost) -> UInt64? in
     // The first hash also has to get its memory from the kernel, so it isn't the one that counts.
@@ -21,7 +21,7 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   let measured = Phrase.measured(cost, milliseconds: taken / 1_000)
   let operations = decimalDigits(cost.operations)
   let memory = Text("\(cost.memory >> 20)M").bytes
-  guard session.writes else {
+  guard session.has(.write) else {
     guard Stream.output.write("\(measured)\nopslimit=\(operations)\nmemlimit=\(memory)\n") else {
       throw .unwritable
     }

@@ -8,7 +8,7 @@ internal import PasscodeVault
 func runEnroll(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "enroll").enroll() }
 func runChange(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "enroll").change() }
 func runRemove(_ session: Session) throws(Failure) -> ExitStatus {
-  if let deleted = try DeletedAccount(session) { return try deleted.remove() }
+  if let status = try removeDeleted(session) { return status }
   return try Direct(session, "remove").remove()
 }
 func runUnlock(_ session: Session) throws(Failure) -> ExitStatus { try Direct(session, "unlock").unlock() }

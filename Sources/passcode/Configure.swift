@@ -12,22 +12,18 @@ internal import PasscodeVault
 func runConfigure(_ session: Session) throws(Failure) -> ExitStatus {
   guard let preset = session.preset else { throw .needsPreset }
   let configuration = try session.configuration()
-  if !session.onlyShows, configuration.access == .helper { throw .onlyRoot }
+  if !session.has(.dryRun), configuration.access == .helper { throw .onlyRoot }
   let path = session.configurationFile
-  let differences: [ConfigurationChange.Line]
-  let change: ConfigurationChange
-  do throws(Fault) {
-    let text = try configuration.text(path)
-    differences = try preset.differences(from: text, path: path)
-    change = try preset.change(of: text, differences, path: path)
-  } catch {
-    throw .fault(error)
+  let (differences, change) = try reporting { () throws(Fault) in
+    let text = try configuration.trust(.configuration).text(path) ?? []
+    let differences = try preset.differences(from: text, path: path)
+    return (differences, try preset.change(of: text, differences, path: path))
   }
   try refuse(preset, for: session, configuration)
   let hasChanged = change.before != change.after
   if hasChanged {
     try session.show(differences, change)
-    if !session.onlyShows { try write(change, path, session) }
+    if !session.has(.dryRun) { try write(change, path, session) }
   }
   try tell(preset, hasChanged, differences.count, session)
   return .done
@@ -49,7 +45,7 @@ private func refuse(
 ) throws(Failure) {
   // There the password is no login by itself, so nobody would ever have the first one.
   if configuration.options.policy.secondFactor { throw .notWithSecondFactor(preset) }
-  guard configuration.access == .root, !session.pausesForGood else { return }
+  guard configuration.access == .root, !session.has(.evenLockedOut) else { return }
   let vault = try session.vault()
   if let account = Account.firstWithoutPassword(where: { (try? vault.status($0))?.isEnrolled == true }) {
     throw .cannotProve(account.name)
@@ -61,7 +57,7 @@ private func tell(
   _ preset: Preset, _ hasChanged: Bool, _ count: Int, _ session: Session
 ) throws(Failure) {
   let path = session.configurationFile
-  let isWritten = hasChanged && !session.onlyShows
+  let isWritten = hasChanged && !session.has(.dryRun)
   if session.wantsJSON {
     let name = Text(preset.name)
     let written: Text = isWritten ? "true" : "false"
@@ -87,6 +83,20 @@ extension ConfigurationChange.Line {
 }
 
 extension Session {
+  /// The path of the configuration file: `--conf`, or the default file.
+  var configurationFile: Bytes { configurationPath ?? Configuration.usualPath }
+
+  /// Replaces the content of the configuration file at once; the file is created if there is none.
+  func changeConfiguration(_ change: (Bytes) -> Bytes) throws(Failure) {
+    let path = configurationFile
+    let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    do throws(Errno) {
+      try Descriptor.open(Bytes(path[...end]), .directory).replace(Bytes(path[(end + 1)...]), change)
+    } catch {
+      throw error == .wouldBlock ? .inUse(path) : .configuration(path, error)
+    }
+  }
+
   /// Whether the person who was shown the change wants it.
   fileprivate func agrees() throws(Failure) -> Bool {
     var secrets = try newSecrets()

@@ -74,7 +74,7 @@ final class Direct {
 
   private func change(_ secrets: inout Secrets) throws(Failure) -> ExitStatus {
     var authority = Authority.direct
-    if !session.isForced {
+    if !session.has(.force) {
       let (verdict, mark) = try verify(.oldPasscode, account, session, vault, &secrets)
       guard verdict.isGranted, let mark else { return tell(verdict, account) }
       authority = .passcode(mark)
@@ -94,7 +94,7 @@ final class Direct {
       try vault.enroll(
         account, change, &unsealed, by: authority, on: session.terms, then: noting(act))
     } catch {
-      throw Failure(error)
+      throw .enrolment(error)
     }
   }
 
@@ -144,7 +144,7 @@ final class Direct {
     }
     guard let changed else { throw .notEnrolled(account.name) }
     session.say(act, account, already: !changed)
-    session.sayPlace(act, account, vault.configuration)
+    if paused, vault.configuration.options.policy.asksVerifier(account.uid) { session.say(.onlyHere) }
     return .done
   }
 

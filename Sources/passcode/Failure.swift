@@ -7,10 +7,10 @@ internal import PasscodeVault
 // Why a command fails, and its exit status. PasscodeTool has what passcode-verifier says, too.
 
 extension Failure {
-  convenience init(_ error: EnrolmentError) {
+  static func enrolment(_ error: EnrolmentError) -> Failure {
     switch error {
-    case .fault(let fault): self.init(fault)
-    case .refused: self.init(.refused, .policyChanged)
+    case .fault(let fault): .fault(fault)
+    case .refused: Failure(.refused, "no passcode was set: the configuration no longer allows it")
     }
   }
 
@@ -261,11 +261,5 @@ extension Failure {
 
   static func configuration(_ path: Bytes, _ error: Errno) -> Failure {
     Failure(.unusable, Phrase("\(printable(path)): \(error.localText)" as Text))
-  }
-}
-
-extension Phrase {
-  fileprivate static var policyChanged: Phrase {
-    "no passcode was set: the configuration no longer allows it"
   }
 }

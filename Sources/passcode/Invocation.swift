@@ -34,8 +34,8 @@ enum Invocation {
       }
       try session.take(option, value)
     }
-    if session.wantsVersion { return .text("passcode \(version)\n") }
-    if session.wantsHelp { return .text(command?.help() ?? Command.overview()) }
+    if session.has(.version) { return .text("passcode \(version)\n") }
+    if session.has(.help) { return .text(command?.help() ?? Command.overview()) }
     guard let command else { return .menu(session) }
     try command.check(session)
     return .command(command, session)
@@ -74,7 +74,7 @@ extension Command {
   }
 
   private func start(_ session: Session) throws(Failure) -> ExitStatus {
-    if let batch, session.isBatch { return try Batch(session, batch).run() }
+    if let batch, session.isBatch { return try Batch(session, batch, name).run() }
     guard let runOwn, let own = try SelfService(session) else { return try run(session) }
     return try own.run(runOwn)
   }
@@ -87,7 +87,7 @@ extension Command {
 
   fileprivate func check(_ session: Session) throws(Failure) {
     if session.isBatch { return try session.checkBatch() }
-    if session.outputPath != nil || session.shows || session.skipsEnrolled { throw .needsBatch }
+    if session.outputPath != nil || session.has(.show) || session.has(.skipEnrolled) { throw .needsBatch }
     let allowed: ClosedRange<Int>
     switch operand {
     case .serverAction: throw .operands(name, operand)

@@ -40,7 +40,7 @@ func runKey(_ session: Session) throws(Failure) -> ExitStatus {
   if action == .recover { return try recoverKey(session, vault, room) }
   do throws(Fault) {
     switch action {
-    case .initialise where session.forgetsSealed: return try forgetSealedKey(session, vault, room)
+    case .initialise where session.has(.forgetSealed): return try forgetSealedKey(session, vault, room)
     case .initialise:
       session.say(try vault.createKey() ? .keyCreated(policy.keyFile) : .storeCreated(policy.store))
     case .status:
@@ -83,7 +83,7 @@ private func sayWhatRemains(_ session: Session, _ vault: Vault) {
 ///
 /// - Throws: `copyNotOnTerminal` where it would be kept in a file or a log, unless that is forced.
 private func show(_ key: borrowing SecretKey, _ session: Session) throws(Fault) {
-  guard Stream.output.isTerminal || session.isForced else { throw Fault(.copyNotOnTerminal) }
+  guard Stream.output.isTerminal || session.has(.force) else { throw Fault(.copyNotOnTerminal) }
   guard write(key) else { throw Fault(.copyNotShown) }
 }
 
@@ -112,7 +112,7 @@ private func recoverKey(
 ) throws(Failure) -> ExitStatus {
   var secrets = try newSecrets()
   try askLines(session.asker, &secrets)
-  if session.onlyChecks { return try checkRecovery(session, vault, room, secrets.unsealed.key) }
+  if session.has(.check) { return try checkRecovery(session, vault, room, secrets.unsealed.key) }
   let isRotating: Bool
   do throws(Fault) {
     isRotating = try vault.recoverKey(secrets.unsealed.key, room, pcrs: session.pcrs)

@@ -23,17 +23,22 @@ struct Main {
 }
 
 /// One line on stderr.
-func complain(_ text: Text) {
-  Stream.error.write("passcode: \(text)\n")
+func complain(_ phrase: Phrase) {
+  Stream.error.write("passcode: \(phrase)\n")
 }
 
-func printLine(_ text: Text) {
-  Stream.output.write("\(text)\n")
+func printLine(_ phrase: Phrase) {
+  Stream.output.write("\(phrase)\n")
 }
 
 extension Stream {
   @discardableResult
   func write(_ text: Text) -> Bool {
     write(text.bytes)
+  }
+
+  @_disfavoredOverload @discardableResult
+  func write(_ phrase: Phrase) -> Bool {
+    write(phrase.text)
   }
 }

@@ -16,13 +16,10 @@ func runRename(_ session: Session) throws(Failure) -> ExitStatus {
   case .failed(let error): throw .fault(Fault(.accountLookup, error: error.code))
   }
   var secrets = try newSecrets()
-  let outcome = try reporting { () throws(Fault) in
+  let renamed = try reporting { () throws(Fault) in
     try vault.rename(account, from: old, &secrets.unsealed) { session.note(.renamed, account, from: old) }
   }
-  switch outcome {
-  case .renamed: session.say(.renamed, account)
-  case .already: session.say(.renamed, account, already: true)
-  case .notEnrolled: throw .notEnrolled(old)
-  }
+  guard let renamed else { throw .notEnrolled(old) }
+  session.say(.renamed, account, already: !renamed)
   return .done
 }

@@ -133,7 +133,7 @@ final class SelfService {
     let reply = try reporting { () throws(Fault) in try Helper.pause(account.uid) }
     try done(reply)
     session.say(.paused, account, already: reply.number(0) != 1)
-    session.sayPlace(.paused, account, configuration)
+    if configuration.options.policy.asksVerifier(account.uid) { session.say(.onlyHere) }
     return .done
   }
 

@@ -5,12 +5,7 @@ internal import PasscodeVault
 
 extension Question {
   /// What the answer is for: only the old passcode of a change doesn't count as a login.
-  var purpose: Purpose {
-    switch self {
-    case .oldPasscode: .change
-    case .passcode, .password, .passcodeOrPassword, .oneTimeCode, .recoveryLine, .agreement: .login
-    }
-  }
+  var purpose: Purpose { if case .oldPasscode = self { .change } else { .login } }
 }
 
 extension Session {
@@ -58,7 +53,8 @@ extension Session {
       }
       return .passcode
     }
-    sayEarlierFailures(verdict)
+    // What somebody else may have tried, once the correct passcode was typed.
+    if verdict.isGranted, let notice = verdict.notice { complain(Phrase(notice)) }
     return verdict
   }
 }

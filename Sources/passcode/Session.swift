@@ -10,36 +10,20 @@ final class Session {
   var configurationPath: Bytes?
   /// The way in which passcodes are asked for: at a terminal, from standard input, or from a script.
   var asker = Asker.terminal
-  var wantsHelp = false
-  var wantsVersion = false
-  var isQuiet = false
-  var wantsJSON = false
+  /// The options on the command line, in their order; the values are below.
+  private var options: [Command.Option] = []
   var length: Int?
-  var generates = false
   /// The terms of the passcodes that are set: `--expires`, `--must-change`.
   var terms = NewTerms()
-  var isForced = false
-  /// `key`: only check a recovery copy; give up a sealed key that nothing opens.
-  var onlyChecks = false
-  var forgetsSealed = false
-  var isDemo = false
   /// The PCRs to which `key seal` binds the key.
   var pcrs: Bytes?
   /// A list of users; "-": standard input.
   var batchPath: Bytes?
-  /// `pause`, `resume`: everybody who has a passcode here.
-  var isForAll = false
-  /// `pause`: also those whose password can't end the pause.
-  var pausesForGood = false
   var outputPath: Bytes?
-  var shows = false
-  var skipsEnrolled = false
   /// Milliseconds that a hash may take.
   var target: UInt64 = 250
-  var writes = false
   /// The preset that `configure` writes into the configuration file, or only shows.
   var preset: Preset?
-  var onlyShows = false
   /// `list`: only records in this state (`Status.stateName`), and only those that were set, used or mistyped in the last
   /// so many seconds.
   var state: Bytes?
@@ -52,7 +36,15 @@ final class Session {
     self.operands = operands
   }
 
+  @inline(never)
+  func has(_ option: Command.Option) -> Bool { options.contains(option) }
+
+  var isQuiet: Bool { has(.quiet) }
+  var wantsJSON: Bool { has(.json) }
+  var generates: Bool { has(.generate) }
+
   func take(_ option: Command.Option, _ value: Bytes) throws(Failure) {
+    options.append(option)
     switch option {
     case .conf:
       guard isPlainPath(value[...]) else { throw .confPath }
@@ -60,51 +52,32 @@ final class Session {
     case .length:
       guard value.spells("4") || value.spells("6") else { throw .lengthValue }
       length = value.spells("4") ? 4 : 6
-    case .quiet: isQuiet = true
-    case .json:
-      wantsJSON = true
-      // A contract is in one language, and so is what goes with it.
-      Catalogue.useEnglish()
+    // A contract is in one language, and so is what goes with it.
+    case .json: Catalogue.useEnglish()
     case .stdin: asker = .input
-    case .generate: generates = true
-    case .force: isForced = true
     case .expires: try takeEnd(value)
     case .mustChange: terms.mustChange = true
-    case .demo: isDemo = true
-    case .check: onlyChecks = true
-    case .forgetSealed: forgetsSealed = true
     case .pcrs:
       guard SealedKey.isPCRs(value) else { throw .pcrsValue }
       pcrs = value
     case .batch: batchPath = value
-    case .all: isForAll = true
-    case .evenLockedOut: pausesForGood = true
     case .output: outputPath = value
-    case .show: shows = true
-    case .skipEnrolled: skipsEnrolled = true
-    case .target: try takeTarget(value)
-    case .write: writes = true
-    case .preset: try takePreset(value)
-    case .dryRun: onlyShows = true
+    case .target:
+      guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
+      target = milliseconds
+    case .preset:
+      guard let preset = Preset.named(value[...]) else { throw .noPreset(value) }
+      self.preset = preset
     case .state:
       guard number(of: value[...], among: Status.stateNames) != nil else { throw .stateValue }
       state = value
     case .since:
       guard let seconds = duration(value[...]) else { throw .sinceValue }
       since = seconds
-    case .help: wantsHelp = true
-    case .version: wantsVersion = true
+    case .quiet, .help, .version, .generate, .force, .demo, .check, .forgetSealed, .all, .evenLockedOut,
+      .show, .skipEnrolled, .write, .dryRun:
+      break
     }
-  }
-
-  private func takePreset(_ value: Bytes) throws(Failure) {
-    guard let preset = Preset.named(value[...]) else { throw .noPreset(value) }
-    self.preset = preset
-  }
-
-  private func takeTarget(_ value: Bytes) throws(Failure) {
-    guard let milliseconds = Calibration.milliseconds(value[...]) else { throw .targetValue }
-    target = milliseconds
   }
 
   /// Takes the end of a passcode's validity: a duration, or a moment in the same range.
@@ -123,25 +96,19 @@ final class Session {
   }
 
   /// Whether the command is for the users of a list, or for everybody.
-  var isBatch: Bool { batchPath != nil || isForAll }
+  var isBatch: Bool { batchPath != nil || has(.all) }
 
   /// - Throws: if there is an operand or an option that doesn't go with `--batch`, or with `--all`.
   func checkBatch() throws(Failure) {
-    if isForAll {
-      guard batchPath == nil, operands.isEmpty else { throw .notWithAll }
-      if case .input = asker { throw .notWithAll }
-    }
-    if case .input = asker { throw .notWithBatch }
-    guard operands.isEmpty, !isForced else { throw .notWithBatch }
-    guard generates || outputPath == nil && !shows && length == nil else {
-      throw .outputNeedsGenerate
-    }
+    if has(.all), batchPath != nil || has(.stdin) || !operands.isEmpty { throw .notWithAll }
+    if has(.stdin) || has(.force) || !operands.isEmpty { throw .notWithBatch }
+    if !generates, outputPath != nil || has(.show) || length != nil { throw .outputNeedsGenerate }
   }
 
   /// - Throws: if anyone but root used an option that only root may use.
   func checkOptions(_ access: Access) throws(Failure) {
     guard access != .root else { return }
-    if isForced { throw .onlyRootUses(.force) }
+    if has(.force) { throw .onlyRootUses(.force) }
     if terms.expires { throw .onlyRootUses(.expires) }
     if terms.mustChange { throw .onlyRootUses(.mustChange) }
   }

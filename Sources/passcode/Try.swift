@@ -7,7 +7,7 @@ internal import PasscodeVault
 /// `passcode try`: the real thing (this vault, the built module, the system's libpam) in a temporary store
 /// and a private PAM service directory. Nothing on the system changes.
 func runTry(_ session: Session) throws(Failure) -> ExitStatus {
-  let isDemo = session.isDemo || !standardInputIsTerminal()
+  let isDemo = session.has(.demo) || !standardInputIsTerminal()
   // Whatever happens in the process that plays, this one cleans up after it.
   let directory = try TryBed.makeDirectory(failDelay: isDemo ? "0" : "2s")
   let path = directory.path
@@ -70,20 +70,14 @@ struct TryBed {
 
   /// The module beside this program, as it was built; else the installed one.
   private static func module() throws(Failure) -> Bytes {
+    var paths = [Text("\(Installed.modules)/pam_passcode.so").bytes]
     if let program = programPath(), let slash = program.lastIndex(of: UInt8(ascii: "/")) {
       let folder = Bytes(program[..<slash])
-      for name in ["pam_passcode.so", "libpam_passcode.so"] as [Text] {
-        let path = Text("\(folder)/\(name)").bytes
-        if exists(path) { return path }
-      }
+      let built = ["pam_passcode.so", "libpam_passcode.so"] as [Text]
+      paths = built.map { Text("\(folder)/\($0)").bytes } + paths
     }
-    let installed = Text("\(Installed.modules)/pam_passcode.so").bytes
-    if exists(installed) { return installed }
-    throw .noModule
-  }
-
-  private static func exists(_ path: Bytes) -> Bool {
-    (try? FileStatus.of(path)) != nil
+    guard let path = paths.first(where: { (try? FileStatus.of($0)) != nil }) else { throw .noModule }
+    return path
   }
 
   /// One login, as sudo or a lock screen does it, in a process of its own.

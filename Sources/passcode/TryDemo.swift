@@ -8,21 +8,6 @@ internal import PasscodeVault
 struct TryDemo {
   let bed: TryBed
 
-  /// The title of a step of the demo.
-  enum Title {
-    case noPasscodeYet, enroll, right, letters, wrong, wrongAgain, thirdWrong, stillLocked, unlock,
-      rightAgain, change
-    case leadingZero, remove, noPasscodeAgain
-  }
-
-  /// What a login must come to.
-  private struct Login {
-    /// nil: the module must not even ask.
-    let answer: Text?
-    let succeeds: Bool
-    let notice: Notice
-  }
-
   /// The notice that a step must show.
   fileprivate enum Notice {
     case none
@@ -32,9 +17,10 @@ struct TryDemo {
   }
 
   private enum Step {
-    case enroll(answers: [Text])
-    case change(answers: [Text])
-    case login(Login)
+    case enroll([Text])
+    case change([Text])
+    /// The answer to a login's prompt, and what the login must come to. nil: the module must not even ask.
+    case login(Text?, succeeds: Bool, Notice = .none)
     case unlock
     case remove
   }
@@ -55,24 +41,25 @@ struct TryDemo {
     return .done
   }
 
-  private func story() -> [(Title, Step)] {
+  private func story() -> [(title: Phrase, Step)] {
     [
-      (.noPasscodeYet, .login(Login(answer: nil, succeeds: false, notice: .none))),
-      (.enroll, .enroll(answers: ["8305", "8350", "8305", "8305"])),
-      (.right, .login(Login(answer: "8305", succeeds: true, notice: .none))),
-      (.letters, .login(Login(answer: "hello", succeeds: false, notice: .none))),
-      (.wrong, .login(Login(answer: "5926", succeeds: false, notice: .wrong(attemptsLeft: 2)))),
+      ("log in: before there is a passcode", .login(nil, succeeds: false)),
+      ("passcode enroll: a mistake in the first repetition", .enroll(["8305", "8350", "8305", "8305"])),
+      ("log in: the correct passcode", .login("8305", succeeds: true)),
+      ("log in: letters are not an attempt", .login("hello", succeeds: false)),
+      ("log in: a wrong passcode", .login("5926", succeeds: false, .wrong(attemptsLeft: 2))),
+      ("log in: another wrong passcode", .login("6072", succeeds: false, .wrong(attemptsLeft: 1))),
+      ("log in: the third wrong passcode", .login("9481", succeeds: false, .locked(seconds: 60...60))),
       (
-        .wrongAgain, .login(Login(answer: "6072", succeeds: false, notice: .wrong(attemptsLeft: 1)))
+        "log in: a new process: still locked, and no prompt",
+        .login(nil, succeeds: false, .locked(seconds: 1...60))
       ),
-      (.thirdWrong, .login(Login(answer: "9481", succeeds: false, notice: .locked(seconds: 60...60)))),
-      (.stillLocked, .login(Login(answer: nil, succeeds: false, notice: .locked(seconds: 1...60)))),
-      (.unlock, .unlock),
-      (.rightAgain, .login(Login(answer: "8305", succeeds: true, notice: .none))),
-      (.change, .change(answers: ["8305", "047291", "047291"])),
-      (.leadingZero, .login(Login(answer: "047291", succeeds: true, notice: .none))),
-      (.remove, .remove),
-      (.noPasscodeAgain, .login(Login(answer: nil, succeeds: false, notice: .none))),
+      ("passcode unlock: by the administrator", .unlock),
+      ("log in: the correct passcode again", .login("8305", succeeds: true)),
+      ("passcode change: to six digits", .change(["8305", "047291", "047291"])),
+      ("log in: the new passcode, with its leading zero", .login("047291", succeeds: true)),
+      ("passcode remove: back to the beginning", .remove),
+      ("log in: no passcode: the next module asks", .login(nil, succeeds: false)),
     ]
   }
 
@@ -81,7 +68,7 @@ struct TryDemo {
     switch step {
     case .enroll(let answers): return try play(answers, isChange: false)
     case .change(let answers): return try play(answers, isChange: true)
-    case .login(let login): return try play(login)
+    case .login(let answer, let succeeds, let notice): return try play(answer, succeeds, notice)
     case .unlock:
       return try reporting { () throws(Fault) in try bed.vault.unlock(account, by: .direct) } == true
     case .remove:
@@ -98,12 +85,9 @@ struct TryDemo {
     return status == .done && script.asked == answers.count
   }
 
-  private func play(_ login: Login) throws(Failure) -> Bool {
-    try bed.logIn(Script(login.answer.map { [$0.bytes] } ?? []).asker) { outcome, record in
-      guard outcome.isSuccess == login.succeeds, record.questions == (login.answer == nil ? 0 : 1) else {
-        return false
-      }
-      return login.notice.isThatOf(record)
+  private func play(_ answer: Text?, _ succeeds: Bool, _ notice: Notice) throws(Failure) -> Bool {
+    try bed.logIn(Script(answer.map { [$0.bytes] } ?? []).asker) { outcome, record in
+      outcome.isSuccess == succeeds && record.questions == (answer == nil ? 0 : 1) && notice.isThatOf(record)
     }
   }
 }

@@ -8,53 +8,36 @@ internal import PasscodeVault
 struct TryMenu {
   let bed: TryBed
 
-  enum Title {
-    case enroll, logIn, watch, unlock, change, remove, quit
-  }
-
-  private struct Choice {
-    let key: Text
-    let title: Title
-    let run: (TryMenu) throws(Failure) -> Void
-  }
-
-  private static func choices() -> [Choice] {
-    [
-      Choice(key: "1", title: .enroll) { (menu: TryMenu) throws(Failure) in
-        _ = try menu.bed.direct.enroll()
-      },
-      Choice(key: "2", title: .logIn) { (menu: TryMenu) throws(Failure) in
-        try menu.bed.logIn(.terminal)
-      },
-      Choice(key: "3", title: .watch) { (menu: TryMenu) throws(Failure) in
-        try menu.watch()
-      },
-      Choice(key: "4", title: .unlock) { (menu: TryMenu) throws(Failure) in try menu.unlock() },
-      Choice(key: "5", title: .change) { (menu: TryMenu) throws(Failure) in
-        _ = try menu.bed.direct.change()
-      },
-      Choice(key: "6", title: .remove) { (menu: TryMenu) throws(Failure) in try menu.remove() },
-      Choice(key: "q", title: .quit) { (_: TryMenu) throws(Failure) in },
-    ]
+  /// The rows of the menu, by the number that a person types.
+  enum Choice: UInt64, CaseIterable {
+    case enroll = 1
+    case logIn, watch, unlock, change, remove
   }
 
   func play() throws(Failure) -> ExitStatus {
     printLine(.menuBegins)
     while true {
-      try showState()
-      for choice in TryMenu.choices() { printLine("  \(choice.key)  \(choice.title.text)") }
+      Stream.output.write(try status().words(bed.vault.configuration.options.policy.store))
+      for choice in Choice.allCases { Stream.output.write("  \(choice.rawValue)  \(choice.text)\n") }
+      Stream.output.write("  q  \(Phrase.quit)\n")
       Stream.output.write(.menuQuestion)
       guard let key = try readKey(), !key.spells("q") else { return .done }
-      guard let choice = TryMenu.choices().first(where: { $0.key.bytes == key }) else { continue }
+      guard let choice = decimal(key[...]).flatMap({ Choice(rawValue: $0) }) else { continue }
       // What went wrong here is part of the trying; the menu comes again.
-      do throws(Failure) { try choice.run(self) } catch { complain(error.text) }
-      printLine("")
+      do throws(Failure) { try run(choice) } catch { complain(error.text) }
+      Stream.output.write("\n")
     }
   }
 
-  private func showState() throws(Failure) {
-    let status = try status()
-    Stream.output.write(status.words(bed.vault.configuration.options.policy.store))
+  private func run(_ choice: Choice) throws(Failure) {
+    switch choice {
+    case .enroll: _ = try bed.direct.enroll()
+    case .logIn: try bed.logIn(.terminal)
+    case .watch: try watch()
+    case .unlock: try unlock()
+    case .change: _ = try bed.direct.change()
+    case .remove: try remove()
+    }
   }
 
   private func status() throws(Failure) -> Status {

@@ -35,7 +35,7 @@ private func check(_ invocation: Invocation) {
   case .command(let command, let session):
     check(session)
     precondition(session.operands.count <= 2)
-    if session.isForced || session.generates { precondition(command.name != "status") }
+    if session.has(.force) || session.generates { precondition(command.name != "status") }
     if session.batchPath != nil { precondition(command.batch != nil && session.operands.isEmpty) }
   }
 }

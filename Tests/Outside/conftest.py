@@ -220,20 +220,26 @@ def tpm(sealing_program):
     sealing.boot()
 
 
+@pytest.fixture
+def sealed(own, tpm):
+    """Alice's and bob's passcodes are under a key that is sealed."""
+    from recovery import recovery_copy
+    from sealed import key
+
+    own.copy = recovery_copy(key(own, "seal").output)
+    return own
+
+
 @pytest.fixture(scope="module")
 def running_fleet(installation, journal):
     """Three servers with a store each for their hashing slots: one folder, since they are one machine here."""
     import fleet as fleets
 
-    machine = machines.Machine(journal)
-    made = None
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(machines.Machine(journal).remove)
         made = fleets.Fleet()
+        undo.callback(made.end)
         yield made
-    finally:
-        if made:
-            made.end()
-        machine.remove()
 
 
 @pytest.fixture
@@ -251,15 +257,11 @@ def apart(installation, journal):
     from apart import Apart
     from history import LOCKOUT
 
-    machine = machines.Machine(journal)
-    made = None
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(machines.Machine(journal).remove)
         made = Apart(lockout=LOCKOUT)
+        undo.callback(made.end)
         yield made
-    finally:
-        if made:
-            made.end()
-        machine.remove()
 
 
 @pytest.fixture
@@ -278,20 +280,15 @@ def ward(workstation):
     import fleet as fleets
     import ward as wards
 
-    # Not kept for other tests: with a machine goes /etc/passcode, and with that the servers' own.
-    fleet = fleets.Fleet()
-    made = None
-    try:
+    with contextlib.ExitStack() as undo:
+        # Not kept for other tests: with a machine goes /etc/passcode, and with that the servers' own.
+        fleet = fleets.Fleet()
+        undo.callback(fleet.end)
         fleet.servers[0].enroll("alice", RIGHT)
         made = wards.Ward(fleet)
+        undo.callback(made.end)
         wards.at(workstation, "ws1")
         yield made
-    finally:
-        try:
-            if made:
-                made.end()
-        finally:
-            fleet.end()
 
 
 @contextlib.contextmanager

@@ -387,10 +387,7 @@ def test_control_z_leaves_no_record_locked(keyed):
     keyed.enroll("alice", RIGHT)
     slow(keyed, max_parallel=2)
     with holding(keyed, 0), holding(keyed, 1):
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0)
-        run.stdin.write(LIST)
-        run.stdin.close()
-        run.stdin = None
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0, typed=LIST)
         wait_for(lambda: len(workers(run)) == 2)
         stop(run.pid)
         wait_for(lambda: is_suspended(run.pid))  # from now on, it forks no more
@@ -414,10 +411,7 @@ def test_control_z_leaves_no_record_locked(keyed):
 def test_control_z_at_a_command_for_one_user_leaves_no_record_locked(keyed, words):
     slow(keyed)
     keyed.enroll("alice", RIGHT)
-    run = lists.start(keyed, *words, process_group=0)
-    run.stdin.write(f"{RIGHT}\n")
-    run.stdin.close()
-    run.stdin = None
+    run = lists.start(keyed, *words, process_group=0, typed=f"{RIGHT}\n")
     try:
         wait_for(lambda: hashing(run.pid))
         os.kill(run.pid, signal.SIGTSTP)
@@ -456,10 +450,7 @@ def test_a_made_up_passcode_is_on_the_device_before_its_record(keyed):
 
 def test_a_worker_that_dies_is_named_and_stops_nothing_else(keyed):
     slow(keyed, max_parallel=2, opslimit=16)
-    run = lists.start(keyed, "enroll", "--batch", "-", "--json")
-    run.stdin.write(LIST)
-    run.stdin.close()
-    run.stdin = None
+    run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=LIST)
     [worker] = at_work(run)
     os.kill(worker, signal.SIGKILL)
     output, errors = run.communicate()
@@ -475,10 +466,7 @@ def test_every_worker_has_its_secrets_locked_in_memory(keyed):
     others = lists.people(12)
     locked = {}
     with bench.accounts(others):
-        run = lists.start(keyed, "enroll", "--batch", "-")
-        run.stdin.write(lists.lines(others))
-        run.stdin.close()
-        run.stdin = None
+        run = lists.start(keyed, "enroll", "--batch", "-", typed=lists.lines(others))
         while run.poll() is None:
             for pid in workers(run):
                 with contextlib.suppress(OSError, TypeError):
@@ -563,10 +551,7 @@ def slots_taken(bed):
 @pytest.mark.parametrize("slots, most", [(1, 1), (2, 1), (4, 3)])
 def test_one_slot_stays_free_for_logins(keyed, slots, most):
     slow(keyed, max_parallel=slots)
-    run = lists.start(keyed, "enroll", "--batch", "-")
-    run.stdin.write(LIST)
-    run.stdin.close()
-    run.stdin = None
+    run = lists.start(keyed, "enroll", "--batch", "-", typed=LIST)
     seen = set()
     while run.poll() is None:
         seen |= slots_taken(keyed)
@@ -639,10 +624,7 @@ def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
             bed.tool("key", "init", check=DONE)
             for slot in held:
                 stack.enter_context(holding(bed, slot))
-            runs.append(lists.start(bed, "enroll", "--batch", "-", "--json"))
-            runs[-1].stdin.write(LIST)
-            runs[-1].stdin.close()
-            runs[-1].stdin = None
+            runs.append(lists.start(bed, "enroll", "--batch", "-", "--json", typed=LIST))
         start, begun, taken = time.monotonic(), {}, [set() for _ in cases]
         while running := [run for run in runs if run.poll() is None]:
             for (bed, _), seen in zip(cases, taken, strict=True):
@@ -720,12 +702,7 @@ def test_a_login_waits_for_one_hash_more_at_most(keyed, capsys):
             return max(login.seconds for login in crowd.logins)
 
         alone = max(longest() for _ in range(5))
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
-        path = keyed.folder / "list"
-        path.write_text(lists.lines(others[12:]))
-        run.stdin.write(path.read_text())
-        run.stdin.close()
-        run.stdin = None
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=lists.lines(others[12:]))
         wait_for(lambda: len(lists.enrolled(keyed)) > 14)
         beside = min(longest() for _ in range(5))
         assert run.poll() is None, "the batch ended too early to matter"
@@ -742,10 +719,7 @@ def test_people_log_in_while_it_runs(keyed):
     with bench.accounts(others):
         batch(keyed, "enroll", lists.lines(others[:20]))
         host.program()  # to compile it may take longer than the batch
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json")
-        run.stdin.write(lists.lines(others[20:]))
-        run.stdin.close()
-        run.stdin = None
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=lists.lines(others[20:]))
         wait_for(lambda: len(lists.enrolled(keyed)) > 22)
         logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:20])]
         crowd = host.crowd(keyed, logins)

@@ -1,5 +1,6 @@
 """`passcode check`: each broken installation is named with its remedy, and nothing else is; healthy ones are silent."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,11 +15,11 @@ import pytest
 import machine as machines
 import plain
 import sealing
+from accounts import accounts_changed, renamed
 from bed import BUILD, MODULE, built, uid
 from finger import INSTALLED as FINGER
 from finger import SOCKET
 from machine import ACCOUNT, CONFIGURATION, HELPER, KEY, PROOF, RUN, STORE
-from recovery import recovery_copy
 from scenario import EXAMPLES, RIGHT
 from tool import DONE, UNUSABLE, USAGE
 
@@ -81,6 +82,7 @@ def system(modules, machine, sealing_program):
     SAVED.mkdir()
     (SAVED / "auth").write_text(SEEN)
     machine.enroll("alice", RIGHT)
+    machine.undo = contextlib.ExitStack()
     yield machine
     if plain.PLAIN:
         for path in ETC.iterdir():
@@ -98,11 +100,8 @@ def system(modules, machine, sealing_program):
 def undone(system):
     """Carries out a preparation, and takes its mounts away afterwards."""
     before = pathlib.Path("/proc/mounts").read_text().splitlines()
-    restores = []
-    yield lambda prepare: restores.append(prepare(system))
-    for restore in restores:
-        if restore:
-            restore()
+    yield lambda prepare: prepare(system)
+    system.undo.close()
     for mount in reversed(pathlib.Path("/proc/mounts").read_text().splitlines()):
         if mount not in before:
             machines.sh("umount", "--lazy", mount.split()[1])
@@ -229,64 +228,54 @@ def seal(system):
     system.configure(first_login="deny")
     service("login", "@include common-auth\nsession optional pam_passcode.so\n")
     system.tpm = sealing.TPM()
-    system.recovery = recovery_copy(system.tool("key", "seal", "--force", check=DONE).output)
-
-    def undo():
-        system.tpm.stop()
-        sealing.boot()
-
-    return undo
+    system.undo.callback(sealing.boot)
+    system.undo.callback(system.tpm.stop)
+    system.tool("key", "seal", "--force", check=DONE)
 
 
 @broken("key", "error", SEALED, None, "sealed, and not loaded", runs=True)
 def sealed_key_that_was_not_loaded(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
-    return undo
 
 
 @broken("key", "error", SEALED, None, "the TPM did not unseal it: No TPM2 device found. Passwords still work.")
 def sealed_key_without_its_tpm(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
     system.tpm.stop()
-    return undo
 
 
 @broken("key", "error", SEALED, None, "use your recovery copy: passcode key recover")
 def sealed_key_of_another_tpm(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
     system.tpm.clear()
-    return undo
 
 
 @broken("key", "warning", SEALED, None, "the TPM will not unseal it at the next boot")
 def loaded_key_whose_tpm_was_cleared(system):
-    undo = seal(system)
+    seal(system)
     system.tpm.clear()
-    return undo
 
 
 @broken("key", "warning", SEALED, None, "does not hold the key in use", runs=True)
 def sealed_key_that_is_another_one(system):
-    undo = seal(system)
+    seal(system)
     before = sealing.LOADED.read_bytes(), SEALED.read_bytes()
     sealing.LOADED.write_bytes(os.urandom(32))
     (STORE / str(uid("alice"))).rename(STORE.parent / "record")
     system.tool("key", "seal", "--force", check=DONE)
     (STORE.parent / "record").rename(STORE / str(uid("alice")))
     sealing.LOADED.write_bytes(before[0])
-    return undo
 
 
 @broken("key", "warning", KEY, None, "a plain key exists as well as the sealed one")
 def sealing_that_was_interrupted(system):
-    undo = seal(system)
+    seal(system)
     shutil.copyfile(sealing.LOADED, KEY)
     KEY.chmod(0o440)
     shutil.chown(KEY, "root", ACCOUNT)
-    return undo
 
 
 def interrupt_rotation(system):
@@ -304,50 +293,44 @@ def rotation_that_was_interrupted(system):
 
 @broken("key", "warning", None, None, "1 passcode is still under the old machine key", runs=True)
 def rotation_of_a_sealed_key_that_was_interrupted(system):
-    undo = seal(system)
+    seal(system)
     interrupt_rotation(system)
-    return undo
 
 
 @broken("key", "error", SEALED, None, "the TPM did not unseal it")
 def sealed_key_of_rubbish(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
     SEALED.chmod(0o600)
     SEALED.write_bytes(bytes(range(256)) * 64)
-    return undo
 
 
 @broken("key", "error", SEALED, None, "must not be a symbolic link")
 def sealed_key_that_is_a_link(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
     SEALED.rename(SEALED.with_name("elsewhere"))
     SEALED.symlink_to(SEALED.with_name("elsewhere"))
-    return undo
 
 
 @broken("key", "error", SEALED, None, "must be a regular file")
 def sealed_key_that_is_a_queue(system):
-    undo = seal(system)
+    seal(system)
     sealing.boot()
     SEALED.unlink()
     os.mkfifo(SEALED)
-    return undo
 
 
 @broken("key", "error", sealing.LOADED, None, "wrong size")
 def loaded_key_that_is_short(system):
-    undo = seal(system)
+    seal(system)
     sealing.LOADED.write_bytes(b"short")
-    return undo
 
 
 @broken("key", "error", sealing.LOADED.parent, None, "must be owned by root", runs=True)
 def loaded_key_of_a_user(system):
-    undo = seal(system)
+    seal(system)
     shutil.chown(sealing.LOADED.parent, "alice")
-    return undo
 
 
 def disk(*layers):
@@ -365,49 +348,39 @@ def disk(*layers):
 
 def swap(system, lines, *, states="freeze mem disk", ways="[platform] shutdown"):
     """With a sealed key; the kernel's files about swap and hibernation say this."""
-    undo = seal(system)
+    seal(system)
     SWAPS.write_text(f"Filename\tType\tSize\tUsed\tPriority\n{lines}")
     machines.sh("mount", "--bind", SWAPS, "/proc/swaps")
     machines.sh("mount", "-t", "tmpfs", "tmpfs", "/sys/power")
     pathlib.Path("/sys/power/state").write_text(f"{states}\n")
     pathlib.Path("/sys/power/disk").write_text(f"{ways}\n")
-    return undo
 
 
-def swap_file(*layers, **how):
+def swap_file(system, *layers, **how):
     """A file for swap on the store's disk."""
-
-    def prepare(system):
-        file = STORE.parent / "swapfile"
-        file.touch()
-        undo = swap(system, f"{file} file 1 0 -2\n", **how)
-        disk(*layers)
-        return undo
-
-    return prepare
+    file = STORE.parent / "swapfile"
+    file.touch()
+    swap(system, f"{file} file 1 0 -2\n", **how)
+    disk(*layers)
 
 
 SWAPS = pathlib.Path("/run/swaps")
 
 
-def sealed_on(*layers):
-    def prepare(system):
-        undo = seal(system)
-        disk(*layers)
-        system.configure(first_login="allow")
-        return undo
-
-    return prepare
+def sealed_on(system, *layers):
+    seal(system)
+    disk(*layers)
+    system.configure(first_login="allow")
 
 
 @broken("store", "warning", STORE, None, "an attacker can restore old records and regain used attempts: set first_login=deny")
 def store_on_a_plain_disk(system):
-    return sealed_on("")(system)
+    sealed_on(system, "")
 
 
 @broken("store", "warning", STORE, None, "the disk is not encrypted")
 def store_on_volumes_without_encryption(system):
-    return sealed_on("LVM-0123", "")(system)
+    sealed_on(system, "LVM-0123", "")
 
 
 SWAP = STORE.parent / "swapfile"
@@ -415,17 +388,17 @@ SWAP = STORE.parent / "swapfile"
 
 @broken("key", "warning", SWAP, None, "hibernation would write the unsealed key there, unencrypted")
 def hibernation_to_a_plain_disk(system):
-    return swap_file("")(system)
+    swap_file(system, "")
 
 
 @broken("key", "warning", SWAP, None, "unencrypted swap space")
 def swap_on_a_plain_disk(system):
-    return swap_file("LVM-0123", "", states="freeze mem")(system)
+    swap_file(system, "LVM-0123", "", states="freeze mem")
 
 
 @broken("key", "warning", SWAP, None, "unencrypted swap space")
 def swap_on_a_plain_disk_of_a_locked_down_kernel(system):
-    return swap_file("", ways="[disabled]")(system)
+    swap_file(system, "", ways="[disabled]")
 
 
 @broken("store", "error", STORE, None, "no such directory")
@@ -516,18 +489,12 @@ def record_with_two_names(system):
 
 @broken("store", "warning", None, None, "of an account that doesn't exist", runs=True)
 def orphaned_record(system):
-    accounts = pathlib.Path("/etc/passwd")
-    before = accounts.read_text()
-    accounts.write_text("".join(line for line in before.splitlines(True) if not line.startswith("alice:")))
-    return lambda: accounts.write_text(before)
+    system.undo.enter_context(accounts_changed(lambda lines: [line for line in lines if not line.startswith("alice:")]))
 
 
 @broken("store", "warning", None, None, "enrolled for alice, but the uid now belongs to alicia")
 def reused_record(system):
-    accounts = pathlib.Path("/etc/passwd")
-    before = accounts.read_text()
-    accounts.write_text(before.replace("alice:", "alicia:"))
-    return lambda: accounts.write_text(before)
+    system.undo.enter_context(renamed())
 
 
 @broken("store", "warning", None, None, "enrolled for alice, who has another uid now", runs=True)
@@ -538,7 +505,7 @@ def record_of_the_old_uid(system):
     _, hidden, number, *rest = line.split(":")
     lines = [line.replace(f":{number}:", ":29999:", 1), ":".join(["dora", hidden, number, *rest])]
     accounts.write_text(before.replace(line, "".join(lines)))
-    return lambda: accounts.write_text(before)
+    system.undo.callback(accounts.write_text, before)
 
 
 @broken("cost", "warning", None, None, "lower max_parallel or memlimit")
@@ -580,7 +547,7 @@ def no_helper(system):
 def helper_on_nosuid(system):
     machines.sh("mount", "--bind", "/usr/libexec", "/usr/libexec")
     machines.sh("mount", "-o", "remount,nosuid,bind", "/usr/libexec")
-    return lambda: machines.sh("umount", "--lazy", "/usr/libexec")
+    system.undo.callback(machines.sh, "umount", "--lazy", "/usr/libexec")
 
 
 def change_version(path):
@@ -823,7 +790,7 @@ def a_pause_that_freeipa_is_to_end(system):
     folder.mkdir()
     (folder / "default.conf").write_text("[global]\n")
     service("swaylock", f"auth sufficient pam_passcode.so\nauth required pam_sss.so\n{PROVEN}")
-    return lambda: shutil.rmtree(folder)
+    system.undo.callback(shutil.rmtree, folder)
 
 
 @broken("services", "warning", COMMON, PROFILE_LINE, "pam_fprintd waits for a finger")
@@ -841,27 +808,22 @@ def with_finger(system):
     FINGER.chmod(0o755)
     SOCKET.touch()
     service("su", "auth sufficient pam_passcode.so finger=yes\nauth required pam_unix.so\n")
-
-    def restore():
-        FINGER.unlink()
-        SOCKET.unlink(missing_ok=True)
-
-    return restore
+    system.undo.callback(FINGER.unlink)
+    system.undo.callback(SOCKET.unlink, missing_ok=True)
 
 
 @broken("services", "warning", COMMON, PROFILE_LINE + 1, "and pam_fprintd asks for a fingerprint, too")
 def finger_and_fprintd_in_the_profiles(system):
     a_finger_before(system)
     system.configure(finger="yes")
-    return with_finger(system)
+    with_finger(system)
 
 
 @broken("services", "warning", ETC / "su", 1, "pam_fprintd asks for a fingerprint, too: remove one of them")
 def finger_and_fprintd_in_a_service(system):
     (system.modules / "pam_fprintd.so").write_bytes(b"")
-    restore = with_finger(system)
+    with_finger(system)
     service("su", "auth sufficient pam_passcode.so either finger\nauth sufficient pam_fprintd.so\nauth required pam_unix.so\n")
-    return restore
 
 
 @broken("finger", "warning", None, None, "needs a package that isn't installed")
@@ -871,38 +833,34 @@ def finger_without_its_package(system):
 
 @broken("finger", "warning", None, None, "needs systemd as PID 1")
 def finger_without_systemd(system):
-    restore = with_finger(system)
+    with_finger(system)
     SOCKET.unlink()
-    return restore
 
 
 @broken("finger", "warning", SOCKET, None, "no such socket")
 def finger_whose_socket_is_not_active(system):
-    restores = with_finger(system), tmpfiles_of_the_administrator(system)
+    with_finger(system)
+    tmpfiles_of_the_administrator(system)
     SOCKET.unlink()
-    return lambda: [restore() for restore in restores]
 
 
 @broken("finger", "error", FINGER, None, "others can write to it")
 def finger_program_writable_by_all(system):
-    restore = with_finger(system)
+    with_finger(system)
     FINGER.chmod(0o757)
-    return restore
 
 
 @broken("finger", "error", FINGER, None, "others can write to it")
 def finger_program_of_a_user(system):
-    restore = with_finger(system)
+    with_finger(system)
     shutil.chown(FINGER, "alice")
-    return restore
 
 
 @broken("finger", "error", FINGER, None, "not the same version")
 def finger_program_of_another_version(system):
-    restore = with_finger(system)
+    with_finger(system)
     change_version(FINGER)
     FINGER.chmod(0o755)
-    return restore
 
 
 @broken("services", "warning", ETC / "su", 1, "is not the installed module")
@@ -954,13 +912,13 @@ UNITS = pathlib.Path("/etc/systemd/system/polkit-agent-helper@.service")
 @broken("units", "error", STORE, None, "polkit can't write")
 def no_polkit_drop_in(system):
     UNITS.write_text("[Service]\nProtectSystem=strict\n")
-    return UNITS.unlink
+    system.undo.callback(UNITS.unlink)
 
 
 @broken("units", "warning", None, None, "makes /run/passcode at boot")
 def no_tmpfiles(system):
     pathlib.Path("/run/systemd/system").mkdir(parents=True)
-    return lambda: shutil.rmtree("/run/systemd")
+    system.undo.callback(shutil.rmtree, "/run/systemd")
 
 
 @broken("runtime", "error", RUN, None, "must belong to _passcode alone", runs=True)
@@ -1016,7 +974,7 @@ def test_the_remedy_for_the_file_of_the_waiting_follows_no_link(system, kind):
     victim.unlink()
 
 
-def apparmor(profiles):
+def apparmor(system, profiles):
     """The kernel's list, and the profile's file."""
     folder = pathlib.Path("/sys/kernel/security")
     machines.sh("mount", "-t", "tmpfs", "tmpfs", folder)
@@ -1025,22 +983,18 @@ def apparmor(profiles):
     source = pathlib.Path("/etc/apparmor.d/usr.libexec.passcode-helper")
     source.parent.mkdir(exist_ok=True)
     source.touch()
-
-    def restore():
-        machines.sh("umount", folder)
-        source.unlink()
-
-    return restore
+    system.undo.callback(source.unlink)
+    system.undo.callback(machines.sh, "umount", folder)
 
 
 @broken("apparmor", "warning", "/etc/apparmor.d/usr.libexec.passcode-helper", None, "runs unconfined")
 def profile_that_is_not_loaded(system):
-    return apparmor("/usr/bin/man (enforce)\n")
+    apparmor(system, "/usr/bin/man (enforce)\n")
 
 
 @broken("apparmor", "warning", None, None, "is in complain mode")
 def profile_that_complains(system):
-    return apparmor("passcode-helper (complain)\n")
+    apparmor(system, "passcode-helper (complain)\n")
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -1200,48 +1154,45 @@ def a_store_elsewhere(system):
     for path in [place, *place.iterdir()]:
         shutil.chown(path, ACCOUNT, "root")
     system.configure(store=place)
-    return lambda: shutil.rmtree(place)
+    system.undo.callback(shutil.rmtree, place)
 
 
 @healthy
 def a_sealed_key(system):
-    return seal(system)
+    seal(system)
 
 
 @healthy
 def a_sealed_key_with_volumes_on_an_encrypted_disk(system):
-    return sealed_on("LVM-0123", "CRYPT-LUKS2-0123-name", "")(system)
+    sealed_on(system, "LVM-0123", "CRYPT-LUKS2-0123-name", "")
 
 
 @healthy
 def a_sealed_key_with_swap_on_an_encrypted_disk(system):
-    return swap_file("CRYPT-LUKS2-0123-name", "")(system)
+    swap_file(system, "CRYPT-LUKS2-0123-name", "")
 
 
 @healthy
 def a_sealed_key_with_compressed_memory(system):
-    return swap(system, "/dev/zram0 partition 1 0 100\n")
+    swap(system, "/dev/zram0 partition 1 0 100\n")
 
 
 @healthy
 def a_plain_key_with_swap_on_a_plain_disk(system):
-    undo = swap_file("")(system)
+    swap_file(system, "")
     system.tool("key", "unseal", check=DONE)
-    return undo
 
 
 @healthy
 def a_sealed_key_with_a_store_that_has_no_disk(system):
-    undo = seal(system)
+    seal(system)
     system.configure(first_login="allow")
-    return undo
 
 
 @healthy
 def a_sealed_key_on_a_plain_disk_where_the_password_comes_first(system):
-    undo = seal(system)
+    seal(system)
     disk("")
-    return undo
 
 
 @healthy
@@ -1284,7 +1235,7 @@ def only_files_in_nsswitch(system):
     path = pathlib.Path("/etc/nsswitch.conf")
     before = path.read_text()
     path.write_text("passwd: files\ngroup: files\n")
-    return lambda: path.write_text(before)
+    system.undo.callback(path.write_text, before)
 
 
 @healthy
@@ -1299,12 +1250,8 @@ def polkit_with_its_drop_in(system):
     folder = UNITS.with_name(UNITS.name + ".d")
     folder.mkdir()
     (folder / "local.conf").write_text(f"[Service]\nReadWritePaths=-{STORE} -{RUN}\n")
-
-    def restore():
-        UNITS.unlink()
-        shutil.rmtree(folder)
-
-    return restore
+    system.undo.callback(UNITS.unlink)
+    system.undo.callback(shutil.rmtree, folder)
 
 
 @healthy
@@ -1313,12 +1260,8 @@ def tmpfiles_of_the_administrator(system):
     path.parent.mkdir(exist_ok=True)  # a small system has none
     path.write_text(f"d {RUN} 0700 {ACCOUNT} root -\n")
     pathlib.Path("/run/systemd/system").mkdir(parents=True)
-
-    def restore():
-        path.unlink()
-        shutil.rmtree("/run/systemd")
-
-    return restore
+    system.undo.callback(path.unlink)
+    system.undo.callback(shutil.rmtree, "/run/systemd")
 
 
 @healthy
@@ -1333,7 +1276,7 @@ def the_module_by_its_path(system):
 @healthy
 def a_record_that_was_removed(system):
     system.tool("remove", "alice", check=DONE)
-    return orphaned_record(system)
+    orphaned_record(system)
 
 
 @healthy
@@ -1355,15 +1298,14 @@ def a_finger_before(system):
 
 @healthy
 def a_finger_beside_the_passcode(system):
-    return with_finger(system)
+    with_finger(system)
 
 
 @healthy
 def an_unused_package_of_the_finger(system):
-    restore = with_finger(system)
+    with_finger(system)
     (ETC / "su").unlink()
     SOCKET.unlink()
-    return restore
 
 
 @healthy
@@ -1427,16 +1369,11 @@ def no_runtime_directory_without_systemd(system):
 
 @healthy
 def a_profile_that_the_administrator_disabled(system):
-    restore = apparmor("/usr/bin/man (enforce)\n")
+    apparmor(system, "/usr/bin/man (enforce)\n")
     folder = pathlib.Path("/etc/apparmor.d/disable")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "usr.libexec.passcode-helper").touch()
-
-    def both():
-        restore()
-        (folder / "usr.libexec.passcode-helper").unlink()
-
-    return both
+    system.undo.callback((folder / "usr.libexec.passcode-helper").unlink)
 
 
 @pytest.mark.parametrize("name", HEALTHY)

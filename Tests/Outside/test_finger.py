@@ -6,7 +6,7 @@ import statistics
 import time
 
 import pytest
-from finger import ENTER, LIMIT, LIST, Finger, Match, count_file, touches, waits
+from finger import ENTER, LIMIT, LIST, Finger, Match, count_file, touches, waits, watching
 from logind import Logind
 from process import wait_for
 from reader import BROKEN, NO_READER, PRINTS, VIRTUAL, slow
@@ -19,7 +19,6 @@ def milliseconds():
 def test_a_touch_that_matches_is_told_once_and_the_reader_is_free(reader):
     before = milliseconds()
     with hers() as finger:
-        assert finger.event() == "watching"
         assert not reader.is_free()
         reader.touch("alice-finger")
         match = finger.event()
@@ -30,8 +29,7 @@ def test_a_touch_that_matches_is_told_once_and_the_reader_is_free(reader):
 
 
 def test_three_touches_that_don_t_match_end_it(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         for charged in range(1, 4):
             waits(reader)
             reader.touch("somebody-else")
@@ -42,8 +40,7 @@ def test_three_touches_that_don_t_match_end_it(reader):
 
 
 def test_a_match_after_a_touch_that_didn_t(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("somebody-else")
         assert finger.event() == "no match"
         waits(reader)
@@ -52,8 +49,7 @@ def test_a_match_after_a_touch_that_didn_t(reader):
 
 
 def test_a_touch_that_can_t_be_read_is_none(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.tell("RETRY 0")
         assert finger.hears_nothing()
         assert touches() == 1  # charged before the reader waited
@@ -82,16 +78,14 @@ def test_without_an_enrolled_finger(reader):
 
 
 def test_enter_is_answered_at_once_where_no_finger_is_on_the_reader(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         finger.connection.sendall(ENTER)
         assert finger.events() == ["no touch"]
     assert reader.is_free() and touches() == 0
 
 
 def test_enter_waits_a_second_at_most_for_the_finger_on_the_reader(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.tell("FINGER 1")
         time.sleep(0.1)
         begin = time.monotonic()
@@ -104,8 +98,7 @@ def test_enter_waits_a_second_at_most_for_the_finger_on_the_reader(reader):
 
 @pytest.mark.parametrize("touch, said", [("alice-finger", Match), ("somebody-else", str)])
 def test_after_enter_one_touch_counts_and_no_more(reader, touch, said):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.tell("FINGER 1")
         time.sleep(0.1)
         finger.connection.sendall(ENTER)
@@ -119,8 +112,7 @@ def test_after_enter_one_touch_counts_and_no_more(reader, touch, said):
 @pytest.mark.alone
 def test_after_enter_the_reader_is_freed_when_its_caller_ends(reader):
     for word in (b"", ENTER):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             reader.tell("FINGER 1")
             time.sleep(0.1)
             finger.connection.sendall(ENTER + word)
@@ -131,8 +123,7 @@ def test_after_enter_the_reader_is_freed_when_its_caller_ends(reader):
 
 @pytest.mark.parametrize("word", [b"\0", b"\2", b"\xff", b"\0\1"])
 def test_any_other_word_of_the_caller_s_is_its_end(reader, word):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.tell("FINGER 1")
         finger.connection.sendall(word)
         assert finger.events() == []
@@ -142,15 +133,13 @@ def test_any_other_word_of_the_caller_s_is_its_end(reader, word):
 def test_another_s_finger_is_no_match(reader):
     with Finger("bob") as finger:
         assert finger.events() == ["not enrolled"]
-    with Finger("alice") as finger:
-        assert finger.event() == "watching"
+    with watching("alice") as finger:
         reader.touch("bob-finger")
         assert finger.event() == "no match"
 
 
 def test_one_prompt_at_a_time_has_the_reader(reader):
-    with Finger() as first:
-        assert first.event() == "watching"
+    with watching() as first:
         with Finger() as second:
             assert second.events() == ["in use"]
         with Finger("bob") as third:
@@ -183,13 +172,12 @@ def test_without_a_bus(restored):
 @contextlib.contextmanager
 def hers():
     """A program that alice runs: for it the reader isn't taken again."""
-    with Logind(), Finger(wants_session=True) as finger:
+    with Logind(), watching(wants_session=True) as finger:
         yield finger
 
 
 def test_the_reader_is_unplugged(restored):
     with hers() as finger:
-        assert finger.event() == "watching"
         restored.tell("UNPLUG")
         assert finger.events() == ["gone"]
     assert touches() == 0
@@ -197,7 +185,6 @@ def test_the_reader_is_unplugged(restored):
 
 def test_fprintd_is_killed(restored):
     with hers() as finger:
-        assert finger.event() == "watching"
         restored.stop()
         assert finger.events() == ["gone"]
     assert touches() == 0
@@ -205,7 +192,6 @@ def test_fprintd_is_killed(restored):
 
 def test_the_bus_goes(restored):
     with hers() as finger:
-        assert finger.event() == "watching"
         restored.bus.kill()
         assert finger.events() == ["gone"]
     assert touches() == 1  # others may have heard what we haven't
@@ -276,7 +262,6 @@ def test_the_enrolled_fingers_are_listed(reader):
 def test_a_match_after_the_time_is_none(reader, pause):
     """Root alone can stop the program; what it reads too late is too late."""
     with hers() as finger:
-        assert finger.event() == "watching"
         time.sleep(pause)
         finger.program.send_signal(signal.SIGSTOP)
         time.sleep(31.5 - pause)
@@ -289,8 +274,7 @@ def test_a_match_after_the_time_is_none(reader, pause):
 
 def test_a_match_is_as_old_as_it_may_be(reader):
     """Stamped with the last time that the bus had nothing, and not with that of its reading."""
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         time.sleep(0.3)
         finger.program.send_signal(signal.SIGSTOP)
         before = milliseconds()
@@ -304,7 +288,6 @@ def test_a_match_is_as_old_as_it_may_be(reader):
 def test_the_reader_is_held_for_30_seconds(reader):
     begin = time.monotonic()
     with hers() as finger:
-        assert finger.event() == "watching"
         assert finger.event(40) == "time"
         assert 29.5 < time.monotonic() - begin < 32
         assert finger.event() is None
@@ -317,8 +300,7 @@ def test_the_reader_is_held_for_30_seconds(reader):
 
 def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(reader):
     begin = time.monotonic()
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         wait_for(reader.is_free, 40)
         assert 29.5 < time.monotonic() - begin < 33
         wait_for(lambda: touches() == 0)  # the reader is free first
@@ -334,12 +316,10 @@ def test_a_login_screen_takes_the_reader_again_and_leaves_it_to_others_between(r
 
 def test_a_login_screen_shares_the_reader(restored):
     """Another program is faster after fprintd was restarted: the screen gets it when that has ended."""
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         restored.stop()
         restored.start()
-        with hers() as other:
-            assert other.event() == "watching"
+        with hers():
             assert finger.hears_nothing(3)
         waits(restored)
         restored.touch("alice-finger")
@@ -349,8 +329,7 @@ def test_a_login_screen_shares_the_reader(restored):
 
 @pytest.mark.parametrize("touches_again", [False, True])
 def test_a_login_screen_is_told_of_a_match_at_enter_and_takes_the_reader_again_once_that_is_old(reader, touches_again):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("alice-finger")
         wait_for(reader.is_free)
         assert finger.hears_nothing(8) and reader.is_free() and touches() == 0
@@ -367,8 +346,7 @@ def test_a_login_screen_is_told_of_a_match_at_enter_and_takes_the_reader_again_o
 
 
 def test_a_login_screen_has_no_more_tries_by_that(restored):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         for _ in range(2):
             waits(restored)
             restored.touch("somebody-else")
@@ -384,8 +362,7 @@ def test_a_login_screen_has_no_more_tries_by_that(restored):
 
 @pytest.mark.alone
 def test_enter_while_others_have_the_reader_is_answered_at_once(restored):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         restored.choose(BROKEN)
         time.sleep(0.5)
         begin = time.monotonic()
@@ -396,8 +373,7 @@ def test_enter_while_others_have_the_reader_is_answered_at_once(restored):
 
 @pytest.mark.alone
 def test_a_login_screen_that_ends_between_ends_the_program(restored):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching():
         restored.choose(BROKEN)
         time.sleep(0.5)
         begin = time.monotonic()
@@ -430,7 +406,6 @@ def test_a_match_is_told_at_once(reader):
     taken = []
     for _ in range(5):
         with hers() as finger:
-            assert finger.event() == "watching"
             begin = time.monotonic()
             reader.touch("alice-finger")
             assert isinstance(finger.event(), Match)

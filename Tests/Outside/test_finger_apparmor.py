@@ -8,7 +8,8 @@ import finger
 import machine as machines
 import pytest
 from apparmor import CALLS, Profile, needed
-from finger import LIST, Finger, Match, count_file, uid
+from bed import uid
+from finger import LIST, Finger, Match, count_file
 from logind import Logind
 from reader import PRINTS
 

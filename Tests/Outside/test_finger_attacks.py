@@ -13,7 +13,7 @@ import time
 import dbus
 import dbus.lowlevel
 import pytest
-from finger import Finger, Match, descriptors, touches
+from finger import Finger, Match, descriptors, touches, watching
 from reader import BUS, DEVICE, SERVICE, connect, connections, driver, forge
 
 # Owns fprintd's name as somebody else, and says so.
@@ -31,8 +31,7 @@ ALLOWED = """<busconfig><policy context="default"><allow own="net.reactivated.Fp
 @pytest.mark.parametrize("sender", ["alice", "bob", "root"])
 @pytest.mark.parametrize("directly", [True, False])
 def test_a_forged_result_is_not_believed(reader, sender, directly):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         target = connections()[finger.program.pid] if directly else None
         for result in ("verify-match", "verify-no-match", "verify-disconnected"):
             forge(sender, target, result)
@@ -43,8 +42,7 @@ def test_a_forged_result_is_not_believed(reader, sender, directly):
 
 
 def test_a_forged_loss_of_fprintd_is_not_believed(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         command = [
             "dbus-send", "--system", "--type=signal", f"--dest={connections()[finger.program.pid]}",
             "/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged",
@@ -60,8 +58,7 @@ def test_a_forged_loss_of_fprintd_is_not_believed(reader):
 
 
 def test_another_object_s_result_is_not_believed(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         for path in ("/net/reactivated/Fprint/Device/1", "/net/reactivated/Fprint/Manager"):
             forge("root", connections()[finger.program.pid], path=path)
         forge("root", connections()[finger.program.pid], path=DEVICE, interface="net.reactivated.Fprint.Manager")
@@ -96,8 +93,7 @@ def test_the_environment_names_no_other_bus(reader, tmp_path):
     address = f"unix:path={tmp_path}/trap"
     names = ("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS", "DBUS_STARTER_ADDRESS")
     environment = {name: address for name in names} | {"DBUS_STARTER_BUS_TYPE": "system"}
-    with Finger(env=environment) as finger:
-        assert finger.event() == "watching"
+    with watching(env=environment) as finger:
         reader.touch("alice-finger")
         assert isinstance(finger.match(reader), Match)
     with pytest.raises(TimeoutError):
@@ -160,8 +156,7 @@ def test_forged_results_at_every_moment_of_a_prompt_open_nothing(reader):
     finally:
         stop.set()
         thread.join()
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("alice-finger")
         assert isinstance(finger.match(reader), Match)
     assert touches() == 0
@@ -186,8 +181,7 @@ FLOOD = textwrap.dedent("""
 @pytest.mark.alone
 def test_a_flood_of_forged_results_does_not_keep_the_reader(reader):
     alice = subprocess.check_output(["id", "-u", "alice"], text=True).strip()
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         name = connections()[finger.program.pid]
         floods = [
             subprocess.Popen([sys.executable, "-c", FLOOD, alice, name], stdout=subprocess.PIPE, text=True)
@@ -215,8 +209,7 @@ def test_a_flood_of_forged_results_does_not_keep_the_reader(reader):
 
 def test_nobody_can_send_it_descriptors(reader):
     """They would use up those that it may have: the bus refuses the message."""
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         [name] = [name for pid, name in connections().items() if pid == finger.program.pid]
         bus = connect()
         message = dbus.lowlevel.SignalMessage("/a", "a.b", "C")

@@ -12,7 +12,7 @@ import machine as machines
 import pytest
 from bed import become, uid
 from clock import later
-from finger import LIMIT, charged, matched, missed, missed_last, set_count, waits
+from finger import LIMIT, after, charged, match, matched, miss, missed_last, put_on, set_count, waits, words
 from helper import CHANGE, DONE_IT, ENROLL, LOOK, PROVE, REMOVE, VERIFY, WRONG_PASSWORD, ask
 from logind import Logind
 from machine import ALICE
@@ -29,17 +29,6 @@ NEEDED = "Passcode needs a matching fingerprint. Use your password."
 FINGER_NEEDED = 31
 
 
-def after(*acts, then=""):
-    """An answer that is typed after these."""
-
-    def answer(_):
-        for act in acts:
-            act()
-        return then
-
-    return answer
-
-
 @pytest.fixture
 def own(touchable):
     machines.set_password("alice")
@@ -47,19 +36,6 @@ def own(touchable):
     touchable.configure(finger="both")
     yield touchable
     wait_for(touchable.reader.is_free)
-
-
-def match(own):
-    return lambda: matched(own.reader)
-
-
-def miss(own):
-    return lambda: missed(own.reader)
-
-
-def words(own):
-    lines = [line.message for line in own.module_log()]
-    return [part.split("=")[1] for line in lines for part in line.split() if part.startswith("finger=")]
 
 
 # MARK: Passcode and finger
@@ -74,14 +50,7 @@ def test_a_match_and_the_passcode(own):
 
 def test_a_finger_that_is_on_the_reader_at_enter_counts_if_it_matches_within_a_second(own):
     """In either order: Enter decides."""
-
-    def put_on():
-        waits(own.reader)
-        own.reader.tell("FINGER 1")
-        time.sleep(0.1)
-        threading.Timer(0.4, lambda: own.reader.tell("SCAN alice-finger")).start()
-
-    assert own.authenticate("alice", after(put_on, then=RIGHT)).result == "SUCCESS"
+    assert own.authenticate("alice", after(put_on(own, ["SCAN alice-finger"]), then=RIGHT)).result == "SUCCESS"
     assert words(own) == ["match"]
 
 

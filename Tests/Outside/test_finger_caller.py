@@ -10,8 +10,8 @@ import textwrap
 import time
 
 import pytest
-from bed import become
-from finger import PROGRAM, Finger, descriptors, request, touches, uid
+from bed import become, uid
+from finger import PROGRAM, Finger, descriptors, request, touches, watching
 from process import wait_for
 
 # A caller that can be killed: it starts the program, says so, and sleeps. With "fork", a child of its own keeps its end
@@ -75,22 +75,20 @@ def test_the_reader_is_free_when_the_caller_is_killed(reader, words, number):
 
 @pytest.mark.alone
 def test_the_reader_is_free_when_the_caller_closes_the_connection(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching():
         begin = time.monotonic()
     assert reader.is_free() and time.monotonic() - begin < 0.1
 
 
 def test_nobody_is_charged_for_a_prompt_that_ends_without_a_touch(reader):
     for _ in range(3):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching():
+            pass
     caller, program = start_caller()
     caller.kill()
     caller.wait()
     wait_for(lambda: is_gone(program))
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("somebody-else")
         assert finger.event() == "no match"
     assert touches() == 1
@@ -104,8 +102,7 @@ def test_it_is_root_in_every_id_and_in_a_session_of_its_own(reader):
         os.setresgid(alice.pw_gid, 0, 0)
         os.setresuid(alice.pw_uid, 0, 0)
 
-    with Finger(preexec_fn=as_a_setuid_program) as finger:
-        assert finger.event() == "watching"
+    with watching(preexec_fn=as_a_setuid_program) as finger:
         said = status(finger.program.pid)
         assert said["Uid"] == said["Gid"] == ["0"] * 4
         assert said["Groups"] == []
@@ -121,8 +118,7 @@ def test_it_keeps_nothing_that_it_inherited(reader, tmp_path):
     """As many descriptors as without: its input, output and error, the bus, its caller's process (libsystemd's own)."""
 
     def kept(**how):
-        with Finger(**how) as finger:
-            assert finger.event() == "watching"
+        with watching(**how) as finger:
             pid = finger.program.pid
             assert os.readlink(f"/proc/{pid}/cwd") == "/"
             return [name.split(":")[0] for name in descriptors(pid)]

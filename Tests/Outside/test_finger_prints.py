@@ -10,12 +10,12 @@ import finger as fingers
 import machine as machines
 import strace
 from bed import uid
-from finger import PROVEN, matched
+from finger import after, match
 from logind import Logind
 from pam import FAILS, SILENT
 from process import wait_for
 from reader import PRINTS
-from scenario import PASSWORD, PROMPT, RIGHT
+from scenario import PASSWORD, PROMPT, PROVEN, RIGHT
 
 FINGER = "Passcode or fingerprint: "
 CHANGED = "Your fingerprints may have changed. Type your passcode this time."
@@ -42,12 +42,7 @@ def word(own):
 
 def touches(own):
     """Whether a touch lets alice in."""
-
-    def touch(_):
-        matched(own.reader)
-        return ""
-
-    return own.authenticate("alice", touch).result == "SUCCESS"
+    return own.authenticate("alice", after(match(own))).result == "SUCCESS"
 
 
 def refuses(own, typed=""):
@@ -187,13 +182,7 @@ def test_a_passcode_that_is_used_while_prints_are_read_does_not_accept_them(own,
 
 def test_a_print_that_comes_before_a_match_is_taken_stops_that(own):
     assert own.authenticate("alice", RIGHT).result == "SUCCESS"
-
-    def touch(_):
-        matched(own.reader)
-        copy(own)
-        return ""
-
-    assert own.authenticate("alice", touch).result == "AUTH_ERR"
+    assert own.authenticate("alice", after(match(own), lambda: copy(own))).result == "AUTH_ERR"
     assert refuses(own, RIGHT) and touches(own)
 
 
@@ -210,14 +199,6 @@ def test_without_the_option_nothing_is_noted(own):
     assert touches(own) and not noted().exists()
 
 
-def touch_and_passcode(own):
-    def answer(_):
-        matched(own.reader)
-        return RIGHT
-
-    return answer
-
-
 def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
     def prove():
         own.service(stack=PROVEN)
@@ -229,7 +210,7 @@ def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
     own.typed.add(PASSWORD)
     own.configure(finger="both")
     prove()  # as after a boot: once is enough
-    assert own.authenticate("alice", touch_and_passcode(own)).result == "SUCCESS"
+    assert own.authenticate("alice", after(match(own), then=RIGHT)).result == "SUCCESS"
     copy(own)
     for _ in range(2):
         outcome = own.authenticate("alice", RIGHT)
@@ -237,7 +218,7 @@ def test_with_both_the_password_is_due_and_its_proof_ends_that(own):
         assert outcome.texts == ["Use your password this time. It is required from time to time."]
     assert fingers.charged() == 0
     prove()
-    assert own.authenticate("alice", touch_and_passcode(own)).result == "SUCCESS"
+    assert own.authenticate("alice", after(match(own), then=RIGHT)).result == "SUCCESS"
 
 
 def nothing(own):
@@ -254,7 +235,7 @@ def test_with_both_and_hidden_notices_its_proof_ends_that_too(own):
         for change in (copy, nothing):
             outcome = own.authenticate("alice", PASSWORD, **sudo)
             assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Use your password this time. Password: "])
-            outcome = own.authenticate("alice", touch_and_passcode(own), **sudo)
+            outcome = own.authenticate("alice", after(match(own), then=RIGHT), **sudo)
             assert (outcome.result, outcome.prompts) == ("SUCCESS", ["Passcode and fingerprint, or password: "])
             change(own)
 

@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import struct
-import threading
 import time
 
 import finger as fingers
@@ -15,13 +14,17 @@ import machine as machines
 import pytest
 from bed import become, uid
 from clock import by_wall_clock, later
-from finger import INSTALLED, LIMIT, PROVEN, charged, matched, missed, missed_last, running, set_count, waits
+from finger import (
+    INSTALLED, LIMIT, after, charged, match, matched, miss, missed, missed_last, put_on, running, set_count, waits, watching,
+    words,
+)  # fmt: skip
 from logind import Logind
 from pam import FAILS, SILENT, Handle
 from process import wait_for
 from prompts import READERS, STATES, WAITS, as_the_table_says, named
 from reader import BROKEN, NO_READER, VIRTUAL, slow
-from scenario import PASSWORD, PROMPT, RIGHT, WRONG
+from scenario import PASSWORD, PROMPT, PROVEN, RIGHT, WRONG
+from states import lock
 
 FINGER, EITHER = "Passcode or fingerprint: ", "Passcode, password or fingerprint: "
 GONE = "The fingerprint reader was disconnected. Use your passcode."
@@ -35,34 +38,9 @@ PASSCODE_FIRST = "Type your passcode this time. Then your fingerprint works agai
 NOT_NOW = "The fingerprint reader can't be used now. Use your passcode."
 
 
-def words(own):
-    """What the log says of the reader, line by line."""
-    lines = [line.message for line in own.module_log()]
-    return [part.split("=")[1] for line in lines for part in line.split() if part.startswith("finger=")]
-
-
-def after(*acts, then=""):
-    """An answer that is typed after these."""
-
-    def answer(_):
-        for act in acts:
-            act()
-        return then
-
-    return answer
-
-
 def full():
     """From here on nothing can be written."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-
-def match(own):
-    return lambda: matched(own.reader)
-
-
-def miss(own):
-    return lambda: missed(own.reader)
 
 
 @pytest.fixture
@@ -118,19 +96,6 @@ def test_what_is_typed_decides_and_a_match_is_discarded(own, either, by, touched
     assert own.failures("alice") == failures
     assert words(own) == ["unused" if touched and by == "alice" else "no-touch"]
     assert charged() == 0
-
-
-def put_on(own, then=()):
-    """A finger is on the reader, which needs 0.4 s from Enter to these commands."""
-
-    def act():
-        waits(own.reader)
-        own.reader.tell("FINGER 1")
-        time.sleep(0.1)
-        if then:
-            threading.Timer(0.4, lambda: [own.reader.tell(command) for command in then]).start()
-
-    return act
 
 
 ON_READER = {
@@ -351,11 +316,6 @@ def test_matches_that_nobody_used_do_not_turn_it_off(own):
 
 
 # MARK: What is decided again
-
-
-def lock(own):
-    for code in WRONG[:3]:
-        own.tool("verify", "--stdin", "alice", stdin=f"{code}\n")
 
 
 MEANWHILE = {
@@ -749,8 +709,7 @@ def test_without_a_reader_it_is_the_passcode_alone_and_said_once(own, case):
 
 
 def test_in_use_it_is_the_passcode_alone(own):
-    with fingers.Finger() as other:
-        assert other.event() == "watching"
+    with watching():
         outcome = own.authenticate("alice", RIGHT)
         assert (outcome.result, outcome.prompts, words(own)) == ("SUCCESS", [PROMPT], ["in-use"])
         assert outcome.texts == [NOT_NOW]

@@ -8,8 +8,9 @@ import sys
 import textwrap
 
 import pytest
+from bed import uid
 from finger import (
-    LOGIN_SCREEN, OTHER, PROGRAM, SESSION, Finger, Match, count_file, decode, display, request, touches, uid, waits,
+    LOGIN_SCREEN, OTHER, PROGRAM, SESSION, Finger, Match, count_file, decode, display, request, touches, waits, watching,
 )  # fmt: skip
 from logind import Logind, scope
 from process import wait_for
@@ -37,8 +38,7 @@ def test_a_person_at_this_machine_is_offered_the_reader(reader):
     with Logind():
         with Finger(operation=SESSION, wants_session=True) as finger:
             assert finger.events() == ["present"]
-        with Finger(wants_session=True) as finger:
-            assert finger.event() == "watching"
+        with watching(wants_session=True) as finger:
             reader.touch("alice-finger")
             assert isinstance(finger.event(), Match)
 
@@ -189,8 +189,7 @@ LATER = {"locked": {"lock": "locked"}, "in the background": {"ACTIVE": 0, "STATE
 @pytest.mark.parametrize("change", LATER)
 def test_a_touch_for_something_else_is_none(reader, change):
     """The screen was locked meanwhile, or another session came to the foreground: the owner's touch is for that."""
-    with Logind() as before, Finger(wants_session=True) as finger:
-        assert finger.event() == "watching"
+    with Logind() as before, watching(wants_session=True) as finger:
         before.end()
         with Logind(**LATER[change]):
             reader.touch("alice-finger")
@@ -199,8 +198,7 @@ def test_a_touch_for_something_else_is_none(reader, change):
 
 
 def test_a_touch_at_another_console_is_none(reader, foreground):
-    with Finger(terminal=1) as finger:
-        assert finger.event() == "watching"
+    with watching(terminal=1) as finger:
         foreground("tty7")
         reader.touch("alice-finger")
         assert finger.hears_nothing(1)
@@ -214,8 +212,7 @@ def test_a_touch_at_another_console_is_none(reader, foreground):
 @pytest.mark.parametrize("later", [OWN | {"UID": 4711}, GREETER | {"DISPLAY": ":1"}, GREETER | {"front": None}])
 def test_a_touch_for_another_display_is_none(reader, later):
     """Somebody else's session was brought to the foreground: the touch is for what is seen there. The login screen waits."""
-    with Logind(**GREETER) as before, Finger(terminal=display(0)) as finger:
-        assert finger.event() == "watching"
+    with Logind(**GREETER) as before, watching(terminal=display(0)) as finger:
         before.end()
         with Logind(**later):
             waits(reader)

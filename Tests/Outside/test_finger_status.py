@@ -9,7 +9,7 @@ import machine as machines
 import pexpect
 import pytest
 from bed import MODULE, TOOL, become, built
-from finger import LIST, SESSION, SOCKET, WATCH, Finger, Match, count_file
+from finger import LIST, SESSION, SOCKET, WATCH, Finger, Match, count_file, watching
 from process import wait_for
 from reader import BROKEN, NO_READER
 from scenario import RIGHT, fail
@@ -110,8 +110,7 @@ def test_the_configuration_offers_it_everywhere(system):
 @BY_BOTH
 def test_a_reader_that_is_in_use_tells_its_fingers_too(system, user):
     """They are asked for without a claim."""
-    with Finger() as prompt:
-        assert prompt.event() == "watching"
+    with watching() as prompt:
         assert told(system, user) == f"{INDEX}, offered in sudo"
         assert in_json(system, user) == ("ok", ["right-index-finger"], ["sudo"])
         assert system.reader.is_claimed()

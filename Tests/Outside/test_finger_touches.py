@@ -7,13 +7,12 @@ import random
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import threading
 import time
 
 import pytest
-from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches, waits
+from finger import COUNTS, LIMIT, Finger, Match, count_file, request, set_count, touches, waits, watching
 from logind import Logind
 from process import state, wait_for
 from reader import DEVICE
@@ -26,13 +25,11 @@ def miss(reader, finger):
 
 
 def test_after_five_touches_it_is_off(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         for _ in range(3):
             miss(reader, finger)
         assert finger.events() == ["tries"]
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         miss(reader, finger)
         miss(reader, finger)
         assert finger.events() == ["off"]
@@ -52,8 +49,7 @@ def test_where_it_is_off_the_bus_is_not_asked(restored):
 
 def test_the_fifth_touch_may_match(reader):
     set_count(LIMIT - 1, 100)
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("alice-finger")
         assert finger.match(reader).serial == 102
     assert touches() == LIMIT - 1
@@ -62,8 +58,7 @@ def test_the_fifth_touch_may_match(reader):
 def test_a_reset_while_the_reader_waits_gives_no_touch_away(reader):
     """A passcode opened elsewhere: the touch is charged again."""
     for print_ in ("somebody-else", "alice-finger"):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             waits(reader)
             set_count(0, 50)
             reader.touch(print_)
@@ -74,8 +69,7 @@ def test_a_reset_while_the_reader_waits_gives_no_touch_away(reader):
 
 
 def test_a_touch_that_another_prompt_charged_meanwhile_is_not_believed_a_sixth_time(reader):
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         set_count(LIMIT)
         reader.touch("alice-finger")
         assert finger.events() == ["off"]
@@ -83,8 +77,7 @@ def test_a_touch_that_another_prompt_charged_meanwhile_is_not_believed_a_sixth_t
 
 def test_each_charge_has_a_serial_of_its_own(reader):
     set_count(0, 0xFFFFFFFE)
-    with Finger() as finger:
-        assert finger.event() == "watching"
+    with watching() as finger:
         reader.touch("alice-finger")
         assert finger.match(reader).serial == 0
 
@@ -92,8 +85,7 @@ def test_each_charge_has_a_serial_of_its_own(reader):
 def test_matches_that_are_not_used_cost_nothing(reader):
     """Cancelled, or too old at Enter: more often than touches may miss."""
     for time_ in range(LIMIT + 1):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             waits(reader)
             reader.touch("alice-finger")
             assert finger.match(reader).serial == 2 * time_ + 2
@@ -103,8 +95,7 @@ def test_matches_that_are_not_used_cost_nothing(reader):
 
 def test_a_match_between_them_gives_no_sixth_miss(reader):
     for after in range(LIMIT):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             miss(reader, finger)
         assert touches() == after + 1
         with Finger() as finger:
@@ -121,8 +112,7 @@ def test_a_match_between_them_gives_no_sixth_miss(reader):
 def test_restarts_of_fprintd_cost_nothing(restored):
     for _ in range(LIMIT + 1):
         restored.start()
-        with Logind(), Finger(wants_session=True) as finger:
-            assert finger.event() == "watching"
+        with Logind(), watching(wants_session=True) as finger:
             restored.stop()
             assert finger.events() == ["gone"]
         assert touches() == 0
@@ -132,8 +122,7 @@ def test_what_fprintd_said_before_its_end_counts(restored):
     """The result is on the bus, fprintd has ended, and the program reads of both only then."""
     for touch in range(1, LIMIT + 1):
         restored.start()
-        with Logind(), Finger(wants_session=True) as finger:
-            assert finger.event() == "watching"
+        with Logind(), watching(wants_session=True) as finger:
             freeze(finger)
             restored.touch("somebody-else")
             wait_for(lambda: not restored.waits())  # fprintd has told it by then
@@ -223,8 +212,7 @@ def test_without_a_count_there_is_no_match(reader, fault):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_touch_whose_charge_is_gone_is_no_match(reader, fault):
     for print_ in ("alice-finger", "somebody-else"):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             waits(reader)
             shutil.rmtree(COUNTS, ignore_errors=True)
             COUNTS.mkdir(mode=0o700)
@@ -301,8 +289,7 @@ def test_killed_at_any_moment_no_touch_is_gained(reader):
     chance = random.Random(4)
     set_count(0)
     for touch in range(1, LIMIT + 1):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             waits(reader)
             reader.touch("somebody-else")
             time.sleep(chance.random() * 0.01)
@@ -318,8 +305,7 @@ def test_killed_at_any_moment_no_touch_is_gained(reader):
 def test_frozen_and_killed_no_touch_is_gained(reader):
     """The result is on the bus, and the program never reads it."""
     for touch in range(1, LIMIT + 1):
-        with Finger() as finger:
-            assert finger.event() == "watching"
+        with watching() as finger:
             freeze(finger)
             reader.touch("somebody-else")
             wait_for(lambda: not reader.waits())  # fprintd has told it by then

@@ -8,6 +8,7 @@ import pytest
 from bed import TOOL
 from messages import TREE
 from scenario import RIGHT, WRONG, fail
+from states import disable, lose_key
 from tool import (
     CANCELLED,
     DONE,
@@ -182,10 +183,6 @@ def test_wrong_usage(bed, arguments):
 # MARK: Exit statuses
 
 
-def lose_key(bed):
-    bed.key.unlink()
-
-
 def lock(bed):
     fail(bed, 3)
 
@@ -193,10 +190,6 @@ def lock(bed):
 def exhaust(bed):
     bed.configure(lockout="1:reset")
     fail(bed, 1)
-
-
-def disable(bed):
-    bed.tool("disable", "alice", check=DONE)
 
 
 def strict(bed):

@@ -11,13 +11,6 @@ from machine import ALICE, HELPER
 from scenario import PROMPT, RIGHT, WRONG, asked_once, refused_unasked
 
 
-@pytest.fixture
-def own(machine):
-    """alice has a passcode; root set it."""
-    machine.enroll("alice", RIGHT)
-    return machine
-
-
 def test_right_passcode(own):
     outcome = own.authenticate("alice", RIGHT, **ALICE)
     assert outcome.result == "SUCCESS" and asked_once(outcome) and outcome.messages == []
@@ -63,7 +56,6 @@ def test_disabled(own):
 
 @pytest.mark.parametrize("name", ["bob", "root"])
 def test_another_users_name_is_refused_without_a_prompt(own, name):
-    own.enroll("bob", RIGHT)
     before = own.record("bob")
     assert refused_unasked(own.authenticate(name, RIGHT, **ALICE), "PERM_DENIED")
     assert own.record("bob") == before

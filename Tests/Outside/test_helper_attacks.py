@@ -196,10 +196,7 @@ def test_arguments_change_nothing(own, arguments):
     def start():
         """execve itself: Python's own refuses an empty first argument."""
         texts = (ctypes.c_char_p * (len(arguments) + 1))(*[text.encode() for text in arguments], None)
-        who = person("alice")
-        os.setgroups([])
-        os.setresgid(*[who["group"]] * 3)
-        os.setresuid(*[who["user"]] * 3)
+        become("alice")()
         ctypes.CDLL(None).execve(bytes(HELPER), texts, (ctypes.c_char_p * 1)(None))
 
     ours, theirs = socket.socketpair()

@@ -21,12 +21,6 @@ from machine import HELPER
 from scenario import RIGHT, WRONG, asked_once, refused_unasked
 
 
-@pytest.fixture
-def own(machine):
-    machine.enroll("alice", RIGHT)
-    return machine
-
-
 def host(*steps):
     """For `prepare`: these steps, then alice."""
 

@@ -21,12 +21,6 @@ from sealing import LOADED
 from tool import DONE, UNUSABLE
 
 
-@pytest.fixture
-def sealed(own, tpm):
-    own.copy = recovery_copy(key(own, "seal").output)
-    return own
-
-
 @pytest.mark.parametrize("action", ["seal", "rotate"])
 def test_a_key_whose_recovery_copy_cannot_be_printed_takes_nobody_s_place(own, tpm, action):
     if action == "rotate":

@@ -14,12 +14,6 @@ from sealing import LOADED
 from tool import DONE, UNUSABLE, one_line
 
 
-@pytest.fixture
-def sealed(own, tpm):
-    own.copy = recovery_copy(key(own, "seal").output)
-    return own
-
-
 def file_system(path):
     return sh("stat", "-f", "-c", "%T", path, stdout=subprocess.PIPE).stdout.decode().strip()
 

@@ -25,13 +25,6 @@ from sealing import LOADED
 from tool import DONE, POLICY, UNUSABLE, one_line
 
 
-@pytest.fixture
-def sealed(own, tpm):
-    """Alice's and bob's passcodes are under a key that is sealed."""
-    own.copy = recovery_copy(key(own, "seal").output)
-    return own
-
-
 def is_in_a_file(secret):
     folders = [KEY.parent, STORE, CONFIGURATION.parent, LOADED.parent, RUN]
     paths = [path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]

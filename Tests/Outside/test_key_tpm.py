@@ -15,12 +15,6 @@ from tool import UNUSABLE, one_line
 LOCKED = "the TPM refuses for now (dictionary attack lockout"
 
 
-@pytest.fixture
-def sealed(own, tpm):
-    own.copy = recovery_copy(key(own, "seal").output)
-    return own
-
-
 # MARK: PCRs
 
 

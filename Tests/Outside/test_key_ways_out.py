@@ -23,12 +23,6 @@ WRONG_STATUS, CANCELLED = 1, 8
 OLD = SEALED.with_name("key.cred.old")
 
 
-@pytest.fixture
-def sealed(own, tpm):
-    own.copy = recovery_copy(key(own, "seal").output)
-    return own
-
-
 def everything():
     return {path: path.read_bytes() for folder in (KEY.parent, STORE, LOADED.parent) for path in folder.rglob("*")}
 

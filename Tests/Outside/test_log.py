@@ -69,7 +69,7 @@ def test_a_user_name_stays_one_value(alice, forged):
 @pytest.mark.parametrize("service", ["a user=root", "a=b", "a\nb sshd: granted", 'a"b', "a\\x0ab", "s" * 200], ids=lambda name: name[:15])
 def test_a_service_name_stays_one_value(alice, service):
     shutil.copy(alice.services / SERVICE, alice.services / service)
-    pam.run(service, "alice", alice.services, [RIGHT])
+    pam.start(service, "alice", alice.services, [RIGHT]).wait()
     [line] = [line for line in alice.log() if ":auth): " in line.message]
     # What libpam puts in front is libpam's.
     ours = line.message.split(":auth): ", 1)[1]

@@ -200,7 +200,7 @@ def test_local_callers_are_not_remote(alice, items):
 
 
 def test_a_terminal_that_is_merely_named_proves_nothing(alice):
-    """A program of root's that isn't in Broker.swift's table, and names nobody: it serves anyone who found it."""
+    """A program of root's that isn't in Broker's table, and names nobody: it serves anyone who found it."""
     shutil.copy(alice.services / SERVICE, alice.services / "su")
     for name in ("tty1", "/dev/tty1", ":0"):
         outcome = alice.authenticate("alice", RIGHT, items={"SERVICE": "su", "TTY": name, "RUSER": None})

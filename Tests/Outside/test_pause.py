@@ -25,19 +25,11 @@ from machine import ALICE, ACCOUNT, RUN
 from messages import TREE
 from pam import SILENT
 from process import wait_for
-from scenario import NEW, PASSWORD, RIGHT, WRONG, refused_unasked
+from scenario import NEW, PASSWORD, PROVEN as STACK, RIGHT, WRONG, refused_unasked
 from tool import DONE, LOCKED, NOT_ENROLLED, NOT_PERMITTED, WRONG_CODE, alone, listed
 
 PAUSED = "Passcode paused. Use your password."
 DUE = "Use your password this time. It is required from time to time."
-# As with the package's two profiles.
-STACK = (
-    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
-    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
-    "auth requisite pam_deny.so\n"
-    "auth required pam_permit.so\n"
-    "auth optional {module} proven"
-)
 # pam_unix only asks, and something else lets everybody in, as a fingerprint does.
 OTHERS = (
     "auth [success=3 auth_err=die conv_err=die default=ignore] {module} either\n"

@@ -12,8 +12,9 @@ import pexpect
 import pytest
 
 import machine as machines
-from bed import MODULE, person, uid
+from bed import MODULE, become, person, uid
 from clock import by_wall_clock
+from debian_machine import prompted
 from dialogue import has_a_shell
 from process import end_child, wait_for
 from machine import RUN
@@ -58,22 +59,7 @@ def run(*command, stdin="", user="alice", **how):
 
 
 def terminal(*command, user="alice"):
-    who = person(user)
-
-    def become():
-        os.setgroups([])
-        os.setresgid(*[who["group"]] * 3)
-        os.setresuid(*[who["user"]] * 3)
-
-    return pexpect.spawn(command[0], list(command[1:]), preexec_fn=become, encoding="utf-8", timeout=30, cwd="/")
-
-
-def prompted(child, *dialogue):
-    """Answers these prompts, in this order, each without echo."""
-    for prompt, answer in dialogue:
-        child.expect(prompt)
-        assert child.waitnoecho(timeout=20)
-        child.send(answer + "\r")
+    return pexpect.spawn(command[0], list(command[1:]), preexec_fn=become(user), encoding="utf-8", timeout=30, cwd="/")
 
 
 def test_pamtester_as_an_ordinary_user(own):

@@ -1,13 +1,11 @@
 """Somebody boots another system, and puts an old store back to regain attempts."""
 
-import contextlib
 import shutil
 import subprocess
-import uuid
 
 import pytest
 
-from clock import BOOT_ID
+from clock import rebooted
 from machine import ALICE, RUN, STORE
 from scenario import RIGHT, WRONG, fail, refused_unasked
 from tool import DONE
@@ -17,24 +15,11 @@ STACK = "auth sufficient {module}\nauth required pam_permit.so\nsession optional
 ROUNDS = 5
 
 
-@pytest.fixture
-def own(machine):
-    machine.enroll("alice", RIGHT)
-    return machine
-
-
-@contextlib.contextmanager
 def boot(bed):
     """Another boot: /run is empty, and the kernel has another id."""
     for file in RUN.iterdir():
         file.unlink()
-    identity = bed.folder / "boot_id"
-    identity.write_text(f"{uuid.uuid4()}\n")
-    subprocess.run(["mount", "--bind", identity, BOOT_ID], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", BOOT_ID], check=True)
+    return rebooted(bed)
 
 
 def put_back(old):

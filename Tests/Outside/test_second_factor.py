@@ -150,5 +150,5 @@ def test_two_logins_on_one_handle_are_each_asked(own):
     alice_enrolls(own)
     own.configure(second_factor="yes")
     own.service("second_factor")
-    outcome = pam.run(SERVICE, "alice", own.services, [RIGHT, RIGHT], calls=["authenticate"] * 2)
+    outcome = pam.start(SERVICE, "alice", own.services, [RIGHT, RIGHT], calls=["authenticate"] * 2).wait()
     assert outcome.results == ["PERM_DENIED"] * 2

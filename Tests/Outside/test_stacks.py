@@ -65,7 +65,7 @@ def house(make_bed):
 
 def log_in(bed, stack, *answers, user="alice", calls=("authenticate", "acct_mgmt", "setcred"), **how):
     bed.typed |= {answer for answer in answers if isinstance(answer, str)}
-    return pam.run(stack, user, bed.services, answers, calls=calls, **how)
+    return pam.start(stack, user, bed.services, answers, calls=calls, **how).wait()
 
 
 def let_in(outcome, *prompts):

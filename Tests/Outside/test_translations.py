@@ -12,10 +12,9 @@ import pytest
 
 import host
 import languages
-import pam
 import strace
 from bed import BUILD, SERVICE, person
-from languages import LATIN, LOCALE, catalogue, forms, languages as all_languages, setting, told, width
+from languages import LATIN, catalogue, forms, languages as all_languages, setting, told, width
 from messages import TREE, messages, parameters, template
 from scenario import RIGHT, WRONG
 from tool import DONE

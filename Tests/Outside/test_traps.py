@@ -9,22 +9,17 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 
 import pytest
 
+from trusted import PACKAGE, TREE, run
+
 pytestmark = pytest.mark.shipped
 
-PROJECT = pathlib.Path(__file__).parents[2]
-PROGRAMS = PROJECT / ".build/ship/package"  # with symbols
 TRAP = re.compile(r"^\s*([0-9a-f]+):\s+(?:ud2|brk|udf)\b")
 # An instruction, and where it may lead.
 STEP = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s.*?\b([0-9a-f]+) <)?")
 DECIDES_NOTHING = {"call", "ret", "jmp", "bl", "blr", "b", "br"}
-
-
-def run(*command, stdin=""):
-    return subprocess.run(list(map(str, command)), input=stdin, check=True, capture_output=True, text=True).stdout
 
 
 def sites(program):
@@ -71,14 +66,14 @@ def trapping(program):
 
 def listed():
     """The files in the table under "What doesn't trap"."""
-    text = (PROJECT / "Sources/BUILD.md").read_text()
+    text = (TREE / "Sources/BUILD.md").read_text()
     table = text.split("\n## What doesn't trap\n")[1].split("\n## ")[0]
     return set(re.findall(r"\]\(([\w/+-]+\.swift)\)", table))
 
 
 @pytest.mark.parametrize("name", ["pam_passcode.so", "passcode-helper"])
 def test_each_place_that_could_trap_is_in_a_file_that_was_reviewed(name, capsys):
-    found, library = trapping(PROGRAMS / name)
+    found, library = trapping(PACKAGE / name)
     if os.environ.get("PASSCODE_TRAPS"):
         with capsys.disabled():
             print(f"\n{name}: {library} places in the standard library's code, and")
@@ -90,6 +85,6 @@ def test_each_place_that_could_trap_is_in_a_file_that_was_reviewed(name, capsys)
 
 
 def test_no_file_is_listed_that_cannot_trap():
-    found = trapping(PROGRAMS / "pam_passcode.so")[0] | trapping(PROGRAMS / "passcode-helper")[0]
+    found = trapping(PACKAGE / "pam_passcode.so")[0] | trapping(PACKAGE / "passcode-helper")[0]
     stale = listed() - found.keys()
     assert not stale

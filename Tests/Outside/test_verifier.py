@@ -2,7 +2,6 @@
 
 import pathlib
 import random
-import shutil
 import signal
 import socket
 import struct
@@ -10,7 +9,6 @@ import subprocess
 import time
 
 import fleet as fleets
-import machine as machines
 import pytest
 from fleet import (
     CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, STATUS,

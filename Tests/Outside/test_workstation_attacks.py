@@ -12,11 +12,11 @@ import fleet as fleets
 import pytest
 from bed import SERVICE, uid
 from fleet import VERIFY
-from helper import fault
+from helper import fault, request
 from liar import Liar, alice_gets, reply
 from machine import ACCOUNT, ALICE
 from scenario import PROMPT, RIGHT, refused_unasked
-from ward import NOTE, PLACE, PROGRAM, SOCKET, UNAVAILABLE, ask_program, asked, install_fleet, leave, make_folder
+from ward import NOTE, PLACE, PROGRAM, SOCKET, UNAVAILABLE, ask_program, install_fleet, leave, make_folder
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def crowd_of_root_s(machine, folder):
             ours, theirs = socket.socketpair()
             with theirs:
                 crowd.append((subprocess.Popen([PROGRAM], stdin=theirs), ours))
-            ours.sendall(asked(fleets.LOOK, uid("alice")))
+            ours.sendall(request(fleets.LOOK, uid("alice")))
         time.sleep(0.5)
         yield [process for process, _ in crowd]
         for process, ours in crowd:
@@ -210,7 +210,7 @@ def crowd_of_root_s(machine, folder):
 def test_one_person_delays_nobody_else_while_the_servers_are_silent(crowd_of_root_s):
     """At most half of the slots for connecting are for one account."""
     started = time.monotonic()
-    assert ask_program(asked(fleets.LOOK, uid("bob")))[0][1] == fleets.UNAVAILABLE
+    assert ask_program(request(fleets.LOOK, uid("bob")))[0][1] == fleets.UNAVAILABLE
     assert 4.5 < time.monotonic() - started < 8, "it waited for alice's"
 
 
@@ -228,7 +228,7 @@ def test_somebody_else_s_su_keeps_an_owner_waiting_for_a_short_time(machine, cro
 def test_without_root_the_program_asks_nothing(machine, folder):
     """Not even about oneself: that is the helper's to decide."""
     with Liar(folder / "verifier.sock", reply(1)) as liar:
-        own = asked(VERIFY, uid("alice"), RIGHT)
+        own = request(VERIFY, uid("alice"), passcode=RIGHT)
         assert alice_gets(lambda: ask_program(own)[0][1]) == fleets.FORBIDDEN
         assert liar.heard == []
 
@@ -237,10 +237,10 @@ def test_the_program_asks_only_about_the_fleet_s_accounts(machine, folder):
     machine.configure(verifier=SOCKET, verifier_uids=f"{uid('alice')}-")
     with Liar(folder / "verifier.sock", reply(1)) as liar:
         for account in (0, uid("alice") - 1, uid("nobody"), fleets.NOBODY):
-            assert ask_program(asked(VERIFY, account, RIGHT))[0][1] == fleets.UNAVAILABLE
+            assert ask_program(request(VERIFY, account, passcode=RIGHT))[0][1] == fleets.UNAVAILABLE
         assert liar.heard == []
-        assert ask_program(asked(VERIFY, uid("alice"), RIGHT)) == (reply(1)[:-1], 0)
-    for data in (b"", b"\2", asked(VERIFY, uid("alice")), asked(VERIFY, uid("alice"), RIGHT) + b"1"):
+        assert ask_program(request(VERIFY, uid("alice"), passcode=RIGHT)) == (reply(1)[:-1], 0)
+    for data in (b"", b"\2", request(VERIFY, uid("alice")), request(VERIFY, uid("alice"), passcode=RIGHT) + b"1"):
         assert ask_program(data) == (b"", 1)
 
 

@@ -10,14 +10,14 @@ import strace
 import ward as wards
 from apparmor import CALLS, Profile, needed
 from bed import uid
-from helper import DONE_IT, PAUSE, RESUME, WRONG_PASSWORD, ask
+from helper import DONE_IT, PAUSE, RESUME, WRONG_PASSWORD, ask, request
 from liar import Liar, reply
 from machine import ACCOUNT, ALICE
 from messages import TREE
 from process import wait_for
 from scenario import NEW, PASSWORD, PROMPT, RIGHT, refused_unasked
 from tool import DONE, LOCKED, NOT_PERMITTED, SOME_FAILED, WRONG_CODE, alone
-from ward import PLACE, SOCKET, UNAVAILABLE, ask_program, asked, leave, make_folder
+from ward import PLACE, SOCKET, UNAVAILABLE, ask_program, leave, make_folder
 
 PAUSED = "Passcode paused. Use your password."
 STACK = (
@@ -138,7 +138,7 @@ def test_nobody_asks_around_it(own):
         ):  # fmt: skip
             assert ask(operation, "alice", user="alice", **secrets).kind == 29, operation
         for operation, code in ((fleets.LOOK, ""), (fleets.VERIFY, RIGHT)):
-            assert ask_program(asked(operation, uid("alice"), code))[0][1] == 29
+            assert ask_program(request(operation, uid("alice"), passcode=code))[0][1] == 29
         assert servers.heard == []
         own.tool("resume", "alice", check=DONE)
 
@@ -250,7 +250,7 @@ def test_passcode_fleet_needs_no_more_than_its_apparmor_profile_allows(own, tmp_
         trace = tmp_path / command
         strace = ["strace", "-D", "-y", "-q", "-s", "300", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", trace, "-f"]
         with server():
-            assert ask_program(asked(fleets.LOOK, uid("alice")), strace)[0][1] == kind
+            assert ask_program(request(fleets.LOOK, uid("alice")), strace)[0][1] == kind
         remove_socket()
         wait_for(lambda trace=trace: "+++ exited" in trace.read_text())
         lines = [line for line in trace.read_text().splitlines() if "+++" not in line][1:]

@@ -4,6 +4,7 @@ import concurrent.futures
 import functools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -108,13 +109,7 @@ def other_version(deb):
         if change:
             change(folder)
         control = folder / "DEBIAN/control"
-        text = control.read_text()
-        control.write_text(
-            "".join(
-                f"Version: {version}\n" if line.startswith("Version:") else line
-                for line in text.splitlines(keepends=True)
-            )
-        )
+        control.write_text(re.sub("(?m)^Version:.*$", f"Version: {version}", control.read_text()))
         path = machines.MACHINES / f"{name}_{version}.deb"
         machines.sh("dpkg-deb", "--root-owner-group", "-b", folder, path, stdout=subprocess.DEVNULL)
         return path

@@ -1,7 +1,6 @@
 """A server of a fleet on a kernel of its own, with AppArmor in force: what answers workstations is confined more tightly
 than root's commands, and each can do its work."""
 
-import re
 
 import pytest
 
@@ -58,10 +57,6 @@ def guest(deb, fleet_debs):
     guest.cut()
 
 
-def denials(guest):
-    return re.findall(r'apparmor="(?:DENIED|ALLOWED)".*', guest.run("journalctl -q -b --no-pager", None))
-
-
 def test_each_can_do_its_work_and_no_more(guest):
     profiles = guest.run("cat /sys/kernel/security/apparmor/profiles")
     for name in ("passcode-verifier", "passcode-verifier//serve", "passcode-verifier//relay"):
@@ -77,11 +72,11 @@ def test_each_can_do_its_work_and_no_more(guest):
     guest.run("passcode server invite --batch /root/users --output /root/codes && grep -q ^bob: /root/codes")
     guest.run(f"echo {OTHER} | passcode server enroll alice --stdin && passcode server list && passcode server restored")
     guest.run("systemctl start passcode-verifier-seen")
-    assert denials(guest) == []
+    assert guest.denials() == []
 
 
 def test_what_serve_may_not_do_is_refused(guest):
     """Its rules are applied to a program that anybody can run."""
     stacked = "passcode-verifier//&passcode-verifier//serve"
     assert "root:" not in guest.run(f"aa-exec -p '{stacked}' -- /bin/cat /etc/shadow", None)
-    assert any("serve" in line for line in denials(guest)), denials(guest)
+    assert any("serve" in line for line in guest.denials()), guest.denials()

@@ -101,6 +101,13 @@ def boot(machine, tpm, *measured):
         tpm.start(*measured)
 
 
+def opens_after_a_boot(machine, tpm, measured):
+    """By what the unit does."""
+    boot(machine, tpm, measured)
+    tpm.boot_unit()
+    return works(machine)
+
+
 def is_anywhere(machine, key):
     """Whether a file of the disk holds these bytes."""
     folders = [machine.path / name for name in ("etc", "var", "home", "root", "tmp")]
@@ -157,9 +164,7 @@ def test_the_unit_is_started_at_boot_and_nobody_waits_for_it(machine):
 def test_bound_to_a_pcr_it_opens_only_while_that_is_the_same(machine, tpm):
     copy = recovery_copy(tpm.key("seal", "--pcrs", "7"))
     assert "bound to PCR 7, and loaded: OK." in tpm.key("status")
-    boot(machine, tpm, "firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "firmware")
 
     boot(machine, tpm, "another firmware")
     said = tpm.boot_unit(status=UNUSABLE)
@@ -168,9 +173,7 @@ def test_bound_to_a_pcr_it_opens_only_while_that_is_the_same(machine, tpm):
     assert only_the_password_works(machine)
     assert "sealed again" in tpm.key("recover", "--stdin", "--pcrs", "7", input=copy)
     assert works(machine)
-    boot(machine, tpm, "another firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "another firmware")
 
 
 def test_status_tells_before_the_boot_that_it_will_not_open(machine, tpm):
@@ -182,9 +185,7 @@ def test_status_tells_before_the_boot_that_it_will_not_open(machine, tpm):
     assert "warning" in said and "the TPM will not unseal it at the next boot" in said and "run: passcode key seal" in said
     tpm.key("seal", "--pcrs", "7")
     assert "warning" not in tpm.key("status")
-    boot(machine, tpm, "another firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "another firmware")
 
 
 @pytest.mark.parametrize("number", [16, 7])
@@ -243,9 +244,7 @@ def test_a_cleared_tpm_takes_the_recovered_key(machine, tpm):
     assert "the TPM did not unseal it: " in tpm.boot_unit(status=UNUSABLE)
     assert only_the_password_works(machine)
     assert "sealed again" in tpm.key("recover", "--stdin", input=copy.upper().replace(" ", ""))
-    boot(machine, tpm, "firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "firmware")
 
 
 @pytest.mark.parametrize("missing", ["TPM", "library", "systemd-creds"])
@@ -342,9 +341,7 @@ def test_a_sealed_key_stays_sealed_when_it_is_replaced(machine, tpm):
     assert (machine.inside / LOADED).read_bytes() != key
     assert "bound to PCR 7" in (status := tpm.key("status")) and "warning" not in status
     assert is_anywhere(machine, (machine.inside / LOADED).read_bytes()) == []
-    boot(machine, tpm, "firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "firmware")
 
 
 @pytest.mark.on_request
@@ -363,9 +360,7 @@ def test_killed_while_replacing_a_sealed_key_every_boot_opens_everything(machine
         assert number > 1
     tpm.key("rotate")
     assert "warning" not in tpm.key("status") and not (machine.path / f"{SEALED}.new").exists()
-    boot(machine, tpm, "firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "firmware")
 
 
 ACTIONS = {"seal": 5, "rotate": 6, "unseal": 3, "load": 2, "recover --stdin": 2}
@@ -426,9 +421,7 @@ def test_a_tpm_that_is_lost_while_the_key_is_replaced(machine, tpm, release):
         tpm.clear()
         tpm.start("firmware")
         tpm.key("rotate")
-        boot(machine, tpm, "firmware")
-        tpm.boot_unit()
-        assert works(machine)
+        assert opens_after_a_boot(machine, tpm, "firmware")
 
 
 @pytest.mark.on_request
@@ -442,9 +435,7 @@ def test_a_recovered_key_that_opens_everything_ends_the_rotation(machine, tpm):
     tpm.start("firmware")
     assert "sealed again" in tpm.key("recover", "--stdin", input=new)
     assert "warning" not in tpm.key("status") and not (machine.path / f"{SEALED}.new").exists()
-    boot(machine, tpm, "firmware")
-    tpm.boot_unit()
-    assert works(machine)
+    assert opens_after_a_boot(machine, tpm, "firmware")
     tpm.key("rotate")
     assert works(machine)
 

@@ -8,7 +8,7 @@ import pytest
 import debian_machine as machines
 import documents
 from debian_machine import OTHER, RIGHT, WRONG
-from package import only_the_password_is_asked, passcode_works
+from package import number, only_the_password_is_asked, passcode_works
 
 TITLE = "Back up, restore, move"
 ARCHIVES = ("root/passcode-key.tar", "root/passcode-store.tar")
@@ -47,10 +47,6 @@ def moved(machine, other, deb):
         return follow(other, restore)
 
     return move
-
-
-def number(machine, user):
-    return machine.run("id", "-u", user).strip()
 
 
 def test_passcodes_work_on_a_machine_of_the_other_release(machine, other, moved):

@@ -6,13 +6,9 @@ import subprocess
 import pytest
 
 from debian_machine import RIGHT
-from package import STORE, only_the_password_is_asked, passcode_works
+from package import STORE, number, only_the_password_is_asked, passcode_works
 
 BOTH = pytest.mark.parametrize("program", ["userdel", "deluser"])
-
-
-def number(machine, user):
-    return machine.run("id", "-u", user).strip()
 
 
 def is_sealed(machine, uid):

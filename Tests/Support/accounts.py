@@ -11,12 +11,12 @@ from bed import uid
 def accounts_changed(change):
     """Rewrites the lines of /etc/passwd, in the tests' own namespace (usermod asks who runs elsewhere)."""
     file = pathlib.Path("/etc/passwd")
-    before = file.read_text()
-    file.write_text("".join(change(before.splitlines(keepends=True))))
+    before = file.read_text(errors="surrogateescape")
+    file.write_text("".join(change(before.splitlines(keepends=True))), errors="surrogateescape")
     try:
         yield
     finally:
-        file.write_text(before)
+        file.write_text(before, errors="surrogateescape")
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ def built(program):
 
 MODULE = BUILD / "pam_passcode.so"
 TOOL = BUILD / "passcode"
-SERVICE = "login"  # the tests ask as that program does: see Broker.swift
+SERVICE = "login"  # the tests ask as that program does: see Gate.swift
 SLOT = 4096
 USUAL = pathlib.Path("/etc/security/passcode.conf")  # in the tests' own namespace
 MEMORY = pathlib.Path("/run/passcode")  # of the last wrong codes, where the configuration is the usual one
@@ -145,7 +145,6 @@ class Bed:
         path = self.record_file(user)
         if not path.exists():
             shutil.copy2(self.record_file(source), path)
-            shutil.copystat(self.record_file(source), path)
             owner = self.record_file(source).stat()
             os.chown(path, owner.st_uid, owner.st_gid)
         path.write_bytes(b"".join(slots))

@@ -23,6 +23,7 @@ import libsodium
 import lists
 import machine
 import pam
+from accounts import accounts_changed
 from bed import MODULE, SERVICE, uid
 from cost import in_child
 from process import children
@@ -199,17 +200,10 @@ def crowd(bed, count):
         machine.sh("umount", bed.store)
 
 
-@contextlib.contextmanager
 def accounts(people):
     """Accounts for these pairs, in the namespace's own /etc/passwd."""
-    file = pathlib.Path("/etc/passwd")
-    before = file.read_bytes()
-    try:
-        with file.open("a", errors="surrogateescape") as more:
-            more.writelines(f"{name}:x:{uid}:{uid}::/nonexistent:/bin/false\n" for uid, name in people)
-        yield
-    finally:
-        file.write_bytes(before)
+    more = [f"{name}:x:{uid}:{uid}::/nonexistent:/bin/false\n" for uid, name in people]
+    return accounts_changed(lambda lines: lines + more)
 
 
 def tool(bed, *arguments, output=subprocess.DEVNULL):

@@ -107,10 +107,7 @@ class Container:
         return Shell(line)
 
     def wait(self, command):
-        end = time.monotonic() + 20
-        while self.run(f"{command}; echo $?", None).strip() != "0":
-            assert time.monotonic() < end, command
-            time.sleep(0.05)
+        wait_for(lambda: self.run(f"{command}; echo $?", None).strip() == "0")
 
     def start(self):
         self.machine.start()

@@ -6,8 +6,6 @@ import pathlib
 import subprocess
 import tempfile
 
-from process import wait_for
-
 SOURCE = pathlib.Path(__file__).with_name("conversation.c")
 LIBRARY, NOTES = "usr/lib/conversation.so", "var/tmp/conversation"
 
@@ -56,17 +54,3 @@ class Conversation:
             elif of_process and word in ("text", "error"):
                 of_process[-1].messages.append(text)
         return [call for of_process in calls.values() for call in of_process]
-
-    def wait(self, service, count, seconds=20):
-        """Until so many calls have ended. Answers with them."""
-        wait_for(lambda: sum(call.result is not None for call in self.calls(service)) >= count, seconds)
-        return self.calls(service)
-
-    def wait_for_prompt(self, service, count, prompts=1, seconds=20):
-        """Until that call, the first is 1, has shown so many prompts."""
-
-        def shown():
-            calls = self.calls(service)
-            return len(calls) >= count and len(calls[count - 1].prompts) >= prompts
-
-        wait_for(shown, seconds)

@@ -16,7 +16,7 @@ import time
 import pexpect
 
 from journal import Journal
-from process import end_child, wait_for
+from process import end_child, sh, wait_for
 from scenario import PASSWORD
 from shared import locked
 
@@ -52,10 +52,6 @@ echo 127.0.0.1 localhost machine > "$root/etc/hosts"
 echo up
 exec chroot "$root" /bin/sleep infinity
 """
-
-
-def sh(*command, **how):
-    return subprocess.run([str(part) for part in command], check=True, **how)
 
 
 def sources(suite, folder):
@@ -304,7 +300,7 @@ def is_running(pid):
 
 
 def prompted(child, *dialogue):
-    """Answers these prompts, in this order."""
+    """Answers these prompts, in this order, each without echo."""
     for prompt, answer in dialogue:
         child.expect(prompt)
         assert child.waitnoecho(timeout=20)

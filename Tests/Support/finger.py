@@ -1,16 +1,18 @@
 """`passcode-finger`, driven as the module drives it: one request, and events (Sources/PasscodePolicy/Finger)."""
 
 import collections
+import contextlib
 import os
 import pathlib
-import pwd
 import shutil
 import signal
 import socket
 import struct
 import subprocess
+import threading
+import time
 
-from bed import built
+from bed import built, uid
 from process import make_urgent, start_at_socket, wait_for
 
 PROGRAM = built("passcode-finger")
@@ -28,10 +30,6 @@ ENTER = b"\1"
 OTHER, LOGIN_SCREEN = 0, 255
 SOCKET = pathlib.Path("/run/passcode-finger.socket")
 Match = collections.namedtuple("Match", "serial milliseconds")
-
-
-def uid(name):
-    return pwd.getpwnam(name).pw_uid
 
 
 def request(name="alice", operation=WATCH, wants_session=False, terminal=None):
@@ -79,15 +77,6 @@ def decode(event):
         return {bit for bit in range(16) if detail >> bit & 1}
     return KINDS[kind]
 
-
-# As with the package's two profiles.
-PROVEN = (
-    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
-    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
-    "auth requisite pam_deny.so\n"
-    "auth required pam_permit.so\n"
-    "auth optional {module} proven"
-)
 
 class Finger:
     """One prompt. Use it as a context: at its end the connection is closed, and the program has ended."""
@@ -144,6 +133,15 @@ class Finger:
             return self.event(seconds) is None and False
         except TimeoutError:
             return True
+
+
+@contextlib.contextmanager
+def watching(*about, **how):
+    """One that has told that it watches."""
+    with Finger(*about, **how) as finger:
+        event = finger.event()
+        assert event == "watching", event
+        yield finger
 
 
 def connected_by(name):
@@ -233,3 +231,44 @@ def missed_last(reader):
     waits(reader)
     reader.touch("somebody-else")
     wait_for(reader.is_free)
+
+
+# MARK: A person at the module's prompt, and at the reader of `own`
+
+
+def after(*acts, then=""):
+    """An answer that is typed after these."""
+
+    def answer(_):
+        for act in acts:
+            act()
+        return then
+
+    return answer
+
+
+def match(own):
+    return lambda: matched(own.reader)
+
+
+def miss(own):
+    return lambda: missed(own.reader)
+
+
+def put_on(own, then=()):
+    """A finger is on the reader, which needs 0.4 s from Enter to these commands."""
+
+    def act():
+        waits(own.reader)
+        own.reader.tell("FINGER 1")
+        time.sleep(0.1)
+        if then:
+            threading.Timer(0.4, lambda: [own.reader.tell(command) for command in then]).start()
+
+    return act
+
+
+def words(own):
+    """What the log says of the reader, line by line."""
+    lines = [line.message for line in own.module_log()]
+    return [part.split("=")[1] for line in lines for part in line.split() if part.startswith("finger=")]

@@ -1,6 +1,7 @@
 """A fleet: three members of Debian's own etcd, and three servers with passcode-verifier, in a private network namespace.
 Each server has a mount namespace of its own, with its own files in /etc/passcode and /var/lib/passcode-verifier."""
 
+import concurrent.futures
 import contextlib
 import ctypes
 import json
@@ -11,11 +12,10 @@ import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 
+import helper
 from bed import TOOL, built
-from helper import Reply
 from machine import ACCOUNT, CONFIGURATION
 from process import make_urgent, wait_for
 from shared import locked
@@ -103,13 +103,11 @@ class Holder:
         self.process.stdout.close()
 
 
-def request(operation, account, *, passcode="", new="", service="sudo", uid=NOBODY, name="CN=ws1", length=None):
+def request(operation, account, *, uid=NOBODY, name="CN=ws1", **secrets):
     """What a verifier gets: the relay's head, the account, a helper's request (FleetMessage.swift)."""
     account = account.encode() if isinstance(account, str) else account
     relay = struct.pack("<BH", 3, len(name)) + name.encode()
-    head = struct.pack("<BBIBBH", 1, operation, uid, len(service) << 2, len(passcode) | len(new) << 4, 0)
-    size = len(account) if length is None else length
-    return relay + bytes([2, size]) + account + head + (service + passcode + new).encode()
+    return relay + bytes([2, len(account)]) + account + helper.request(operation, uid, service="sudo", **secrets)
 
 
 def decode(answer):
@@ -117,9 +115,7 @@ def decode(answer):
     answer = answer.lstrip(b"\0")
     if not answer.endswith((b"\4", b"\5")):
         return None
-    answer = answer[:-1]
-    count = {17: 6, 26: 7}.get(answer[1], 5)
-    return Reply(answer[1], struct.unpack_from(f"<{count}Q", answer, 2), answer[2 + count * 8 :])
+    return helper.reply(answer[:-1])
 
 
 def says_not_listed(reply):
@@ -368,20 +364,6 @@ def left(fleet, key):
 
 
 def at_once(jobs, width=8):
-    """The results of functions that are run in so many threads, in their order."""
-    results, waiting, lock = [None] * len(jobs), list(enumerate(jobs)), threading.Lock()
-
-    def work():
-        while True:
-            with lock:
-                if not waiting:
-                    return
-                index, job = waiting.pop(0)
-            results[index] = job()
-
-    threads = [threading.Thread(target=work) for _ in range(width)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    """The results of functions that are run in so many threads, in their order; where one fails, this does, too."""
+    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+        return list(pool.map(lambda job: job(), jobs))

@@ -1,6 +1,7 @@
 """A whole machine in QEMU (its emulator, so no /dev/kvm is needed): a kernel of its own with AppArmor or SELinux, systemd,
 polkit, an ext4 disk whose power can be cut, and, if it is asked for, a TPM."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -153,6 +154,10 @@ class Guest:
         text, result = self.shell.run(command)
         assert status is None or result == status, f"{command}: {result}\n{text}"
         return text
+
+    def denials(self):
+        """What AppArmor refused or reported since the boot."""
+        return re.findall(r'apparmor="(?:DENIED|ALLOWED)".*', self.run("journalctl -q -b --no-pager", None))
 
     def log_in(self, user, *dialogue):
         """On the second serial line, by getty and login. Answers with that person's shell."""

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from bed import SLOT, person, uid
+from bed import SLOT, become, person, uid
 from process import open_files, wait_for
 from machine import ACCOUNT, HELPER, STORE
 from scenario import RIGHT
@@ -46,10 +46,9 @@ def fault(reason, path="", name="", *, error=0, number=0):
     return (struct.pack("<BBHQ", code, len(path), error, number).hex() + path + name).encode()
 
 
-def request(operation, uid, *, passcode="", new="", password="", conditions=0, service=""):
+def request(operation, uid, *, passcode="", new="", password="", service=""):
     """The bytes of a request (HelperMessage.swift)."""
-    conditions |= len(service) << 2
-    head = struct.pack("<BBIBBH", 1, operation, uid, conditions, len(passcode) | len(new) << 4, len(password))
+    head = struct.pack("<BBIBBH", 1, operation, uid, len(service) << 2, len(passcode) | len(new) << 4, len(password))
     return head + (service + passcode + new + password).encode()
 
 
@@ -135,10 +134,7 @@ def as_alice(work):
     """What it returns, done by alice: an errno, or 0."""
     child = os.fork()
     if child == 0:
-        who = person("alice")
-        os.setgroups([])
-        os.setresgid(*[who["group"]] * 3)
-        os.setresuid(*[who["user"]] * 3)
+        become("alice")()
         try:
             work()
         except OSError as error:

@@ -148,7 +148,7 @@ class Exploration:
         self.begin, self.preemptions, self.faults, self.kinds = begin, preemptions, faults, kinds
         self.until = until  # what time.monotonic says when the rest is left out
         self.is_complete = True
-        self.schedules = self.steps = self.spared = self.astray = 0
+        self.schedules = self.steps = self.astray = 0
         self.outcomes = set()
 
     def explore(self):
@@ -188,7 +188,6 @@ class Exploration:
                 if before.slept:
                     continue  # it would look once more at what hasn't changed
             if segment and not before.fault and same(before, segment):
-                self.spared += 1
                 continue
             done = self.visit(Schedule(schedule.first, (*schedule.decisions, (step, SWITCH))), run)
             segment = done and done.segment(step)

@@ -16,7 +16,6 @@ SIZE = struct.Struct("I")  # before each datagram, in the order of their coming
 @dataclasses.dataclass(frozen=True)
 class Line:
     facility: int
-    severity: int
     text: str  # all of it, as it was sent
     time: str  # as the sender wrote it: in its own time zone
     message: str
@@ -26,9 +25,9 @@ def parsed(text):
     """One datagram: "<priority>time name: message"; a program that writes it otherwise gives no more than its text."""
     found = re.match(r"<(\d+)>(.*?): (.*)", text, re.DOTALL)
     if not found:
-        return Line(-1, -1, text, "", text)
+        return Line(-1, text, "", text)
     priority, header, message = found.groups()
-    return Line(int(priority) // 8, int(priority) % 8, text, header[:15], message)
+    return Line(int(priority) // 8, text, header[:15], message)
 
 
 def collect(door, kept, told, tests):

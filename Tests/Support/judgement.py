@@ -18,7 +18,7 @@ def judge(history, row, where):
         ledger = Ledger(account, history.written)
         place = (where, account)
         _judge_verdicts(asked, row, place)
-        _judge_ledger(ledger, row, place)
+        row.breach("beyond", (place, ledger.wrongs), len(ledger.wrongs))
         _judge_budget(asked, unlocked, ledger, row, place)
         _judge_delays(asked, unlocked, row, place)
         row.breach("unreadable", (place, status), status is None or status.kind not in (STATUS_REPLY, NOT_ENROLLED))
@@ -82,10 +82,6 @@ def _judge_verdicts(asked, row, place):
     for one in asked:
         row.breach("refused", (place, one), one.is_right and one.is_wrong)
         row.breach("beyond", (place, one), not one.is_right and one.kind == GRANTED)
-
-
-def _judge_ledger(ledger, row, place):
-    row.breach("beyond", (place, ledger.wrongs), len(ledger.wrongs))
 
 
 def _may_reset(one):

@@ -9,7 +9,6 @@ import base64
 import hashlib
 import itertools
 import os
-import pwd
 import re
 import subprocess
 
@@ -17,7 +16,6 @@ import forge
 from keys import copies, opens
 from machine import KEY
 from recovery import key_of, printed, recovery_copy
-from scenario import replace_line
 from sealed import LOADED_NEXT, NEXT, SEALED, SEALED_NEXT, everybody_logs_in, put_back
 from sealing import LOADED
 from tool import DONE

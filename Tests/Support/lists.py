@@ -20,10 +20,15 @@ def lines(others):
     return "".join(f"{name}:{code(uid - FIRST)}\n" for uid, name in others)
 
 
-def start(bed, *arguments, **how):
-    """A run that isn't waited for; its streams are text."""
+def start(bed, *arguments, typed=None, **how):
+    """A run that isn't waited for; its streams are text. What is `typed` is all that it reads."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen([*bed.tool_words(), *arguments], text=True, cwd="/", **pipes)
+    run = subprocess.Popen([*bed.tool_words(), *arguments], text=True, cwd="/", **pipes)
+    if typed is not None:
+        run.stdin.write(typed)
+        run.stdin.close()
+        run.stdin = None  # for communicate()
+    return run
 
 
 def results(output):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 
-from finger import uid
+from bed import uid
 from process import make_urgent, state, wait_for
 
 FILES = pathlib.Path("/run/systemd")

@@ -4,11 +4,11 @@ with its bits, configuration, key and store where they really are. All in the te
 import contextlib
 import pathlib
 import shutil
-import subprocess
 
 import pam
 import plain
 from bed import QUICK, SERVICE, Bed, become, built
+from process import sh
 from scenario import PASSWORD
 
 ACCOUNT = "_passcode"
@@ -21,8 +21,11 @@ PROOF = pathlib.Path("/etc/pam.d/passcode")
 ALICE = {"prepare": become("alice")}  # for authenticate: she reaches it through the helper
 
 
-def sh(*command, **how):
-    return subprocess.run([str(part) for part in command], check=True, **how)
+def cover(place, folder):
+    """Whatever is changed in the folder from now on lies at this place, and nothing in the folder itself."""
+    for name in ("upper", "work"):
+        (place / name).mkdir(parents=True)
+    sh("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={place}/upper,workdir={place}/work", "overlay", folder)
 
 
 def install():
@@ -30,11 +33,7 @@ def install():
     sh("useradd", "--system", "--user-group", "--no-create-home", "--badname", ACCOUNT)
     if plain.PLAIN:  # and plain.py puts back what was there
         return
-    cover = pathlib.Path("/run/passcode-cover")
-    for name in ("upper", "work"):
-        (cover / name).mkdir(parents=True)
-    sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/libexec,upperdir={cover}/upper,workdir={cover}/work",
-       "overlay", "/usr/libexec")  # fmt: skip
+    cover(pathlib.Path("/run/passcode-cover"), "/usr/libexec")
     # Enough for the record files, and for what the programs of the tests keep there.
     sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", "/var/lib")
 
@@ -75,12 +74,9 @@ def modules_of_libpam():
 @contextlib.contextmanager
 def installed_tool():
     """The tool where the module starts it."""
-    cover, tool = pathlib.Path("/run/passcode-tool"), pathlib.Path("/usr/bin/passcode")
+    place, tool = pathlib.Path("/run/passcode-tool"), pathlib.Path("/usr/bin/passcode")
     if not plain.PLAIN:
-        for name in ("upper", "work"):
-            (cover / name).mkdir(parents=True)
-        sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/bin,upperdir={cover}/upper,workdir={cover}/work",
-           "overlay", "/usr/bin")  # fmt: skip
+        cover(place, "/usr/bin")
     shutil.copyfile(built("passcode"), tool)
     tool.chmod(0o755)
     try:
@@ -90,7 +86,7 @@ def installed_tool():
             tool.unlink()
         else:
             sh("umount", "--lazy", "/usr/bin")
-            shutil.rmtree(cover)
+            shutil.rmtree(place)
 
 
 def install_helper(mode=0o6755, owner=ACCOUNT):

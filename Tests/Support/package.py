@@ -92,6 +92,10 @@ def needing(version):
     return change
 
 
+def number(machine, user):
+    return machine.run("id", "-u", user).strip()
+
+
 def su(machine, prompt, answer):
     child = machine.terminal("su", "alice", "-c", "id -un")
     prompted(child, (f"^{prompt}", answer))

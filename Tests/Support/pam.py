@@ -145,14 +145,8 @@ def _copied(answer):
     return memory
 
 
-def run(service, user, folder, answers, *, items=(), flags=0, calls=("authenticate",), prepare=None):
-    """Makes the calls on one handle in a child of its own."""
-    return start(
-        service, user, folder, answers, items=items, flags=flags, calls=calls, prepare=prepare
-    ).wait()
-
-
 def start(service, user, folder, answers, *, items=(), flags=0, calls=("authenticate",), prepare=None):
+    """Makes the calls on one handle in a child of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

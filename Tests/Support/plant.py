@@ -65,7 +65,6 @@ class Source:
 
     def __init__(self, path, text):
         self.path, self.text, self.code, self.found = path, text, masked(text), []
-        self.lines = [match.start() for match in re.finditer(r"^", text, re.M)]
         for look in (self.conditions, self.values, self.comparisons, self.statements, self.constants, self.cases):
             look()
 

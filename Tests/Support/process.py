@@ -33,6 +33,10 @@ def wait_for(condition, seconds=20):
         time.sleep(min(max(0.005, waited / 20), 0.05))
 
 
+def sh(*command, **how):
+    return subprocess.run([str(part) for part in command], check=True, **how)
+
+
 def start_at_socket(command, **more):
     """systemd-socket-activate, once it listens: its socket is there a little earlier, and refuses connections until then."""
     with tempfile.TemporaryFile() as said:

@@ -10,6 +10,14 @@ LOCKED_OUT = "Passcode locked out after too many attempts. Use your password."
 RIGHT, WRONG = "0471", ["1593", "2604", "3715", "4826", "5937", "6048", "7159", "8260", "9371", "0482"]
 PASSWORD, NEW = "correct horse", "8305"
 EXAMPLES = pathlib.Path(__file__).parents[2] / "pam.d"
+# A stack as with the package's two profiles.
+PROVEN = (
+    "auth [success=2 auth_err=die conv_err=die default=ignore] {module} either\n"
+    "auth [success=1 default=ignore] pam_unix.so nodelay try_first_pass\n"
+    "auth requisite pam_deny.so\n"
+    "auth required pam_permit.so\n"
+    "auth optional {module} proven"
+)
 
 
 def asked_once(outcome):

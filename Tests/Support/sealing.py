@@ -9,7 +9,7 @@ import pathlib
 import shutil
 
 import plain
-from machine import RUN, sh
+from machine import RUN, cover, sh
 
 STATE = pathlib.Path("/run/passcode-tpm")
 LOADED = RUN.with_name("passcode-key") / "key"
@@ -69,7 +69,7 @@ else:
 
 def install():
     if not plain.PLAIN:
-        cover_programs()
+        cover(pathlib.Path("/run/passcode-creds"), "/usr/bin")
     elif PROGRAM.exists():
         PROGRAM.rename(ASIDE)
     PROGRAM.unlink(missing_ok=True)
@@ -82,14 +82,6 @@ def install():
         sh("gcc", "-shared", "-nostdlib", f"-Wl,-soname,{library}", "-o", LIBRARIES / library, "-x", "c", "/dev/null")
     LOADER.write_text(f"{LIBRARIES}\n")
     sh("ldconfig")
-
-
-def cover_programs():
-    cover = pathlib.Path("/run/passcode-creds")
-    for name in ("upper", "work"):
-        (cover / name).mkdir(parents=True)
-    sh("mount", "-t", "overlay", "-o", f"lowerdir=/usr/bin,upperdir={cover}/upper,workdir={cover}/work",
-       "overlay", "/usr/bin")  # fmt: skip
 
 
 def uninstall():

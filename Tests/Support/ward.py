@@ -1,10 +1,8 @@
 """What is between a fleet's workstations and its servers: two certificate authorities, and Debian's stunnel at both ends."""
 
-import os
 import pathlib
 import shutil
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -219,7 +217,3 @@ def ask_program(data, before=()):
         except ConnectionResetError:
             answer = b""
     return answer, process.wait(20)
-
-
-def asked(operation, account, code=""):
-    return struct.pack("<BBIBBH", 1, operation, account, 0, len(code), 0) + code.encode()

@@ -10,5 +10,3 @@
 /* A descriptor that can be read when the process has ended that made the connection which is our standard input, and its
    number; or an errno as a negative number: EPERM where its uid wasn't our effective one. */
 int cb_watch_peer(pid_t *number);
-/* Leaves the supplementary groups. 0, or an errno. */
-int cb_leave_groups(void);

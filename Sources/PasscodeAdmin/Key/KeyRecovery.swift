@@ -52,7 +52,9 @@ extension Vault {
     if isRotating { try bringCopiesUpToDate(room) }
     let isComplete = count.opened == count.enrolled && count.damaged == 0
     if !isComplete { try sealedKey(.current).keepAsOld() }
-    try seal(key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
+    let content = try sealed(
+      key, .current, pcrs ?? pcrsInUse(), &room.compared.unsealed.key, else: .keyLoadedOnly)
+    try sealedKey(.current).replace(sealed: content)
     try sealedKey(.next).remove()
     if isComplete {
       try removePlain(room)

@@ -262,7 +262,9 @@ extension Vault {
           guard Credential.open(record.current, &outgoing) else {
             throw Fault(.sealedOtherwise, path: recordPath(uid), name: record.current.name)
           }
-          resealed.state = .enrolled(sealed: Credential.seal(&outgoing, under: staying, resealed, sodium))
+          // What one allocation has opened, under the key that the other one holds.
+          outgoing.subkey.derive(.sealing, from: staying.key)
+          resealed.state = .enrolled(sealed: Credential.sealed(outgoing, resealed, sodium))
         }
         try write(uid) { () throws(Errno) in try record.replace(resealed) }
       }
@@ -275,20 +277,10 @@ extension Vault {
   }
 
   /// The owner of a record, for messages; a uid without an account stands for itself.
-  private func owner(_ uid: UInt32) -> Account {
+  func owner(_ uid: UInt32) -> Account {
     guard case .found(let account) = Account.numbered(uid) else {
       return Account(uid: uid, gid: uid, name: decimalDigits(UInt64(uid)))
     }
     return account
-  }
-}
-
-extension Credential {
-  /// Seals what one allocation has opened, under the key that another one holds.
-  fileprivate static func seal(
-    _ unsealed: inout Unsealed, under other: borrowing Unsealed, _ record: Record, _ sodium: Sodium
-  ) -> Bytes {
-    unsealed.subkey.derive(.sealing, from: other.key)
-    return sealed(unsealed, record, sodium)
   }
 }

@@ -91,20 +91,11 @@ extension Vault {
       && room.compared.unsealed.key.equals(room.next.unsealed.key)
   }
 
-  /// Seals a key into its file; in place of the one that is there only when what was sealed opens again.
-  func seal(
-    _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
-    _ compared: inout SecretKey, else problem: KeyProblem = .keyNotSealable
-  ) throws(Fault) {
-    let content = try sealed(key, generation, pcrs, &compared, else: problem)
-    try sealedKey(generation).replace(sealed: content)
-  }
-
   /// Seals a key, and opens that again to compare. No file is written.
   @inline(never)
   func sealed(
     _ key: borrowing SecretKey, _ generation: MachineKey.Generation, _ pcrs: Bytes,
-    _ compared: inout SecretKey, else problem: KeyProblem = .keyNotSealable
+    _ compared: inout SecretKey, else problem: KeyProblem
   ) throws(Fault) -> Bytes {
     let file = sealedKey(generation)
     let sealed: Bytes

@@ -40,7 +40,7 @@ public enum RecoveryCopy {
     guard left == digits + 1 || left == digits + 2 else { return false }
     var check = Check(number)
     for index in line.indices where line[index] != UInt8(ascii: " ") {
-      guard let digit = value(line[index]) else { return false }
+      guard let digit = hexadecimalValue(line[index]) else { return false }
       left -= 1
       switch left {
       case 0: return digit == check.digit
@@ -75,12 +75,13 @@ public enum RecoveryCopy {
   private static func letter(_ digit: UInt8) -> UInt8 {
     digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
   }
+}
 
-  private static func value(_ letter: UInt8) -> UInt8? {
-    switch letter | 0x20 {
-    case UInt8(ascii: "0")...UInt8(ascii: "9") where letter & 0x20 != 0: letter - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): (letter | 0x20) - UInt8(ascii: "a") + 10
-    default: nil
-    }
+/// The value of a hexadecimal digit, in either case; nil for any other byte.
+package func hexadecimalValue(_ letter: UInt8) -> UInt8? {
+  switch letter | 0x20 {
+  case UInt8(ascii: "0")...UInt8(ascii: "9") where letter & 0x20 != 0: letter - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): (letter | 0x20) - UInt8(ascii: "a") + 10
+  default: nil
   }
 }

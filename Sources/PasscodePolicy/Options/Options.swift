@@ -27,7 +27,7 @@ public struct Options: Equatable, Sendable {
     public var passwordEvery: UInt64 = 0
     /// Seconds: an hour to 30 days.
     public static let passwordEveryRange: ClosedRange<UInt64> = 3_600...2_592_000
-    /// `finger=both`: the passcode opens nothing without a touch that matches at the same prompt (BothFactors.swift).
+    /// `finger=both`: the passcode opens nothing without a touch that matches at the same prompt (Attempt+Finger.swift).
     public var needsFinger = false
     /// The socket that leads to a fleet's verifier; empty: there is none.
     public var verifier = Bytes()
@@ -79,8 +79,6 @@ public struct Options: Equatable, Sendable {
     /// No messages; the prompt stays, and so does the log.
     public var quiet = false
     public var debug = false
-
-    public init() {}
   }
 
   public struct Lengths: Equatable, Sendable {

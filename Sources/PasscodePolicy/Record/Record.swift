@@ -79,8 +79,6 @@ public struct Record: Equatable, Sendable {
     public var enrolled: UInt64 = 0
     public var success: UInt64 = 0
     public var failure: UInt64 = 0
-
-    public init() {}
   }
 
   /// The values lie on the heap, and copies of a record share them: programs that copied 128 bytes at each step were

@@ -41,7 +41,7 @@ func isLetter(_ byte: UInt8) -> Bool {
 
 /// Whether a byte is an ASCII letter or digit, or one of `others`.
 @inline(never)
-func isWordByte(_ byte: UInt8, or others: Literal) -> Bool {
+package func isWordByte(_ byte: UInt8, or others: Literal) -> Bool {
   for index in others.indices where others[index] == byte { return true }
   return isLetter(byte) || isDigit(byte)
 }

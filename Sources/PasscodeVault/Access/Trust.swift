@@ -95,7 +95,7 @@ package struct Trust {
     guard access.trusts(owner: status.owner) || subject == .store && isServiceAccount(status.owner) else {
       return .wrongOwner
     }
-    // Stores were root's group's, too, once: they go on working, and PasscodeAdmin's `Warnings.swift` warns of it.
+    // Stores were root's group's, too, once: they go on working, and PasscodeAdmin warns of it (`sharedFolders`).
     let allowed: UInt32 = subject == .store && status.group == 0 ? 0o020 : 0
     guard status.mode & 0o022 & ~allowed == 0 else { return .writableByOthers }
     return subject == .key && status.mode & 0o004 != 0 ? .readableByAll : nil

@@ -23,7 +23,9 @@ func checkConfiguration(_ run: CheckRun) {
 /// Where the file has become different from the preset that it names.
 private func checkPreset(_ run: CheckRun) {
   let path = Configuration.usualPath
-  guard let text = try? run.configuration.text(path), let (name, line) = Preset.mark(in: text) else { return }
+  guard let text = try? run.configuration.trust(.configuration).text(path),
+    let (name, line) = Preset.mark(in: text)
+  else { return }
   guard let preset = Preset.named(name[...]) else { return run.tell(.unknownPreset(path, line, name)) }
   for difference in (try? preset.differences(from: text, path: path)) ?? [] {
     let place = difference.number > 0 ? difference.number : line
@@ -75,12 +77,22 @@ func checkCost(_ run: CheckRun) {
   run.detail = CheckDetail.cost(milliseconds: milliseconds, slots: run.vault.hashingSlots)
 }
 
-/// What root can see of it without becoming `_passcode`.
+/// The runtime directory, as root sees it without becoming `_passcode`; nothing is created.
 func checkRuntime(_ run: CheckRun) {
-  Vault.inspectRunFolder { finding in
+  let path = RunFolder.path
+  guard let service = serviceAccount() else { return }
+  guard let folder = try? FileStatus.of(path) else {
     // Without systemd, the first login through a program that runs as root creates it.
-    if case .missing = finding, !isSystemdRunning { return }
-    run.tell(.run(finding))
+    if isSystemdRunning { run.tell(.noRunFolder(path)) }
+    return
+  }
+  guard folder.kind == .directory else { return run.tell(.runIsNoFolder(path)) }
+  guard folder.owner == service.uid, folder.mode & 0o077 == 0 else { return run.tell(.sharedRunFolder(path)) }
+  // `_passcode` could have put a link there.
+  let waiting = Text("\(path)/waiting").bytes
+  guard let file = try? FileStatus.of(waiting) else { return }
+  if file.kind != .file || file.links != 1 || file.owner != service.uid || file.mode & 0o077 != 0 {
+    run.tell(.unsoundWaiting(waiting))
   }
 }
 

@@ -236,20 +236,23 @@ extension CheckFinding {
 }
 
 extension CheckFinding {
-  static func run(_ finding: RunFinding) -> CheckFinding {
-    switch finding {
-    case .missing(let path):
-      told(.warning, "%1: no such directory; run: systemd-tmpfiles --create passcode.conf", path)
-    case .notItsOwn(let path):
-      told(
-        .error, "%1: must belong to %2 alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
-        name: Installed.account)
-    case .notDirectory(let path): told(.error, "%1: must be a directory; run: rm -f %1", path)
-    // The helper makes it again. Other commands could follow a link; rm -r doesn't.
-    case .unsoundWaiting(let path):
-      told(
-        .error, "%1: must be a file that belongs to %2 alone; run: rm -rf %1", path, name: Installed.account)
-    }
+  static func noRunFolder(_ path: Bytes) -> CheckFinding {
+    told(.warning, "%1: no such directory; run: systemd-tmpfiles --create passcode.conf", path)
+  }
+
+  static func sharedRunFolder(_ path: Bytes) -> CheckFinding {
+    told(
+      .error, "%1: must belong to %2 alone; run: chown -h %2:root %1 && chmod go=,g-s %1", path,
+      name: Installed.account)
+  }
+
+  static func runIsNoFolder(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: must be a directory; run: rm -f %1", path)
+  }
+
+  // The helper makes it again. Other commands could follow a link; rm -r doesn't.
+  static func unsoundWaiting(_ path: Bytes) -> CheckFinding {
+    told(.error, "%1: must be a file that belongs to %2 alone; run: rm -rf %1", path, name: Installed.account)
   }
 
   static func store(_ finding: StoreFinding) -> CheckFinding {

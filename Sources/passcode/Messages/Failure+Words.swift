@@ -4,7 +4,7 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-// Everything that the tool says is in this folder, and in Failure.swift: each sentence one literal with its parameters, each
+// Everything that the tool says is in this folder, in Failure.swift and in TryDemo.swift: each sentence one literal with its parameters, each
 // number with its own plural. Faults, notices and reasons for weakness are `Words`, as for the module.
 
 /// Says that there is no such thing, and what may have been meant.
@@ -34,7 +34,7 @@ extension Verdict {
     case .fingerRefused, .wrong, .locked, .exhausted, .disabled, .expired, .mustChange,
       .notPermitted(.notAdministrators), .notPermitted(.workstation), .notPermitted(.paused),
       .notPermitted(.passwordDue), .notPermitted(.fingerNeeded):
-      told ?? ""
+      notice.map { Phrase($0) } ?? ""
     case .notEnrolled: "no passcode is set"
     case .notPermitted: Failure.notPermitted.text
     case .unavailable(let fault): fault.words

@@ -11,7 +11,7 @@ extension Phrase {
     """
   }
 
-  static func demoStep(_ number: UInt64, _ title: TryDemo.Title) -> Phrase { "\(number). \(title.text)" }
+  static func demoStep(_ number: UInt64, _ title: Phrase) -> Phrase { "\(number). \(title)" }
 
   static func demoFailed(_ number: UInt64) -> Phrase { "Step \(number) failed." }
 
@@ -20,6 +20,8 @@ extension Phrase {
   static var menuBegins: Phrase {
     "This is a temporary store: nothing on this system changes. Logins go through the real module.\n"
   }
+
+  static var quit: Phrase { "quit and remove the store" }
 
   static var menuQuestion: Phrase { "Your choice: " }
 
@@ -44,29 +46,7 @@ extension Phrase {
   private static func back(_ left: Remaining) -> Phrase { "\(left.locked) (Enter: back)" }
 }
 
-extension TryDemo.Title {
-  /// The step's title, printed after its number.
-  fileprivate var text: Phrase {
-    switch self {
-    case .noPasscodeYet: "log in: before there is a passcode"
-    case .enroll: "passcode enroll: a mistake in the first repetition"
-    case .right: "log in: the correct passcode"
-    case .letters: "log in: letters are not an attempt"
-    case .wrong: "log in: a wrong passcode"
-    case .wrongAgain: "log in: another wrong passcode"
-    case .thirdWrong: "log in: the third wrong passcode"
-    case .stillLocked: "log in: a new process: still locked, and no prompt"
-    case .unlock: "passcode unlock: by the administrator"
-    case .rightAgain: "log in: the correct passcode again"
-    case .change: "passcode change: to six digits"
-    case .leadingZero: "log in: the new passcode, with its leading zero"
-    case .remove: "passcode remove: back to the beginning"
-    case .noPasscodeAgain: "log in: no passcode: the next module asks"
-    }
-  }
-}
-
-extension TryMenu.Title {
+extension TryMenu.Choice {
   var text: Phrase {
     switch self {
     case .enroll: "set a passcode"
@@ -75,7 +55,6 @@ extension TryMenu.Title {
     case .unlock: "unlock the passcode"
     case .change: "change the passcode"
     case .remove: "remove the passcode"
-    case .quit: "quit and remove the store"
     }
   }
 }

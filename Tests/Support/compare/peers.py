@@ -10,6 +10,8 @@ import pathlib
 import shutil
 import subprocess
 
+from process import sh
+
 TREE = pathlib.Path(__file__).parents[3]
 FOLDER = TREE / ".build/compare"
 UNPACKED = FOLDER / "peers"
@@ -21,10 +23,6 @@ VERSIONS = "versions.json"
 CACHE = pathlib.Path("/etc/ld.so.cache")
 
 _APT = ["-q", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=true"]
-
-
-def sh(*command, **how):
-    return subprocess.run([str(part) for part in command], check=True, **how)
 
 
 def fetch():

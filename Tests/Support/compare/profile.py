@@ -8,7 +8,6 @@ import subprocess
 import tempfile
 
 import host
-from bed import SERVICE
 from compare import peers, stacks
 from compare.figures import counted
 from compare.peers import TREE
