@@ -185,9 +185,9 @@ int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found,
   return error == 0 && result == NULL ? -1 : error;
 }
 
-int cs_set_lock(int file, short type, off_t start, off_t count) {
-  struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
-  return fcntl(file, F_OFD_SETLK, &range);
+int cs_set_lock(int file, short type, off_t byte) {
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(file, F_OFD_SETLK, &lock);
 }
 
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room) {

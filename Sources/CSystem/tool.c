@@ -67,9 +67,9 @@ int cs_input_is_ready(int milliseconds) {
   return poll(&input, 1, milliseconds) > 0;
 }
 
-int cs_is_unlocked(int file, off_t start, off_t count) {
-  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
-  return fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
+int cs_is_unlocked(int file, off_t byte) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
 int cs_open_process(pid_t process) {

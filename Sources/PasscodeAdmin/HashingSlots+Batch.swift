@@ -27,19 +27,19 @@ extension HashingSlots {
     _ store: Store, _ count: Int, stuck: (_ isFree: (Int) -> Bool) -> Bool, returned: () -> Void
   ) throws(Fault) -> Held? {
     let file = try store.openShared(name, content: nothing)
-    let overflow = stuck { RangeLock.isFree(file, at: $0, count: 1) } ? firstOverflow + count : firstOverflow
+    let overflow = stuck { ByteLock.isFree(file, at: $0) } ? firstOverflow + count : firstOverflow
     let needed = count == 1 ? 1 : 2
     // Looked at before any is locked: a lock that is held only to look would keep others from theirs.
     let free = free(file, Array(0..<count) + Array(firstOverflow..<overflow))
     guard free.count >= needed else { return nil }
-    for slot in free where (try? RangeLock.tryLock(file, at: slot, count: 1)) == true {
+    for slot in free where (try? ByteLock.tryLock(file, at: slot)) == true {
       guard Self.free(file, free).count >= needed else {
-        RangeLock.unlock(file, at: slot, count: 1)
+        ByteLock.unlock(file, at: slot)
         returned()
         return nil
       }
       try? file.touchAccess()
-      return Held(RangeLock(file, at: slot, count: 1))
+      return Held(ByteLock(file, at: slot))
     }
     returned()
     return nil
@@ -48,7 +48,7 @@ extension HashingSlots {
   /// The slots of a list that no other process has locked.
   private static func free(_ file: borrowing Descriptor, _ slots: [Int]) -> [Int] {
     var free: [Int] = []
-    for slot in slots where RangeLock.isFree(file, at: slot, count: 1) { free.append(slot) }
+    for slot in slots where ByteLock.isFree(file, at: slot) { free.append(slot) }
     return free
   }
 
@@ -56,7 +56,7 @@ extension HashingSlots {
   static func held(_ store: Store, _ count: Int) -> Bytes {
     guard let file = try? store.directory.open(name, .readWrite) else { return [] }
     var held = Bytes()
-    for slot in 0..<count where !RangeLock.isFree(file, at: slot, count: 1) { held.append(byte: UInt8(slot)) }
+    for slot in 0..<count where !ByteLock.isFree(file, at: slot) { held.append(byte: UInt8(slot)) }
     return held
   }
 }
@@ -70,7 +70,7 @@ extension Vault {
       return 0
     }
     let slots = 0..<2 * HashingSlots.firstOverflow
-    return slots.count { !RangeLock.isFree(file, at: $0, count: 1) }
+    return slots.count { !ByteLock.isFree(file, at: $0) }
   }
 
   /// How many hashes a batch can run at once, each in a process of its own, on processors of their own.

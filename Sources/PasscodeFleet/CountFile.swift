@@ -17,7 +17,7 @@ public enum CountFile {
     do throws(Errno) {
       let file = try ServiceFile.openOrCreate(path)
       guard try ServiceFile.lock(file, within: milliseconds, pauses: 100...2_000) else { return }
-      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      defer { ByteLock.unlock(file, at: 0) }
       var sum = ServerCounts(try file.read(ServerCounts.length, at: 0))
       sum.add(counts)
       try file.write(sum.encoded, at: 0)

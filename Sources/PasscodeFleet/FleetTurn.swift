@@ -49,7 +49,7 @@ public struct FleetTurn: ~Copyable {
   private static let firstServing = 1 << 20
   private static let firstOfAccount = 1 << 24
 
-  private var lock: RangeLock?
+  private var lock: ByteLock?
   public var isTaken: Bool { lock != nil }
 
   /// Stands for no turn: nothing is locked.
@@ -85,7 +85,7 @@ public struct FleetTurn: ~Copyable {
     guard let file = open("/asked") else { return true }
     let place = 8 * hash(workstation)
     var rounds = 0
-    while (try? RangeLock.tryLock(file, at: place, count: 8)) == false, rounds < 1_000 {
+    while (try? ByteLock.tryLock(file, at: place)) == false, rounds < 1_000 {
       SystemClock.sleep(microseconds: 100)
       rounds += 1
     }
@@ -103,8 +103,8 @@ public struct FleetTurn: ~Copyable {
 
   private static func one(of bytes: Range<Int>) -> FleetTurn? {
     guard let file = open() else { return FleetTurn.none }
-    guard let byte = try? RangeLock.lockOne(of: bytes, in: file) else { return nil }
-    return FleetTurn(lock: RangeLock(file, at: byte, count: 1))
+    guard let byte = try? ByteLock.lockOne(of: bytes, in: file) else { return nil }
+    return FleetTurn(lock: ByteLock(file, at: byte))
   }
 
   private static func hash(_ name: Bytes) -> Int { Int(littleEndianNumber(blake2b(name[...]), 0, 2)) }
@@ -116,14 +116,14 @@ public struct FleetTurn: ~Copyable {
     let byte = firstAccount + hash(account)
     // Longer than the lease of an attempt whose process died.
     let wait = Wait(Wait.Limits(withoutMovement: 26_000, longest: 60_000), clock)
-    while (try? RangeLock.tryLock(file, at: byte, count: 1)) != true {
+    while (try? ByteLock.tryLock(file, at: byte)) != true {
       guard case .again = wait.pause({ decimalDigits((try? file.status().modified) ?? 0) }) else {
         return none
       }
     }
     // Those who wait see that something moves.
     try? file.touch()
-    return FleetTurn(lock: RangeLock(file, at: byte, count: 1))
+    return FleetTurn(lock: ByteLock(file, at: byte))
   }
 
   /// Gives the turn back, so that another verifier can have it.

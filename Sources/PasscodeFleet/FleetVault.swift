@@ -87,6 +87,7 @@ public final class FleetVault<Etcd: EtcdStore> {
 
   /// Commits a transaction, and a second time where no answer comes: reading changes nothing, and what is deleted stays so.
   ///
+  /// - Precondition: it only reads or deletes. No charge is sent twice (MUST 3).
   /// - Throws: a fault, too, if a condition isn't met.
   func ask(_ question: EtcdTransaction) throws(Fault) -> EtcdOutcome {
     var outcome = try commit(question)

@@ -89,7 +89,7 @@ public final class SeenFile {
   /// - Returns: false where another process has found that etcd was behind, or `restored` was run meanwhile.
   private func write(_ next: FleetSeen) throws(Errno) -> Bool {
     try lock()
-    defer { RangeLock.unlock(file, at: 0, count: 1) }
+    defer { ByteLock.unlock(file, at: 0) }
     let content = try file.read(FleetSeen.length, at: 0)
     if content.isEmpty && start == .refused { return false }
     if let other = FleetSeen(content), other.next(next.origin) == nil { return !other.refusesAll }
@@ -100,7 +100,7 @@ public final class SeenFile {
   /// If the file still says what this process has read, or more: `restored` may have been run since.
   private func refuseFromNowOn(_ floor: FleetSeen) throws(Errno) {
     try lock()
-    defer { RangeLock.unlock(file, at: 0, count: 1) }
+    defer { ByteLock.unlock(file, at: 0) }
     guard let kept = FleetSeen(try file.read(FleetSeen.length, at: 0)),
       kept.origin.cluster == floor.origin.cluster, kept.origin.revision >= floor.origin.revision
     else { return }
@@ -120,7 +120,7 @@ public final class SeenFile {
     let next: FleetSeen?
     do throws(Errno) {
       try lock()
-      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      defer { ByteLock.unlock(file, at: 0) }
       let content = try file.read(FleetSeen.length, at: 0)
       next = content.isEmpty ? other : FleetSeen(content)?.raised(to: other)
       if let next { try file.write(next.encoded, at: 0) }
@@ -135,7 +135,7 @@ public final class SeenFile {
   public func forget() throws(Fault) {
     do throws(Errno) {
       try lock()
-      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      defer { ByteLock.unlock(file, at: 0) }
       try file.setSize(0)
     } catch {
       throw Fault(.failed, path: path, error: error.code)

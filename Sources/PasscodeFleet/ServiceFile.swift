@@ -25,7 +25,7 @@ enum ServiceFile {
   ) throws(Errno) -> Bool {
     let started = SystemClock.bootMilliseconds() ?? 0
     var pause = pauses.lowerBound
-    while try !RangeLock.tryLock(file, at: 0, count: 1) {
+    while try !ByteLock.tryLock(file, at: 0) {
       guard let now = SystemClock.bootMilliseconds(),
         SystemClock.elapsed(from: started, to: now) < milliseconds
       else { return false }

@@ -77,7 +77,7 @@ public struct SpareLeases: Sendable {
       guard try ServiceFile.lock(file, within: SpareLeases.milliseconds, pauses: 100...2_000) else {
         return nil
       }
-      defer { RangeLock.unlock(file, at: 0, count: 1) }
+      defer { ByteLock.unlock(file, at: 0) }
       let content = try content(file)
       for row in 0..<SpareLeases.rows {
         let place = SpareLeases.headLength + (use.rawValue * SpareLeases.rows + row) * SpareLeases.rowLength

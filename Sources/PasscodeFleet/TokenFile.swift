@@ -47,7 +47,7 @@ struct TokenFile {
         file, within: TokenFile.milliseconds, pauses: 2_000...40_000, whileWaiting: whileWaiting)
     else { return ask() }
     guard isLocked else { return nil }
-    defer { RangeLock.unlock(file, at: 0, count: 1) }
+    defer { ByteLock.unlock(file, at: 0) }
     if let token = read(file), token != stale { return token }
     guard let token = ask() else { return nil }
     do throws(Errno) {

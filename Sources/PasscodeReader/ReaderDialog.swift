@@ -251,6 +251,7 @@ public struct ReaderDialog {
     case .look:
       state = .watching
       return .absent
+    // A refusal ends these as an answer does.
     case .lastLook, .lastStop, .release: return answered(message)
     case .verifyStart:
       isUntouched = message.sender == owner

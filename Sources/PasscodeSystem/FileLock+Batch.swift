@@ -2,15 +2,15 @@ internal import CSystem
 
 // What only batches and the servers do with locks.
 
-extension RangeLock {
+extension ByteLock {
   /// Unlocks what `tryLock` locked.
-  public static func unlock(_ file: borrowing Descriptor, at start: Int, count: Int) {
-    cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
+  public static func unlock(_ file: borrowing Descriptor, at byte: Int) {
+    cs_set_lock(file.raw, Int16(F_UNLCK), byte)
   }
 
-  /// Whether no other open file has any of these bytes locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
-  public static func isFree(_ file: borrowing Descriptor, at start: Int, count: Int) -> Bool {
-    cs_is_unlocked(file.raw, start, count) != 0
+  /// Whether no other open file has this byte locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
+  public static func isFree(_ file: borrowing Descriptor, at byte: Int) -> Bool {
+    cs_is_unlocked(file.raw, byte) != 0
   }
 }
 

@@ -35,30 +35,26 @@ public struct FileLock: ~Copyable {
   }
 }
 
-/// An exclusive lock on some bytes of an open file, and the file; it goes with this value, or with the process.
-public struct RangeLock: ~Copyable {
+/// An exclusive lock on a byte of an open file, and the file; it goes with this value, or with the process.
+public struct ByteLock: ~Copyable {
   public let file: Descriptor
-  private let start: Int
-  private let count: Int
+  private let byte: Int
 
-  /// Takes over bytes that `tryLock` locked.
-  public init(_ file: consuming Descriptor, at start: Int, count: Int) {
+  /// Takes over a byte that `tryLock` locked.
+  public init(_ file: consuming Descriptor, at byte: Int) {
     self.file = file
-    self.start = start
-    self.count = count
+    self.byte = byte
   }
 
   @inline(never)
   deinit {
-    cs_set_lock(file.raw, Int16(F_UNLCK), start, count)
+    cs_set_lock(file.raw, Int16(F_UNLCK), byte)
   }
 
-  /// Locks a range of bytes without waiting (`fcntl`, F_OFD_SETLK); false if another process has locked some of them.
-  public static func tryLock(
-    _ file: borrowing Descriptor, at start: Int, count: Int
-  ) throws(Errno) -> Bool {
+  /// Locks a byte without waiting (`fcntl`, F_OFD_SETLK); false if another process has locked it.
+  public static func tryLock(_ file: borrowing Descriptor, at byte: Int) throws(Errno) -> Bool {
     let raw = file.raw
-    do throws(Errno) { try retrying { cs_set_lock(raw, Int16(F_WRLCK), start, count) } } catch {
+    do throws(Errno) { try retrying { cs_set_lock(raw, Int16(F_WRLCK), byte) } } catch {
       if error == .wouldBlock { return false }
       throw error
     }
@@ -67,7 +63,7 @@ public struct RangeLock: ~Copyable {
 
   /// Locks the first byte of a range that nobody else has locked; nil: they are all taken.
   public static func lockOne(of bytes: Range<Int>, in file: borrowing Descriptor) throws(Errno) -> Int? {
-    for byte in bytes where try tryLock(file, at: byte, count: 1) { return byte }
+    for byte in bytes where try tryLock(file, at: byte) { return byte }
     return nil
   }
 }

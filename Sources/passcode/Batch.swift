@@ -40,7 +40,7 @@ internal import PasscodeVault
 final class Batch {
   private let session: Session
   private let act: Act
-  /// The command's name, which is the same on a fleet's server.
+  /// The command's name: the same on a fleet's server, which has all but `pause` and `resume`.
   private let command: Text
   private let vault: Vault
   private let background: BatchTurns

@@ -10,7 +10,7 @@ final class Session {
   var configurationPath: Bytes?
   /// The way in which passcodes are asked for: at a terminal, from standard input, or from a script.
   var asker = Asker.terminal
-  /// The options on the command line, in their order; the values are below.
+  /// The options on the command line. What follows some of them is in the properties here.
   private var options: [Command.Option] = []
   var length: Int?
   /// The terms of the passcodes that are set: `--expires`, `--must-change`.

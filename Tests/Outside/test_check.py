@@ -82,8 +82,8 @@ def system(modules, machine, sealing_program):
     SAVED.mkdir()
     (SAVED / "auth").write_text(SEEN)
     machine.enroll("alice", RIGHT)
-    machine.undo = contextlib.ExitStack()
-    yield machine
+    with contextlib.ExitStack() as machine.undo:
+        yield machine
     if plain.PLAIN:
         for path in ETC.iterdir():
             plain.remove(path)

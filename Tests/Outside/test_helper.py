@@ -121,13 +121,15 @@ def test_real_root_does_not_start_it(own):
 
 def test_no_new_privileges(own):
     """As systemd's NoNewPrivileges= has it: the kernel ignores the helper's bits."""
-    machines.pathlib.Path("/etc/pam.d/locker").write_text(
-        (own.services / SERVICE).read_text()
-    )
-    done = subprocess.run(
-        ["setpriv", "--no-new-privs", "pamtester", "locker", "alice", "authenticate"],
-        input=RIGHT, capture_output=True, text=True, timeout=30, **person("alice"),
-    )  # fmt: skip
+    service = machines.pathlib.Path("/etc/pam.d/locker")
+    service.write_text((own.services / SERVICE).read_text())
+    try:
+        done = subprocess.run(
+            ["setpriv", "--no-new-privs", "pamtester", "locker", "alice", "authenticate"],
+            input=RIGHT, capture_output=True, text=True, timeout=30, **person("alice"),
+        )  # fmt: skip
+    finally:
+        service.unlink()
     assert done.returncode != 0
     assert any("no_new_privs" in line.message for line in own.log())
 

@@ -81,9 +81,9 @@ cs_memory cs_machine_memory(void);
 int cs_find_account(const uint8_t *name, uid_t *uid, gid_t *gid, uint8_t *found, size_t size);
 /* The GECOS field and the home directory of a uid, each cut to its room; empty where there is no such account. */
 void cs_account_details(uid_t uid, uint8_t *gecos, uint8_t *home, size_t room);
-/* Locks bytes of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks them
-   (F_UNLCK): F_OFD_SETLK. */
-int cs_set_lock(int file, short type, off_t start, off_t count);
+/* Locks a byte of a file for its open description, exclusively (F_WRLCK), without waiting, or unlocks it (F_UNLCK):
+   F_OFD_SETLK. */
+int cs_set_lock(int file, short type, off_t byte);
 /* kept.c. The memory: as sodium_malloc gave it. cs_keep_memory: 0, there is some already; the caller frees it.
    A boot's id has 36 bytes; cs_kept_boot_id: 0, not known yet. The service account's uid: -1, not known yet. */
 void *cs_take_kept_memory(void);

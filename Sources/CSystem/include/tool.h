@@ -31,8 +31,8 @@ void cs_sort(uint32_t *numbers, size_t count);
 int64_t cs_local_seconds(int year, int month, int day, int minutes);
 /* The path of the file that this program was started from, without a NUL: how many bytes, or -1. */
 ssize_t cs_program_path(uint8_t *path, size_t room);
-/* Whether no other open description has any of these bytes locked: F_OFD_GETLK. */
-int cs_is_unlocked(int file, off_t start, off_t count);
+/* Whether no other open description has this byte locked: F_OFD_GETLK. */
+int cs_is_unlocked(int file, off_t byte);
 /* A handle of a process, which no other process ever gets: pidfd_open. */
 int cs_open_process(pid_t process);
 /* Ends it by SIGKILL, and waits for up to a second: 1, it has ended. */

@@ -1,21 +1,6 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-// `finger=both`: passcode and finger at one prompt, in either order.
-//
-// MUST (both):
-//  1  Without a touch that matches no passcode is hashed, charged or compared. Before that is known, nothing that is typed
-//     decides anything: answer, time, log and prompt are the same for every passcode.     test_finger_both.py
-//  2  The touch must have matched by Enter, and passes all that it passes with `finger=yes`: session, age, count. It is used
-//     up under the record's lock before the passcode is charged, whatever comes of that.  test_finger_both.py
-//  3  With it a passcode is an attempt like any other.                                    test_finger_both.py
-//  4  A touch alone opens nothing.                                                        test_finger_both.py
-//  5  Where no finger can be asked for, the passcode opens nothing, and proves nothing: the password stands in for both:
-//     through the helper and by the tool, over the network, without a reader, after 5 touches that didn't match. Once
-//     `finger_for` is over, the password is due.                                          test_finger_both.py
-//  6  It is set in the configuration file only; no module line sets it or takes it back. It is refused with
-//     `second_factor` and `verifier`.                                                     OptionTests, test_finger_both.py
-
 extension DirectLogin {
   /// The finger's rules are in FingerPrompt and at the head of passcode-finger's Main.swift: all that the passcode has to pass
   /// before it is hashed, and then a fresh match that is the last change of the touch count. The ledger stays as it is.
@@ -50,7 +35,24 @@ extension DirectLogin {
   }
 
   var touches: TouchCounter { TouchCounter(uid: account.uid, vault.configuration.access) }
+}
 
+// `finger=both`: passcode and finger at one prompt, in either order.
+//
+// MUST (both):
+//  1  Without a touch that matches no passcode is hashed, charged or compared. Before that is known, nothing that is typed
+//     decides anything: answer, time, log and prompt are the same for every passcode.     test_finger_both.py
+//  2  The touch must have matched by Enter, and passes all that it passes with `finger=yes`: session, age, count. It is used
+//     up under the record's lock before the passcode is charged, whatever comes of that.  test_finger_both.py
+//  3  With it a passcode is an attempt like any other.                                    test_finger_both.py
+//  4  A touch alone opens nothing.                                                        test_finger_both.py
+//  5  Where no finger can be asked for, the passcode opens nothing, and proves nothing: the password stands in for both:
+//     through the helper and by the tool, over the network, without a reader, after 5 touches that didn't match. Once
+//     `finger_for` is over, the password is due.                                          test_finger_both.py
+//  6  It is set in the configuration file only; no module line sets it or takes it back. It is refused with
+//     `second_factor` and `verifier`.                                                     OptionTests, test_finger_both.py
+
+extension DirectLogin {
   /// The attempt that passcode and finger make together.
   mutating func attempt(
     _ passcode: borrowing Passcode, with transcript: FingerTranscript, _ unsealed: inout Unsealed

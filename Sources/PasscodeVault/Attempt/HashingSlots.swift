@@ -47,12 +47,12 @@ package enum HashingSlots {
 
   /// A hashing slot that this process holds; it is given back when the value goes.
   package struct Held: ~Copyable {
-    private let range: RangeLock?
+    private let lock: ByteLock?
     /// For so long that the record's marks may have changed.
     let hasWaited: Bool
 
-    package init(_ range: consuming RangeLock?, hasWaited: Bool = true) {
-      self.range = range
+    package init(_ lock: consuming ByteLock?, hasWaited: Bool = true) {
+      self.lock = lock
       self.hasWaited = hasWaited
     }
   }
@@ -96,9 +96,9 @@ package enum HashingSlots {
     while true {
       do throws(Errno) {
         if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
-          let range = RangeLock(file, at: slot, count: 1)
-          try tell(range.file)
-          return Held(range, hasWaited: wait.elapsed > 0)
+          let lock = ByteLock(file, at: slot)
+          try tell(lock.file)
+          return Held(lock, hasWaited: wait.elapsed > 0)
         }
       } catch {
         throw store.fault(name, error)
@@ -123,8 +123,8 @@ package enum HashingSlots {
   private static func lock(
     _ file: borrowing Descriptor, _ count: Int, orOverflow: Bool
   ) throws(Errno) -> Int? {
-    if let slot = try RangeLock.lockOne(of: 0..<count, in: file) { return slot }
-    return orOverflow ? try RangeLock.lockOne(of: firstOverflow..<firstOverflow + count, in: file) : nil
+    if let slot = try ByteLock.lockOne(of: 0..<count, in: file) { return slot }
+    return orOverflow ? try ByteLock.lockOne(of: firstOverflow..<firstOverflow + count, in: file) : nil
   }
 }
 

@@ -30,7 +30,7 @@ public struct CallerSlot: ~Copyable {
     public static var waiting: Purpose { Purpose(start: 0, limit: 16) }
   }
 
-  private let range: RangeLock
+  private let lock: ByteLock
 
   /// Takes one of the caller's slots, until the process ends.
   ///
@@ -40,8 +40,8 @@ public struct CallerSlot: ~Copyable {
     do throws(Errno) {
       let file = try RunFolder.openOrMake(Bytes(text: "waiting"), .service)
       let first = purpose.start + Int(caller) * purpose.limit
-      if let byte = try RangeLock.lockOne(of: first..<first + purpose.limit, in: file) {
-        return CallerSlot(range: RangeLock(file, at: byte, count: 1))
+      if let byte = try ByteLock.lockOne(of: first..<first + purpose.limit, in: file) {
+        return CallerSlot(lock: ByteLock(file, at: byte))
       }
     } catch {
       if !error.isShortage { return nil }

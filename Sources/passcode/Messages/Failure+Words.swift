@@ -4,8 +4,8 @@ internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
 
-// Everything that the tool says is in this folder, in Failure.swift and in TryDemo.swift: each sentence one literal with its parameters, each
-// number with its own plural. Faults, notices and reasons for weakness are `Words`, as for the module.
+// What the tool says is in this folder, in Failure.swift and in TryDemo.swift: each sentence one literal with its
+// parameters, each number with its own plural. Faults, notices and reasons for weakness are `Words`, as for the module.
 
 /// Says that there is no such thing, and what may have been meant.
 func unknown(_ what: Phrase, _ suggestion: Text?) -> Phrase {

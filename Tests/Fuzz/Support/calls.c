@@ -245,12 +245,12 @@ int __wrap_flock(int file, int operation) {
   return result;
 }
 
-extern int __real_cs_set_lock(int, short, off_t, off_t);
+extern int __real_cs_set_lock(int, short, off_t);
 
-int __wrap_cs_set_lock(int file, short type, off_t start, off_t count) {
-  if (!fuzz_active) return __real_cs_set_lock(file, type, start, count);
+int __wrap_cs_set_lock(int file, short type, off_t byte) {
+  if (!fuzz_active) return __real_cs_set_lock(file, type, byte);
   if (type == F_WRLCK) FAULT(-1);
-  int result = __real_cs_set_lock(file, type, start, count);
+  int result = __real_cs_set_lock(file, type, byte);
   if (result == 0) locks += type == F_WRLCK ? 1 : -1;
   return result;
 }

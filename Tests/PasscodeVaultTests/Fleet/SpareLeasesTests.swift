@@ -114,12 +114,12 @@ struct SpareLeasesTests {
     #expect(spares.take(.count, now: 0) == nil)
     unlink(path + ".other")
     let file = try Descriptor.open(spares.path, .readWrite)
-    #expect(try RangeLock.tryLock(file, at: 0, count: 1))
+    #expect(try ByteLock.tryLock(file, at: 0))
     let started = ContinuousClock.now
     #expect(spares.take(.count, now: 0) == nil)
     #expect(spares.keep(lease(8), now: 0) == lease(8))
     #expect(ContinuousClock.now - started < .seconds(2))
-    RangeLock.unlock(file, at: 0, count: 1)
+    ByteLock.unlock(file, at: 0)
     #expect(spares.take(.count, now: 0) == lease(7))
   }
 

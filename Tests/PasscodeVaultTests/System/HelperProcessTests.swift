@@ -25,14 +25,15 @@ struct HelperProcessTests {
     #expect(milliseconds >= 5_000)
   }
 
-  /// How long it took until the wait was given up; without the reaping, which takes a second where it doesn't end.
+  /// How long it took until the wait was given up; without the reaping, which takes a second where it doesn't end. Rounded
+  /// up: the wait's own clock has whole milliseconds, and may see its limit reached within the last of them.
   private func waited(_ program: String, _ patience: HelperProcess.Patience) throws -> Int {
     let helper = try started(program)
     let start = ContinuousClock.now
     #expect(throws: Errno(110)) { _ = try helper.reply(limit: 1 << 24, pause: pause, patience) }
     let milliseconds = start.duration(to: .now) / .milliseconds(1)
     withExtendedLifetime(helper) {}
-    return Int(milliseconds)
+    return Int(milliseconds.rounded(.up))
   }
 
   @Test(arguments: ["printf abcd; exec sleep 2", "printf ab; sleep 0.2; printf cd; exec sleep 2"])
