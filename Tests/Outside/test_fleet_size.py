@@ -101,7 +101,7 @@ def stations_too(fleet, count):
     put(fleet, values)
 
 
-def median(job, times=41):
+def median(job, times=81):
     taken = []
     for _ in range(times):
         started = time.monotonic()
