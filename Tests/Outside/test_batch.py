@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import signal
+import statistics
 import struct
 import subprocess
 import time
@@ -692,25 +693,32 @@ def test_a_login_waits_for_one_hash_more_at_most(keyed, capsys):
     with bench.accounts(others):
         batch(keyed, "enroll", lists.lines(others[:12]))
         logins = [(name, lists.code(number), 0) for number, (_, name) in enumerate(others[:12])]
-        start = time.perf_counter()
-        assert keyed.authenticate(others[0][1], lists.code(0)).result == "SUCCESS"
-        hash_time = time.perf_counter() - start
+
+        def one():
+            assert keyed.authenticate(others[0][1], lists.code(0)).result == "SUCCESS"
 
         def longest():
             crowd = host.crowd(keyed, logins)
             assert crowd.count("SUCCESS") == 12
             return max(login.seconds for login in crowd.logins)
 
-        alone = max(longest() for _ in range(5))
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=lists.lines(others[12:]))
-        wait_for(lambda: len(lists.enrolled(keyed)) > 14)
-        beside = min(longest() for _ in range(5))
-        assert run.poll() is None, "the batch ended too early to matter"
-        run.terminate()
-        run.communicate()
-    with capsys.disabled():
-        print(f"\n  the last of 12 logins: {alone:.3f} s, beside a batch {beside:.3f} s; a hash: {hash_time:.3f} s")
-    assert beside <= alone + hash_time
+        def measure():
+            """Hashes more."""
+            hash_time = statistics.median(bench.seconds(one) for _ in range(5))
+            alone = max(longest() for _ in range(5))
+            before = set(lists.enrolled(keyed))
+            rest = [person for person in others if person[1] not in before]
+            run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=lists.lines(rest))
+            wait_for(lambda: len(lists.enrolled(keyed)) > len(before) + 2)
+            beside = min(longest() for _ in range(5))
+            assert run.poll() is None, "the batch ended too early to matter"
+            run.terminate()
+            run.communicate()
+            with capsys.disabled():
+                print(f"\n  the last of 12 logins: {alone:.3f} s, beside a batch {beside:.3f} s; a hash: {hash_time:.3f} s")
+            return (beside - alone) / hash_time
+
+        assert bench.settled(measure, 1) <= 1
 
 
 def test_people_log_in_while_it_runs(keyed):

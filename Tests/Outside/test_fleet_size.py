@@ -3,6 +3,7 @@
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import resource
@@ -101,7 +102,7 @@ def stations_too(fleet, count):
     put(fleet, values)
 
 
-def median(job, times=81):
+def median(job, times=161):
     taken = []
     for _ in range(times):
         started = time.monotonic()
@@ -113,13 +114,14 @@ def median(job, times=81):
 @pytest.mark.on_request
 def test_a_large_fleet_costs_a_login_no_more(fleet, capsys):
     """100,000 accounts and 20,000 workstations against 100 accounts and two; measured before, and again afterwards."""
-    server = fleet.servers[0]
+    # A workstation may ask 1,000 questions an hour.
+    server, names = fleet.servers[0], itertools.cycle(WARD)
 
     def look():
-        assert server.ask(LOOK, "alice").kind == OPEN
+        assert server.ask(LOOK, "alice", name=next(names)).kind == OPEN
 
     def login():
-        assert server.verify(RIGHT).kind == GRANTED
+        assert server.verify(RIGHT, name=next(names)).kind == GRANTED
 
     def measured():
         return median(look), median(login)
