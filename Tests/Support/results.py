@@ -5,6 +5,7 @@
     results.py failed FILE...   the names of what failed, a line each
     results.py left-out FILE... the names of what was skipped
     results.py skipped FILE...  how many were skipped for each reason
+    results.py why FILE...      what failed and what it said first, a line each
 """
 
 import collections
@@ -22,7 +23,7 @@ def results(path):
         outcome, reason = "passed", ""
         for child in case:
             if child.tag in ("failure", "error"):
-                outcome = "failed"
+                outcome, reason = "failed", child.get("message", "")
             elif child.tag == "skipped" and outcome == "passed":
                 outcome, reason = "skipped", child.get("message", "")
         yield name, outcome, reason
@@ -48,13 +49,21 @@ def names(outcome, *paths):
                 print(name)
 
 
-def skipped(*paths):
-    reasons = collections.Counter()
+def reasons(outcome, paths):
+    """(name, reason) of each test that came out so."""
     for path in paths:
         with contextlib.suppress(xml.etree.ElementTree.ParseError):  # of a part that died
-            reasons.update(reason for _, outcome, reason in results(path) if outcome == "skipped")
-    for reason, number in reasons.most_common():
+            yield from ((name, reason) for name, how, reason in results(path) if how == outcome)
+
+
+def skipped(*paths):
+    for reason, number in collections.Counter(reason for _, reason in reasons("skipped", paths)).most_common():
         print(f"{number} left out: {reason}")
+
+
+def why(*paths):
+    for name, reason in reasons("failed", paths):
+        print(f"{name}: {reason.partition(chr(10))[0][:300]}")
 
 
 if __name__ == "__main__":
@@ -62,4 +71,4 @@ if __name__ == "__main__":
     if act in ("failed", "left-out"):
         names({"failed": "failed", "left-out": "skipped"}[act], *paths)
     else:
-        {"count": count, "skipped": skipped}[act](*paths)
+        {"count": count, "skipped": skipped, "why": why}[act](*paths)
