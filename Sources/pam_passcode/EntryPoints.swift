@@ -85,8 +85,7 @@ private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer
 /// handle, something else let it in, and nobody asked on another's behalf (su and sudo say so by PAM_RUSER).
 func markLogin(_ pam: PAM) {
   guard let uid = pam.noted(.waitsForLogin), ProcessIdentity.current().effective == 0,
-    pam.item(.requester).isEmpty,
-    let user = try? pam.user(), case .found(let account) = Account.named(user), account.uid == uid
+    pam.item(.requester).isEmpty, isAccount(pam.item(.user), uid)
   else { return }
   do throws(Errno) {
     try LoginMark(uid, .root).set()

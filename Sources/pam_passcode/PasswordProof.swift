@@ -25,7 +25,7 @@ extension Authentication {
     {
       pam.note(.wantsProof, nil)
       // The answer goes to the log: nothing here depends on it.
-      let program = ProcessIdentity.current().effective == 0 ? HelperProgram.tool : .helper
+      let program = ProcessIdentity.current().effective == 0 ? Installed.Program.tool : .helper
       _ = try? Helper.ask(.resume, account.uid, by: secrets.password, program)
     }
     return .ignored

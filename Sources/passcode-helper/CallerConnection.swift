@@ -28,18 +28,14 @@ struct CallerConnection: ~Copyable {
     do throws(Fault) {
       var request = request
       let reply = try answer(&request)
-      guard reply.kind == .openWaiting, !mayWait() else { return reply }
-      return HelperReply(.openEnding, [reply.number(0)])
+      guard reply.kind == .openWaiting else { return reply }
+      // Taken before the reply: a caller that was told of a waiting helper sends its attempt there.
+      slot = try? CallerSlot.take(.waiting, for: caller.real)
+      return slot != nil ? reply : HelperReply(.openEnding, [reply.number(0)])
     } catch {
       log(LogLine("passcode unavailable"), cause: error.helperText.bytes)
       return HelperReply(fault: error)
     }
-  }
-
-  /// Asked before the reply: a caller that was told of a waiting helper sends its attempt there.
-  private mutating func mayWait() -> Bool {
-    slot = try? CallerSlot.take(.waiting, for: caller.real)
-    return slot != nil
   }
 
   private mutating func answer(_ request: inout ReceivedRequest) throws(Fault) -> HelperReply {
@@ -72,7 +68,9 @@ struct CallerConnection: ~Copyable {
       }
     }
     if looked == nil {
-      do throws(Errno) { try HelperService.become(service) } catch { throw Helper.fault(.failed, error) }
+      do throws(Errno) { try HelperService.become(service) } catch {
+        throw Installed.Program.helper.fault(.failed, error)
+      }
       looked = account.uid
     }
     HelperService.limitTime(seconds: 140)
@@ -83,7 +81,7 @@ struct CallerConnection: ~Copyable {
   private func serviceIdentity() throws(Fault) -> Account {
     let service = try Helper.account()
     guard caller.effective == service.uid, caller.saved == service.uid, effectiveGroup() == service.gid else {
-      throw Helper.fault(.helperPrivilege)
+      throw Installed.Program.helper.fault(.helperPrivilege)
     }
     return service
   }

@@ -5,7 +5,7 @@ internal import PasscodeVault
 /// What people ask about their own passcode, each with the secrets that its row in `HelperOperation` wants.
 extension Helper {
   static func status(
-    of uid: UInt32, by program: HelperProgram = .helper
+    of uid: UInt32, by program: Installed.Program = .helper
   ) throws(Fault) -> HelperReply {
     var waiting: HelperProcess?
     let request = HelperRequest(.status, uid: uid, lengths: HelperRequest.Lengths())
@@ -60,7 +60,7 @@ extension Helper {
   }
 
   private static func finish(
-    _ helper: consuming HelperProcess, _ program: HelperProgram = .helper, patience: UInt64 = 10_000
+    _ helper: consuming HelperProcess, _ program: Installed.Program = .helper, patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
     helper.endRequests()
     var waiting: HelperProcess?

@@ -1,6 +1,7 @@
 """Damaged records: what is unreadable is unavailable and says the way out; one bad slot costs nothing."""
 
 import concurrent.futures
+import json
 import random
 import re
 
@@ -104,6 +105,22 @@ def test_any_bytes_of_one_slot(failed_once, slot):
     assert row.runs > 50
     logged = [line.message for line in failed_once.log()]
     assert sum("copy" in line and "damaged" in line and "alice" in line for line in logged) >= 50
+
+
+def test_a_write_that_a_failing_disk_lost_after_all(failed_once):
+    """It said that it failed, but the next attempt still read it, and wrote the other copy: that one counts."""
+    before = failed_once.record("alice")
+    assert host.results(failed_once, WRONG[0]) == host.results(failed_once, WRONG[1]) == ["AUTH_ERR"]
+    whole = bytearray(failed_once.record("alice"))
+    lost = min((0, 1), key=lambda number: generation(whole, number))
+    whole[lost * SLOT : (lost + 1) * SLOT] = before[lost * SLOT : (lost + 1) * SLOT]
+    assert abs(generation(whole, 0) - generation(whole, 1)) == 3
+    overwritten(failed_once, whole)
+    status = failed_once.status("alice")
+    assert (status["state"], status["failures"]) == ("locked", 3)
+    assert json.loads(failed_once.tool("list", "--json", check=0).output)["failures"] == 3
+    failed_once.tool("unlock", "alice", check=0)
+    assert host.results(failed_once, RIGHT) == ["SUCCESS"]
 
 
 def torn(whole):

@@ -88,6 +88,11 @@ def test_the_leader_of_a_group_is_refused(own):
     assert verify(preexec_fn=lambda: os.setpgid(0, 0)).kind == UNAVAILABLE
 
 
+def test_a_person_s_leader_of_a_session_is_refused(own):
+    """It has a session already, whose terminal could stop it while it holds the record."""
+    assert verify(preexec_fn=os.setsid).kind == UNAVAILABLE
+
+
 def all_processors():
     """Of the machine, or of the container: this run may have been given fewer."""
     everything = ["taskset", "--cpu-list", f"0-{os.cpu_count() - 1}", "sed", "-n", "s/^Cpus_allowed_list:[[:space:]]*//p"]

@@ -277,10 +277,14 @@ def test_the_module_is_no_proof_of_itself(own):
 
 
 def test_a_damaged_record_is_roots_to_mend(own):
+    """Nobody knows whether root has disabled it."""
     own.enroll("alice", RIGHT)
+    own.tool("disable", "alice", check=DONE)
     own.record_file("alice").write_bytes(b"\0" * 8192)
     alone(own, "verify", RIGHT, check=UNUSABLE)
-    assert state(own)["state"] == "corrupt"
+    alone(own, "enroll", PASSWORD, NEW, check=UNUSABLE)
+    alone(own, "remove", PASSWORD, check=UNUSABLE)
+    assert state(own)["state"] == "corrupt" and own.record("alice") == b"\0" * 8192
 
 
 def test_the_secrets_are_in_no_argument_and_no_environment(own):

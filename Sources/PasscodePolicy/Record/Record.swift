@@ -7,7 +7,7 @@ public struct Record: Equatable, Sendable {
     case enrolled(sealed: Bytes)
   }
 
-  /// What proved the right to set or to unlock a passcode.
+  /// What proved the right to set or to unlock a passcode. A record has their words in this order: RecordLines.proof.
   public enum Proof: Int, Equatable, Sendable, CaseIterable {
     /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
     case unknown
@@ -198,9 +198,4 @@ public struct Record: Equatable, Sendable {
   public static let attemptIDLength = 16
   /// The longest sealed credential that fits.
   public static let longestSealed = 256
-}
-
-extension Record.Proof {
-  /// The words of a record for the proofs, in the order of the cases.
-  static var names: Literal { "unknown nobody root password passcode" }
 }

@@ -40,8 +40,9 @@
 ///   changes every byte, and repairs the checksum; FuzzRecord.
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
 ///   write leaves the record as it was.                                                       RecordCodecTests
-/// - Generations of two valid copies MUST be neighbours, and MUST leave room to count on: anything else is damage.
-///   No generation wraps.                                            RecordCodecTests, test_corruption.py
+/// - Generations of two valid copies MUST differ, and MUST leave room to count on: anything else is damage. No generation
+///   wraps. They may differ by more than one: a disk may lose a write of which it said that it failed, and that the next
+///   attempt still read.                                             RecordCodecTests, test_corruption.py
 /// - A paused record MUST open nothing for a program that knows no pause: such a program refuses version 3 as a later one.
 ///                                                                    RecordCodecTests, test_pause.py
 /// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
@@ -125,7 +126,7 @@ public struct RecordCodec: Sendable {
     public let damaged: Bool
   }
 
-  /// Chooses the valid copy with the higher generation; nil where neither is valid, or no write of ours left them so.
+  /// Chooses the valid copy with the higher generation; nil where neither is valid, or nobody can tell which is the last.
   @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }
@@ -144,7 +145,7 @@ public struct RecordCodec: Sendable {
   @inline(never)
   private func contents(_ record: Record, nextCopy: Int, beside older: Record? = nil) -> Contents? {
     guard record.generation <= RecordCodec.highestGeneration else { return nil }
-    if let older, older.generation + 1 != record.generation { return nil }
+    if let older, older.generation == record.generation { return nil }
     return Contents(record: record, nextCopy: nextCopy, damaged: older == nil)
   }
 

@@ -173,7 +173,7 @@ struct RecordLines {
   @inline(never)
   mutating func proof(_ name: Literal, _ proof: inout Record.Proof) {
     var index = proof.rawValue
-    word(name, &index, of: Record.Proof.names)
+    word(name, &index, of: "unknown nobody root password passcode")
     keep(Record.Proof(rawValue: index), in: &proof)
   }
 

@@ -23,7 +23,17 @@ extension Vault {
     _ account: Account, by authority: Authority, then done: (() -> Void)? = nil
   ) throws(Fault) -> Bool? {
     try carryOut(account, acquire(account), ending: 0, then: done) { record throws(Fault) in
-      try decideUnlocking(account, &record, authority)
+      guard let before = record else { throw corrupt(account) }
+      guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
+      guard before.ledger != .clear else { return .leave }
+      record?.ledger = .clear
+      // What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
+      // passcode that somebody else may have guessed or set.
+      switch before.unlockedBy {
+      case .nobody, .root: record?.unlockedBy = proof(authority) ?? before.unlockedBy
+      case .unknown, .password, .passcode: break
+      }
+      return .write
     }
   }
 
@@ -72,28 +82,14 @@ extension Vault {
     case notEnrolled
   }
 
-  private func decideUnlocking(
-    _ account: Account, _ record: inout Record?, _ authority: Authority
-  ) throws(Fault) -> Decision {
-    guard let before = record else { throw corrupt(account) }
-    guard before.state != .removed, try isSameAccount(before, account) else { return .notEnrolled }
-    guard before.ledger != .clear else { return .leave }
-    record?.ledger = .clear
-    // What the password unlocked once stays marked so until a passcode is set again: root's unlock vouches for no
-    // passcode that somebody else may have guessed or set.
-    switch before.unlockedBy {
-    case .nobody, .root: record?.unlockedBy = proof(authority) ?? before.unlockedBy
-    case .unknown, .password, .passcode: break
-    }
-    return .write
-  }
-
   package func decideRemoval(
     _ account: Account, _ record: inout Record?, _ authority: Authority
   ) throws(Fault) -> Decision {
     if let record {
       try check(authority, record)
       if record.state == .removed { return .leave }
+    } else if authority != .direct {
+      throw corrupt(account)  // nobody knows whether root has disabled it
     }
     var removed = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
     removed.disabled = record?.disabled ?? false

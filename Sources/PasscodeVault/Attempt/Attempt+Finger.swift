@@ -27,6 +27,8 @@ extension DirectLogin {
   }
 
   /// Uses up a finger's match, so that it lets nobody in twice. In doubt there was no match.
+  ///
+  /// - Precondition: the record's lock is held.
   func isUsable(_ transcript: FingerTranscript) -> Bool {
     guard let now = vault.clock.milliseconds(), let serial = transcript.freshMatch(now: now) else {
       return false
@@ -62,15 +64,6 @@ extension DirectLogin {
     guard case .matched = transcript.state, passcode.count > 0 else { return .notPermitted(.fingerNeeded) }
     touch = transcript
     return attempt(passcode, &unsealed)
-  }
-
-  /// Whether the touch that this attempt needs, if it needs one, counts: once.
-  ///
-  /// - Precondition: the record's lock is held.
-  func useTouch() -> Bool {
-    guard vault.policy.needsFinger else { return true }
-    guard let touch else { return false }
-    return isUsable(touch)
   }
 }
 

@@ -19,9 +19,6 @@ public import PasscodeSystem
 
 /// A login of a process that reaches the store. Between look and attempt nothing is locked, and no secret is kept.
 public struct DirectLogin: Login, ~Copyable {
-  /// Milliseconds to sleep after releasing a contested record, so that others get it.
-  private static let pauseForOthers = 20
-
   let vault: Vault
   let account: Account
   private let service: Bytes
@@ -73,9 +70,10 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
-    // A program that tries again at once finds another one holding the record, and has to wait like all others.
+    // A program that tries again at once finds another one holding the record, and has to wait like all others: after these
+    // milliseconds.
     var isContested = false
-    defer { if isContested { vault.clock.sleep(DirectLogin.pauseForOthers) } }
+    defer { if isContested { vault.clock.sleep(20) } }
     defer { unsealed.wipe() }
     // It goes after the record's lock: a signal that suspends this process must not leave that locked.
     var undisturbed: SignalsBlocked?
@@ -85,7 +83,9 @@ public struct DirectLogin: Login, ~Copyable {
       case .refused(let verdict): return verdict
       case .ready(var record, let standing):
         isContested = record.isContested
-        guard useTouch() else { return .notPermitted(.fingerNeeded) }
+        guard !vault.policy.needsFinger || isUsable(touch ?? FingerTranscript()) else {
+          return .notPermitted(.fingerNeeded)
+        }
         return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }
     } catch {

@@ -156,9 +156,11 @@ extension Vault {
   }
 
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
-  package func reserveMemory(for cost: Options.Cost) throws(Fault) {
+  ///
+  /// - Parameter left: bytes that may be had, if that isn't all that the machine has.
+  package func reserveMemory(for cost: Options.Cost, outOf left: UInt64 = .max) throws(Fault) {
     do throws(Errno) {
-      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)
+      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18, outOf: left)
     } catch {
       throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }

@@ -72,16 +72,12 @@ public final class FingerPrompt {
     self.service = service
     self.request = request
     self.begin = begin
-    start()
-  }
-
-  private func start() {
-    service.send(request.bytes)
+    self.service.send(request.bytes)
     let latest = begin + FingerPrompt.readyWithin
     while case .silent = transcript.state, hear(until: latest) {}
     switch transcript.state {
     case .starting, .watching, .matched: isOffered = true
-    case .silent, .ended: service.finish()
+    case .silent, .ended: self.service.finish()
     }
   }
 

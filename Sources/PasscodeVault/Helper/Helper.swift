@@ -1,13 +1,10 @@
 public import PasscodePolicy
 public import PasscodeSystem
 
-/// A program that answers in place of the process that starts it: one question, or a look and its attempt. They get no
-/// environment, and no argument but the tool's, and have the same requests and replies.
-public typealias HelperProgram = Installed.Program
-
-extension HelperProgram {
+extension Installed.Program {
+  /// A fault of this program's, which keeps it from answering the one that started it.
   @inline(never)
-  fileprivate func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
+  public func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
     Fault(reason, path: Installed.path(of: self), error: error.code)
   }
 }
@@ -34,7 +31,7 @@ public enum Helper {
   /// - Parameter waiting: a helper that answered a look before, and is taken if it still waits.
   @inline(never)
   package static func begin(
-    _ head: Bytes, _ waiting: inout HelperProcess?, _ program: HelperProgram
+    _ head: Bytes, _ waiting: inout HelperProcess?, _ program: Installed.Program
   ) throws(Fault) -> HelperProcess {
     // While a person types it may have ended: it doesn't wait for ever.
     if waiting?.isWaiting != true { waiting = try start(program) }
@@ -50,11 +47,13 @@ public enum Helper {
   ///   - patience: how many milliseconds it may go without movement.
   @inline(never)
   package static func finish(
-    _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, _ program: HelperProgram,
+    _ helper: consuming HelperProcess, _ waiting: inout HelperProcess?, _ program: Installed.Program,
     patience: UInt64 = 10_000
   ) throws(Fault) -> HelperReply {
     // Longer than each of the helper's waits (MUST 12 of the attempt protocol); several in a row are a refusal.
     let patience: HelperProcess.Patience = (withoutMovement: patience, altogether: 130_000)
+    let waits = HelperReply.Kind.openWaiting
+    let pause: HelperProcess.Pause = (length: waits.textOffset, secondByte: waits.rawValue)
     let answer: Bytes
     do throws(Errno) {
       answer = try helper.reply(limit: HelperReply.longest, pause: pause, patience)
@@ -67,13 +66,8 @@ public enum Helper {
     return reply
   }
 
-  private static var pause: HelperProcess.Pause {
-    let kind = HelperReply.Kind.openWaiting
-    return (length: kind.textOffset, secondByte: kind.rawValue)
-  }
-
   /// The fault of a reply that doesn't answer the question.
-  public static var invalidReply: Fault { fault(.invalidReply) }
+  public static var invalidReply: Fault { Installed.Program.helper.fault(.invalidReply) }
 
   /// An act on one's own passcode that the account's password proves.
   ///
@@ -82,7 +76,7 @@ public enum Helper {
   ///   - program: the tool where this process is root, which then proves anybody's.
   public static func ask(
     _ operation: HelperOperation, _ uid: UInt32, by password: borrowing Password,
-    _ program: HelperProgram = .helper
+    _ program: Installed.Program = .helper
   ) throws(Fault) -> HelperReply {
     var waiting: HelperProcess?
     let request = HelperRequest(
@@ -96,7 +90,7 @@ public enum Helper {
   /// Checking a password may wait for a network and show no progress, for as long as the helper lets it. Milliseconds.
   public static var patienceForPassword: UInt64 { 40_000 }
 
-  private static func start(_ program: HelperProgram) throws(Fault) -> HelperProcess {
+  private static func start(_ program: Installed.Program) throws(Fault) -> HelperProcess {
     let service = try account()
     let isHelper = program == .helper
     let path = Installed.path(of: program)
@@ -105,7 +99,7 @@ public enum Helper {
     guard status.kind == .file, status.owner == (isHelper ? service.uid : 0),
       status.group == (isHelper ? service.gid : 0), status.mode & 0o6022 == (isHelper ? 0o6000 : 0)
     else { throw program.fault(isHelper ? .helperMode : .failed, .denied) }
-    guard !isHelper || ProcessIdentity.current().real != 0 else { throw fault(.helperForRoot) }
+    guard !isHelper || ProcessIdentity.current().real != 0 else { throw program.fault(.helperForRoot) }
     HelperProcess.reapAbandoned(of: service.uid)
     do throws(Errno) { return try HelperProcess(path, takesProof: program == .tool) } catch {
       throw program.fault(.failed, error)
@@ -114,14 +108,8 @@ public enum Helper {
 
   /// The service account, which the helper becomes.
   public static func account() throws(Fault) -> Account {
-    guard let account = serviceAccount() else { throw fault(.noServiceAccount) }
+    guard let account = serviceAccount() else { throw Installed.Program.helper.fault(.noServiceAccount) }
     return account
-  }
-
-  /// A fault of the helper, which keeps it from answering.
-  @inline(never)
-  public static func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
-    HelperProgram.helper.fault(reason, error)
   }
 }
 
@@ -144,7 +132,7 @@ extension Helper {
 
 /// A login by another program: of a process that doesn't reach the store, or for an account of a fleet.
 public struct IndirectLogin: Login, ~Copyable {
-  private let program: HelperProgram
+  private let program: Installed.Program
   private let uid: UInt32
   private let waitsForLogin: Bool
   private let conditions: HelperRequest.Conditions
@@ -159,7 +147,7 @@ public struct IndirectLogin: Login, ~Copyable {
   ///   - program: `fleet` where `Options.Policy.asksVerifier` says so.
   public init(
     _ permit: Permit, _ conditions: HelperRequest.Conditions, service: Bytes, _ purpose: Purpose = .login,
-    by program: HelperProgram = .helper
+    by program: Installed.Program = .helper
   ) {
     self.program = program
     uid = permit.account.uid

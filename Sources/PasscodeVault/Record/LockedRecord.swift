@@ -4,9 +4,9 @@ package import PasscodeSystem
 /// A record file, held exclusively: the only place that reads one in order to write it.
 ///
 /// MUST (attempt):
-///  2  The record's exclusive lock is held from reading the ledger until the attempt is settled. From taking the hashing
-///     slot until then all signals that can be blocked are; the waits before that can be interrupted. Parallel attempts on
-///     one account are serial, and parallel correct passcodes all succeed.                          test_parallel.py
+///  2  The record's exclusive lock is held from reading the ledger until the attempt is settled. From the charge until then
+///     all signals that can be blocked are; the waits before that can be interrupted. Parallel attempts on one account are
+///     serial, and parallel correct passcodes all succeed.                                          test_parallel.py
 ///  4  The charge is durable (fdatasync) before Argon2 starts. If it can't be recorded, nothing is verified. An interrupted
 ///     write leaves no valid copy: that attempt does not count.   test_a_charge_that_cannot_be_written_is_a_refusal,
 ///     test_a_charge_survives_as_soon_as_verification_begins, test_disk.py

@@ -135,7 +135,7 @@ extension CheckFinding {
   fileprivate static func helper(_ reason: Fault.Reason) -> CheckFinding {
     switch reason {
     case .failed, .noReply, .invalidReply: .helperSilent(Installed.path(of: .helper))
-    case .helperPrivilege: .fault(Helper.fault(reason))
+    case .helperPrivilege: .fault(Installed.Program.helper.fault(reason))
     default: .helperRefuses
     }
   }
