@@ -93,12 +93,12 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where memory is scarce, it is
-  /// touched for that: by one look at a time.
+  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where memory is scarce, on the machine
+  /// or within this process's control group, it is touched for that: by one look at a time.
   private func testMemory(for cost: Options.Cost) throws(Fault) {
     guard let turn = FleetTurn.toTestMemory() else { return }
     defer { withExtendedLifetime(turn) {} }
-    try vault.reserveMemory(for: cost)
+    try vault.reserveMemory(for: cost, outOf: ControlGroup.memoryLeft)
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {

@@ -29,7 +29,7 @@ struct TokenFile {
 
   private func read(_ file: borrowing Descriptor) -> Bytes? {
     guard (try? ServiceFile.adopt(file, for: access)) != nil, let status = try? file.status(),
-      status.mode & 0o077 == 0, let content = try? file.read(513, at: 0), EtcdAnswer.isToken(content)
+      status.mode & 0o077 == 0, let content = try? file.read(2_049, at: 0), EtcdAnswer.isToken(content)
     else { return nil }
     return content
   }

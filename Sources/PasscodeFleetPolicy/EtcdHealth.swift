@@ -8,6 +8,8 @@ public struct EtcdHealth: Equatable, Sendable {
   public let hasLeader: Bool
   /// The last entry of Raft's log that this member knows to be on a majority's disks, and the last one that it has applied.
   public let committed, applied: UInt64
+  /// How often members have stood for election as leader, at least.
+  public let term: UInt64
   /// What it complains of, such as an alarm; at most 512 bytes of each.
   public let complaints: [Bytes]
 
@@ -20,6 +22,7 @@ public struct EtcdHealth: Equatable, Sendable {
     hasLeader = answer.member("leader")?.number ?? 0 > 0
     committed = answer.member("raftIndex")?.number ?? 0
     applied = answer.member("raftAppliedIndex")?.number ?? 0
+    term = answer.member("raftTerm")?.number ?? 0
     let errors = answer.member("errors")?.items ?? []
     complaints = errors.map { Bytes(($0.text ?? Bytes(text: "?")).prefix(512)) }
   }

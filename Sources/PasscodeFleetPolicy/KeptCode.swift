@@ -24,7 +24,7 @@ public import PasscodePolicy
 /// MUST (one-time codes):
 ///  1  It is drawn by a server, is shown once, and is kept nowhere but hashed and sealed.    test_verifier_codes.py
 ///  2  It is in no argument, environment, log or JSON.                                          test_verifier_codes.py
-///  3  Its key has a lease: no clock is compared. A change of etcd's leader lets it last up to an hour longer, never shorter.
+///  3  Its key has a lease: no clock is compared. Each change of etcd's leader lets it last up to an hour longer, none shorter.
 ///                                                                                              FleetCodeTests
 ///  4  It opens no login, and sets a passcode for its own account only: another account's code is a wrong one.
 ///                                                                         FleetCodeTests, test_verifier_codes.py

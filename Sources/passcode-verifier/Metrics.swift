@@ -96,6 +96,7 @@ struct Metrics {
     text.gauge(
       "passcode_etcd_committed_index", "Last committed entry that this member knows of.", health.committed)
     text.gauge("passcode_etcd_applied_index", "Last entry that this member has carried out.", health.applied)
+    text.gauge("passcode_etcd_term", "Grows with each change of etcd's leader.", health.term)
   }
 
   private mutating func tellCounts(

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from fleet import FOLDER
+from logind import cgroups
 from machine import ALICE
 from process import wait_for
 from scenario import PASSWORD, PROMPT, RIGHT, WRONG, refused_unasked
@@ -94,6 +95,37 @@ def test_the_first_server_has_no_memory_for_a_hash(machine, thawed):
     thawed.listeners[0].before = ["prlimit", f"--as={200 << 20}"]
     for _ in range(3):
         login(machine)
+
+
+@pytest.fixture
+def tight():
+    """A cgroup with 200 MiB, though the machine has more."""
+    top, limit = cgroups(), "memory.max"
+    if "memory" in (top / "cgroup.controllers").read_text():
+        (top / "cgroup.subtree_control").write_text("+memory")
+    else:
+        top, limit = pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"
+    group = top / f"passcode-{os.getpid()}"
+    group.mkdir()
+    group.chmod(0o755)
+    (group / limit).write_text(str(200 << 20))
+    yield group
+    wait_for(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
+
+
+@pytest.mark.cgroups
+@pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
+def test_the_first_server_s_cgroup_has_no_memory_for_a_hash(machine, tight, thawed, how):
+    """The kernel kills its verifier at the look, before a code is typed."""
+    machine.configure(memlimit="256M", opslimit=1)
+    thawed.fleet.servers[0].enroll("alice", RIGHT)
+    thawed.listeners[0].before = ["sh", "-c", f'echo $$ >{tight}/cgroup.procs && exec "$@"', "sh"]
+    for _ in range(2):
+        login(machine, **how)
+    assert thawed.fleet.servers[1].failures() == 0
+    assert thawed.listeners[0].children[0].wait(10) == -signal.SIGKILL
+    assert len(thawed.listeners[1].children) == 2, "one other server was asked, once a login"
 
 
 def test_after_a_minute_the_first_server_is_asked_again(machine, thawed):

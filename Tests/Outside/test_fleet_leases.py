@@ -1,14 +1,19 @@
 """After a change of etcd's leader, what lasts for a time doesn't begin anew: with Debian's etcd and its accounts."""
 
+import hashlib
 import json
 import struct
 import time
 
-from fleet import GRANTED, LOCKED, VERIFY, WAIT, WRONG, at_once, left
+from fleet import DONE, ENROLL_BY_CODE, GRANTED, LOCKED, STATION_LOCKED, WAIT, WRONG, at_once, left
 from process import wait_for
 from scenario import RIGHT
 from scenario import WRONG as CODES
 
+# A delay, a one-time code and a full count: their keys, and for about how many seconds they were made.
+CODE = "/passcode/1/u/" + b"carol".hex() + "/code"
+COUNT = "/passcode/1/s/" + hashlib.blake2b(b"CN=ws1", digest_size=32).hexdigest() + "/n"
+LASTING = {WAIT: 60, CODE: 720, COUNT: 3_660}
 PASSED = 12  # seconds before another one leads
 NOTED = 40  # what a timer would have noted by and by
 
@@ -25,27 +30,36 @@ def lead_anew(fleet):
     fleet.etcdctl(before, "move-leader", f"{status['Status']['header']['member_id']:x}")
 
 
-def test_a_delay_goes_on_after_a_change_of_leader(fleet):
-    for code in CODES[:3]:
-        fleet.servers[0].verify(code)
-    lease = lease_of(fleet, WAIT)
+def test_what_lasts_goes_on_after_a_change_of_leader(fleet):
+    server = fleet.servers[0]
+    visitors = [f"visitor{number}" for number in range(12)]
+    server.run("enroll", "--batch", "-", input="".join(f"{name}:{RIGHT}\n" for name in visitors))
+    code = server.invite("carol", "--expires", "12m")
+    for name in visitors:
+        assert server.verify(CODES[0], name).kind == WRONG
+    for wrong in CODES[:3]:
+        server.verify(wrong, name="CN=ws2")
+    leases = {key: lease_of(fleet, key) for key in LASTING}
     fleet.servers[1].run("seen")
-    note = fleet.etcdctl(0, "get", "--print-value-only", f"/passcode/1/l/{lease}")
-    noted, term = (int(line.split("=")[1]) for line in note.split())
-    assert 55 <= noted <= 68 and lease_of(fleet, WAIT) == lease
-    fleet.etcdctl(0, "put", f"--lease={lease:x}", f"/passcode/1/l/{lease}", f"left={NOTED}\nterm={term}\n")
+    for key, lease in leases.items():
+        note = fleet.etcdctl(0, "get", "--print-value-only", f"/passcode/1/l/{lease}")
+        noted, term = (int(line.split("=")[1]) for line in note.split())
+        assert LASTING[key] - 15 <= noted <= LASTING[key] + 8 and lease_of(fleet, key) == lease
+        fleet.etcdctl(0, "put", f"--lease={lease:x}", f"/passcode/1/l/{lease}", f"left={NOTED}\nterm={term}\n")
     time.sleep(PASSED)
     lead_anew(fleet)
-    assert left(fleet, WAIT) > noted - PASSED, "it has begun anew"
+    assert all(left(fleet, key) > LASTING[key] - 15 for key in LASTING), "they have begun anew"
     at_once([lambda server=server: server.run("seen") for server in fleet.servers], 3)
-    moved = lease_of(fleet, WAIT)
-    assert moved != lease and NOTED - 15 < left(fleet, WAIT) <= NOTED
-    old = json.loads(fleet.etcdctl(0, "lease", "timetolive", f"{lease:x}", "--write-out=json"))
-    assert old["ttl"] > 0, "and isn't revoked"
-    reply = fleet.servers[2].ask(VERIFY, "alice", passcode=RIGHT)
-    assert reply.kind == LOCKED
+    moved = {key: lease_of(fleet, key) for key in LASTING}
+    for key, lease in leases.items():
+        assert moved[key] != lease and NOTED - 15 < left(fleet, key) <= NOTED, key
+        old = json.loads(fleet.etcdctl(0, "lease", "timetolive", f"{lease:x}", "--write-out=json"))
+        assert old["ttl"] > 0, "and isn't revoked"
+    assert fleet.servers[2].verify(RIGHT, name="CN=ws2").kind == LOCKED
+    assert fleet.servers[2].verify(RIGHT, "bob").kind == STATION_LOCKED
     fleet.servers[0].run("seen")
-    assert lease_of(fleet, WAIT) == moved, "once is enough"
+    assert {key: lease_of(fleet, key) for key in LASTING} == moved, "once is enough"
+    assert fleet.servers[1].ask(ENROLL_BY_CODE, "carol", passcode=code, new="8264", name="CN=ws2").kind == DONE
 
 
 def end_spares(server):

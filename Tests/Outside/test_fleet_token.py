@@ -1,11 +1,13 @@
 """How often a fleet's server proves its password to etcd: each time costs etcd a bcrypt."""
 
 import threading
+import time
 
 import pytest
 from between import between
-from fleet import GRANTED, WARD, at_once
-from machine import ACCOUNT
+from fleet import FOLDER, GRANTED, WARD, at_once
+from machine import ACCOUNT, sh
+from process import wait_for
 from scenario import RIGHT
 
 AUTHENTICATE = "/v3/auth/authenticate"
@@ -74,3 +76,57 @@ def test_root_believes_no_file_that_isnt_the_service_accounts(fleet):
         assert token.read_text() == "roots.1"
     token.unlink()
     assert kept != "roots.1" and server.verify(RIGHT).kind == GRANTED
+
+
+@pytest.mark.on_request
+def test_a_token_that_the_timer_uses_is_kept(fleet):
+    """etcd forgets one that nobody has used for 5 minutes."""
+    server, counter = fleet.servers[0], Counter()
+    with between(server, counter):
+        assert server.verify(RIGHT).kind == GRANTED
+        before = counter.authentications
+        for _ in range(6):
+            time.sleep(60)
+            server.run("seen")
+        assert server.verify(RIGHT).kind == GRANTED
+        assert counter.authentications == before
+
+
+def start_anew(fleet, *words):
+    """All members, with these words."""
+    for member in fleet.members:
+        member.kill()
+        member.wait()
+    fleet.members = [fleet.start_member(number, "existing", *words) for number in range(3)]
+    wait_for(lambda: fleet.leader() is not None, 30)
+
+
+@pytest.fixture
+def signed(fleet):
+    """etcd signs its tokens, and keeps none."""
+    key, public = FOLDER / "jwt.key", FOLDER / "jwt.pem"
+    sh("openssl", "genrsa", "-out", key, "3072")
+    sh("openssl", "rsa", "-in", key, "-pubout", "-out", public)
+    start_anew(fleet, f"--auth-token=jwt,pub-key={public},priv-key={key},sign-method=RS256,ttl=10m")
+    yield fleet
+    start_anew(fleet)
+
+
+def test_a_signed_token_is_replaced_once_etcd_s_accounts_have_changed(signed):
+    """It names their revision."""
+    server = signed.servers[0]
+
+    def token_after(act):
+        act()
+        return (server.state / "token").read_text()
+
+    def verify():
+        assert server.verify(RIGHT).kind == GRANTED
+
+    first = token_after(verify)
+    assert first.count(".") == 2
+    signed.etcdctl(0, "user", "add", "guest:thrice")
+    second = token_after(verify)
+    signed.etcdctl(0, "user", "delete", "guest")
+    third = token_after(lambda: server.run("list"))
+    assert len({first, second, third}) == 3 and token_after(verify) == third

@@ -17,6 +17,7 @@ from fleet import (
     WRONG_AND_LOCKED, refusing_weak, request, unpack_packages,
 )  # fmt: skip
 from messages import TREE
+from process import wait_for
 from scenario import RIGHT
 from tool import NOT_PERMITTED
 
@@ -154,6 +155,16 @@ def test_a_server_without_etcd_says_so(fleet):
     assert ill["passcode_server_ready", None] == 0 and ("passcode_fleet_workstations", None) not in ill
     assert ill["passcode_server_unavailable_total", 'cause="etcd"'] == healthy["passcode_server_unavailable_total", 'cause="etcd"'] + 1
     fleet.restart()
+
+
+def test_a_change_of_etcd_s_leader_is_counted(fleet):
+    """One that goes on and on keeps delays from ending: there is an alert."""
+    before, leader = metrics(fleet.servers[0])["passcode_etcd_term", None], fleet.leader()
+    other = (leader + 1) % 3
+    [status] = json.loads(fleet.etcdctl(other, "endpoint", "status", "--write-out=json"))
+    fleet.etcdctl(leader, "move-leader", f"{status['Status']['header']['member_id']:x}")
+    wait_for(lambda: fleet.leader() == other)
+    assert metrics(fleet.servers[0])["passcode_etcd_term", None] > before
 
 
 def test_workstations_that_are_blocked_are_counted(fleet):

@@ -1,5 +1,6 @@
 """passcode-verifier with Debian's etcd: one budget on three servers, whatever fails. See Sources/PasscodeFleet."""
 
+import json
 import pathlib
 import random
 import signal
@@ -11,9 +12,10 @@ import time
 import fleet as fleets
 import pytest
 from fleet import (
-    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, STATUS,
+    CHANGE, DISABLED, DONE, EXHAUSTED, FOLDER, GRANTED, LOCKED, LOOK, NOT_ENROLLED, OPEN, STATUS, STATUS_REPLY,
     UNAVAILABLE, VERIFY, WRONG, WRONG_AND_LOCKED, at_once, decode, request,
 )  # fmt: skip
+from helper import Reply
 from process import wait_for
 from scenario import RIGHT
 from scenario import WRONG as CODES
@@ -40,6 +42,21 @@ def test_enrolled_once_the_passcode_works_at_every_server(fleet):
     fleet.servers[0].run("remove", "alice")
     assert fleet.servers[1].ask(LOOK, "alice").kind == NOT_ENROLLED
     fleet.servers[0].run("remove", "carol", check=3)
+
+
+def test_a_workstation_is_told_no_times_no_service_and_of_no_codes(fleet):
+    """It may ask about everybody. An administrator is told all of it."""
+    server = fleet.servers[0]
+    assert [server.verify(code).kind for code in (RIGHT, CODES[0])] == [GRANTED, WRONG]
+    server.invite("alice")
+    server.invite("carol")
+    known = json.loads(server.run("status", "--json", "alice").stdout)
+    times = ("enrolled_at", "last_success", "last_failure", "code_seconds_left")
+    assert all(known[name] for name in times) and known["last_failure_service"] == "sudo"
+    is_enrolled, failures = 8, 1
+    for asked in fleet.servers:
+        assert asked.status() == Reply(STATUS_REPLY, (is_enrolled, failures, 0, 0, 0, 0), b"")
+        assert asked.status("carol") == asked.status("dave") == Reply(STATUS_REPLY, (0,) * 6, b"")
 
 
 def look_and_attempt(server, code, meanwhile):

@@ -97,6 +97,24 @@ def test_a_certificate_that_is_renewed_by_itself_is_not_to_be_replaced_by_hand(w
         assert words in found.splitlines()[0] and "servers.pem: expires on" in found, found
 
 
+@pytest.mark.parametrize(("days", "is_told"), [(31, False), (29, True)])
+def test_that_a_certificate_expires_is_told_30_days_ahead(ward, days, is_told):
+    """Of the workstation's, by hand and renewed by itself, and of the server's. Those of the authorities end sooner here."""
+    own, folder, question = Station(ward), ward.certificates.folder, "systemctl -q is-enabled passcode-fleet-renew.timer"
+    for name, authority in (("ws1", "workstations"), ("server", "servers")):
+        sh("openssl", "x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key",
+           "-CAcreateserial", "-days", days, "-out", f"{name}.pem", cwd=folder, stderr=subprocess.DEVNULL)  # fmt: skip
+    ward.stop("server0")
+    ward.serve(ward.fleet.servers[0])
+    own.restore()
+    text = own.script.read_text()
+    for answer in ("false", "true"):
+        own.script.write_text(text.replace(question, answer))
+        found = own.check(0)
+        assert (f"{folder}/ws1.pem: expires on" in found[CERTIFICATES, "warning"]) == is_told, found
+        assert ((SERVERS, "warning") in found, (SERVERS, "ok") in found) == (is_told, not is_told), found
+
+
 @pytest.fixture
 def trusted(ward):
     """This machine trusts both authorities, for whatever else it does."""

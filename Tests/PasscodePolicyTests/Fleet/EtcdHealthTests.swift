@@ -14,6 +14,7 @@ struct EtcdHealthTests {
   @Test func `size, leader and complaints are read`() {
     let well = health(#","leader":"7","raftIndex":"40","raftTerm":"3","dbSizeInUse":"16384""#)
     #expect(well?.size == 20_480 && well?.hasLeader == true && well?.complaints == [])
+    #expect(well?.term == 3)
     let ill = health(#","errors":["memberID:7 alarm:NOSPACE ","etcdserver: no leader"]"#)
     #expect(ill?.hasLeader == false)
     #expect(

@@ -89,6 +89,27 @@ struct FleetLeaseTests {
     #expect(try bed.enroll(byCode: Self.code) == .noCode)
   }
 
+  /// With a new leader each week, or each day. Each gives it what has passed since the last note.
+  @Test(arguments: [7 * 24, 24]) func `a one-time code of a week ends after it`(hours: Int) throws {
+    let bed = try FleetBed()
+    try bed.invite(seconds: 604_800)
+    let made = bed.bed.now
+    var (minutes, changes) = (0, UInt64(0))
+    while bed.etcd.value(FleetKeys.code(Self.alice)) != nil, minutes < 8 * 24 * 60 {
+      minutes += 1
+      bed.bed.now += 60_000
+      if minutes % (hours * 60) == hours * 60 - 10 {
+        bed.etcd.changeLeader()
+        changes += 1
+      }
+      try bed.fleet().keepLeases()
+    }
+    #expect(changes == 7 * 24 / UInt64(hours))
+    // A note is made by the first timer after an hour, and rounds up to a second.
+    let most = 604_800_000 + changes * 3_661_000 + 60_000
+    #expect((604_800_000...most).contains(bed.bed.now - made))
+  }
+
   /// Whatever each of five servers has read, and however late it sends what follows from that.
   @Test func `five servers at once end no delay early`() throws {
     for seed in 0..<40 {
