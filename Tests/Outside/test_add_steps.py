@@ -1,10 +1,13 @@
 """`passcode server add` and `replace`, with a stand-in for the servers: what they accept, what they refuse, and in which order
 they change it. With servers: test_server_add.py."""
 
+import fcntl
+import os
 import subprocess
 
+import languages
 import pytest
-from messages import TREE
+from messages import TREE, parameters
 
 ADD = TREE / "Sources/system/setup/passcode-verifier-add"
 SERVERS = [f"server{number}.example.org=192.0.2.{number}" for number in range(1, 6)]
@@ -19,8 +22,8 @@ at() {
   [[ ! -e $file.fails ]] || fail "$2"
   if [[ -e $file ]]; then cat "$file"; fi
 }
+greet_and_look() { at "$1" look; }
 certify() { :; }
-timeout() { [[ -e $CUT/lost-answers ]]; }
 main "$@"
 """
 
@@ -55,9 +58,14 @@ class Fleet:
             lines.append(f"{unstarted}{unstarted} unstarted https://192.0.2.{unstarted}:2380")
         self.says("show_members", 1, "\n".join(lines))
 
-    def run(self, *words, status=0, more=("--yes",), passphrase="0123456789ab"):
+    def lock(self):
+        """As another run does, which may wait at its question: what this one sees wouldn't be so any more."""
+        self.folder_of_authority = os.open(self.authority, os.O_RDONLY)
+        fcntl.flock(self.folder_of_authority, fcntl.LOCK_EX)
+
+    def run(self, *words, status=0, more=("--yes",), passphrase="0123456789ab", **language):
         command = ["bash", "-c", RUN, ADD, *words, "--authority", self.authority, "--passphrase-fd", "0", *more]
-        environment = {"CUT": str(self.folder), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        environment = {"CUT": str(self.folder), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **language}
         done = subprocess.run(command, env=environment, input=f"{passphrase}\n", capture_output=True, text=True)
         assert done.returncode == status, done
         return done.stdout + done.stderr
@@ -65,7 +73,7 @@ class Fleet:
     def steps(self, *left_out):
         path = self.folder / "steps"
         found = [" ".join(line.split()) for line in path.read_text().splitlines()] if path.exists() else []
-        return [line for line in found if line.split()[0] not in ("look", "has_password", "show_members", *left_out)]
+        return [line for line in found if line.split()[0] not in ("look", "has_password", "show_members", "show_answer", *left_out)]
 
 
 @pytest.fixture
@@ -121,6 +129,16 @@ def test_also_by_one_with_another_name(fleet):
     assert "remove_member" not in " ".join(fleet.steps()) and "begin" not in " ".join(fleet.steps())
 
 
+def test_a_server_that_could_not_be_told_of_the_new_ones_is_named(fleet):
+    fleet.list(SERVERS)
+    fleet.says("look", 4, COMPLETE)
+    fleet.says("look", 5, FRESH)
+    fleet.fails("look", 2)
+    fleet.members(1, 3, 4)
+    said = fleet.run("--replace", "ward-7", SERVERS[4].split("=")[0], SERVERS[4])
+    assert "server2.example.org: can't be reached, and has an old list of the servers" in said and "has 5 servers" in said
+
+
 def test_a_server_that_has_its_place_already_is_not_taken_out(fleet):
     """Or wasn't lost at all."""
     fleet.run(*REPLACE, SERVERS[2])
@@ -153,8 +171,9 @@ def refusals(fleet):
         "a member that isn't there": (lambda: fleet.members(1, 2), add, "etcd isn't running on all"),
         "a member at a fresh one": (lambda: fleet.members(1, 2, 3, 4), add, "use \"passcode server replace\""),
         "no majority": (lambda: (fleet.fails("look", 2), fleet.fails("look", 3)), (*REPLACE, SERVERS[4]), "fewer than a majority"),
-        "one that isn't lost": (lambda: (fleet.folder / "lost-answers").touch(), (*REPLACE, SERVERS[4]), "isn't lost"),
+        "one that isn't lost": (lambda: fleet.says("show_answer", 1, "answers"), (*REPLACE, SERVERS[4]), "isn't lost"),
         "one that isn't the fleet's": (lambda: None, ("--replace", "ward-7", "x", SERVERS[4]), "x is not in"),
+        "another run": (lambda: fleet.lock(), add, "another run is under way"),
         "another fleet": (lambda: None, ("ward-8", *SERVERS[3:]), "made for the fleet ward-8"),
     }  # fmt: skip
 
@@ -171,6 +190,18 @@ def test_neither_a_dry_run_nor_another_passphrase_changes_anything(fleet):
     assert "On server4.example.org server5.example.org: install" in fleet.run("ward-7", *SERVERS[3:], more=("--yes", "--dry-run"))
     assert "not the passphrase" in fleet.run("ward-7", *SERVERS[3:], passphrase="another passphrase", status=1)
     assert fleet.steps() == []
+
+
+def test_all_that_it_says_is_in_the_caller_s_language(fleet):
+    """But for the first line of what ssh says."""
+    xx = languages.setting("xx")
+    with languages.installed():
+        languages.install("xx", languages.made_up(lambda message, form: " ".join(["«", *parameters(message.text)])))
+        lines = fleet.run(*REPLACE, SERVERS[4], **xx).splitlines()
+        fleet.fails("look", 2)
+        refused = fleet.run(*REPLACE, SERVERS[4], status=1, **xx)
+    assert len(lines) > 12 and [line for line in lines if "«" not in line] == []
+    assert "server2.example.org (192.0.2.2): « passcode server replace: look\n" in refused
 
 
 FLOOR = """

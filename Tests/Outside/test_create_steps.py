@@ -53,7 +53,7 @@ def test_an_authority_that_others_may_have_written_is_not_used(tmp_path, change)
 # While the administrator is asked, somebody else makes the folder, with keys that no passphrase protects.
 MEANWHILE = """
 source <(sed -e '$d' -e "s|[$]{BASH_SOURCE\\[0\\]%/\\*}|${0%/*}|" "$0")
-at() { echo fresh; }
+greet_and_look() { echo fresh; }
 confirm() {
   mkdir "$authority"
   for kind in servers peers; do

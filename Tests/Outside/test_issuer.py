@@ -2,6 +2,7 @@
 test_fleet_join.py and test_fleet_renew.py."""
 
 import base64
+import contextlib
 import datetime
 import pathlib
 import re
@@ -126,3 +127,18 @@ def test_who_joins_takes_nobody_off_the_list(station, end):
     subprocess.run(["sed", "-i", "/^CN=ws2$/d", LIST], check=True)
     subprocess.run(["bash", "-c", JOINED, ISSUE.with_name("passcode-verifier-workstations")], check=True)
     assert "CN=ws2" not in LIST.read_text()
+
+
+def test_who_is_slow_is_not_waited_for_longer(station, journal):
+    """One workstation could keep all others from renewing; and the log says which one."""
+    begin = time.monotonic()
+    with subprocess.Popen([ISSUE, "renew"], stdin=subprocess.PIPE, text=True) as issuer:
+        for line in ("CN=ws1", "passcode-renew 1", *["x"] * 12):
+            if issuer.poll() is None:
+                with contextlib.suppress(BrokenPipeError):
+                    issuer.stdin.write(f"{line}\n")
+                    issuer.stdin.flush()
+                time.sleep(1)
+        assert issuer.wait(10) == 1
+    assert time.monotonic() - begin < 9
+    assert "no certificate issued: malformed request workstation=CN\\x3dws1" in journal.lines()[-1].message

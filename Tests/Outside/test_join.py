@@ -109,7 +109,7 @@ FOLDER=$CUT/stunnel work=$CUT EXAMPLE=$2
 note() { echo "$1"; }
 shuf() { echo "${@: -1}"; }
 server=$3 servers=($4)
-if [[ ! -e $FOLDER/passcode-fleet.conf ]]; then configure $EXAMPLE && replace passcode-fleet.conf "$work/configuration"; fi
+if [[ ! -e $FOLDER/passcode-fleet.conf ]]; then configure $EXAMPLE "$server" && replace passcode-fleet.conf "$work/configuration"; fi
 know_servers
 """
 
@@ -158,6 +158,29 @@ def test_a_configuration_of_somebody_s_own_stays(tmp_path, line):
     (tmp_path / "stunnel/passcode-fleet.conf").write_text(text)
     connected, said, after = know(tmp_path, [A, B, C, D, E])
     assert after == text and f"the fleet's servers are now {A} {B} {C} {D} {E}: change" in said
+
+
+SPREAD = """
+source <(sed '$d' "$1")
+EXAMPLE=$2 name=ws1 server=$3
+for stub in read_token ask_to_join; do eval "$stub() { :; }"; done
+openssl() { :; }
+take() { servers=($4); }
+shuf() { echo "${@: -1}"; }
+stage() { cat "$work/configuration"; }
+join "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    "server, first, second",
+    [(A, [C, A, B], [A, B, C]), (B, [C, B, A], [B, A, C]), (C, [C, A, B], [A, B, C]), ("alias", [C, A, B], [A, B, C])],
+)
+def test_a_server_at_random_is_asked_first_and_then_the_one_that_has_this_workstation_on_its_list(server, first, second):
+    """Here the random one is the last."""
+    command = ["bash", "-euo", "pipefail", "-c", SPREAD.replace("$4", f"{A} {B} {C}"), "spread", JOIN, EXAMPLE, server]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [re.findall(r"^connect = (.*):7470$", part, re.M) for part in text.split("[second]")] == [first, second]
 
 
 RENEW = """

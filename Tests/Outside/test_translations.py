@@ -1,5 +1,6 @@
 """What people are told is in their language; the log and JSON are in English. And what each catalogue has."""
 
+import contextlib
 import json
 import locale
 import os
@@ -15,7 +16,7 @@ import languages
 import strace
 from bed import BUILD, SERVICE, person
 from languages import LATIN, catalogue, forms, languages as all_languages, setting, told, width
-from messages import TREE, messages, parameters, template
+from messages import TREE, messages, parameters, said_by_setup, template
 from scenario import RIGHT, WRONG
 from tool import DONE
 
@@ -404,17 +405,128 @@ def test_the_script_for_check_speaks_the_language_of_its_caller(language, instal
     assert findings("json", **setting(language)) == findings("json", LC_ALL="C")
 
 
-def test_the_script_for_check_is_english_without_a_catalogue_and_without_gettext(installed, tmp_path):
+def test_the_script_for_check_is_english_without_a_catalogue_and_without_gettext(installed):
     english = findings("lines", LC_ALL="C")
     assert "✗ fleet-certificates: /etc/stunnel/passcode-fleet.conf: can't be read\n" in english
     assert findings("lines", LC_ALL="C", LANGUAGE="de") == findings("lines", **setting("fi")) == english
-    program, none = shutil.which("gettext"), tmp_path / "none"
-    none.touch(mode=0o600)
-    subprocess.run(["mount", "--bind", none, program], check=True)
-    try:
+    with without_gettext():
         assert findings("lines", **setting("de")) == english
+
+
+@contextlib.contextmanager
+def without_gettext():
+    """/dev/null can't be executed."""
+    program = shutil.which("gettext")
+    subprocess.run(["mount", "--bind", "/dev/null", program], check=True)
+    try:
+        yield
     finally:
         subprocess.run(["umount", program], check=True)
+
+
+# MARK: The scripts that set a fleet up
+
+SETUP = TREE / "Sources/system/setup"
+NOT_A_HOST = 'not a host name: "%1"; it may have lower-case letters, digits, hyphens and dots'
+NOT_A_NAME = 'not a workstation\'s name: "%1"; it may have lower-case letters, digits, hyphens and dots, at most 63 in all'
+REFUSED = [
+    ("verifier-create", ["ward-7", "a", "b", "--authority", "x"], "passcode server create", "name three or five servers: see --help", ""),
+    ("verifier-create", ["ward-7", "--invite", "B"], "passcode server create", NOT_A_NAME, "B"),
+    ("verifier-add", ["ward-7", "--\033"], "passcode server add", 'unknown option "%1": see --help', "--?"),
+    ("verifier-replace", ["ward-7"], "passcode server replace", "--authority is missing: name the folder of the authorities", ""),
+    ("verifier-invite-workstation", ["%1 %2"], "passcode server invite-workstation", NOT_A_NAME, "%1 %2"),
+    ("fleet-join", ["a b"], "passcode-fleet-join", NOT_A_HOST, "a b"),
+]  # fmt: skip
+IN_SHELL = """
+source <(sed -e '$d' -e "s|[$]{BASH_SOURCE\\[0\\]%/\\*}|${0%/*}|" "$0")
+"""
+
+
+def of_setup(script, *words, code=None, status=0, **environment):
+    """What the script says; with `code`, a shell that has read it runs that instead."""
+    path = SETUP / f"passcode-{script}"
+    command = [path, *words] if code is None else ["bash", "-c", IN_SHELL + code, path, *words]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"], **environment})
+    assert done.returncode == status, done
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("script, words, name, message, parameter", REFUSED)
+def test_a_script_speaks_the_language_of_its_caller(script, words, name, message, parameter, installed):
+    """English in the locale C, without a catalogue, and without gettext."""
+    def said(**environment):
+        return of_setup(script, *words, status=2, **environment)
+
+    languages.install("xx", languages.made_up(lambda message, form: " ".join(["«", *parameters(message.text)])))
+    assert said(**setting("xx")) == f"{name}: {' '.join(['«', parameter][: 1 + bool(parameter)])}\n"
+    for language in LANGUAGES:
+        assert said(**setting(language)) == f"{name}: {told(language, message).replace('%1', parameter)}\n"
+    english = f"{name}: {message.replace('%1', parameter)}\n"
+    assert said(LC_ALL="C", LANGUAGE="de") == said(**setting("fi")) == said() == english
+    with without_gettext():
+        assert said(**setting("xx")) == english
+
+
+@pytest.mark.parametrize("language", ["en", *LANGUAGES])
+@pytest.mark.parametrize("script", sorted({row[0] for row in REFUSED}))
+def test_a_script_s_help_fits_80_columns(script, language, installed):
+    text = of_setup(script, "--help", **setting(language))
+    assert [line for line in text.splitlines() if languages.width(line) > 80] == [] and text
+
+
+FOUND = {
+    "problem %1 exists|/etc/x": "« /etc/x",
+    "problem ssh doesn't log in as root there": "«",
+    "problem its own\033 words %1%2|a\033b": "its own? words a?b",
+    "problem --version": "--version",
+    "problem |x": "«",
+    "problem ": "«",
+    "problem": "«",
+    "complete 1 ward-7": "« ward-7",
+    "fresh\nfresh": "«",
+    "begun none": "«",
+}
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_what_a_server_has_answered_is_told_in_the_caller_s_language(found, installed):
+    """And nothing else of a catalogue, nor what controls a terminal."""
+    languages.install("xx", languages.made_up(lambda message, form: " ".join(["«", *parameters(message.text)])))
+    assert of_setup("verifier-add", found, code='authority=/nowhere; described "$1"', **setting("xx")) == FOUND[found] + "\n"
+
+
+def test_the_log_of_a_renewal_by_the_timer_is_in_english(installed):
+    languages.install("xx", languages.made_up(lambda message, form: "«"))
+    code = 'renew() { say "Token:"; }\nmain "$@"\n'
+    assert of_setup("fleet-join", "--renew", code=code, **setting("xx")) == "Token:\n"
+    assert of_setup("fleet-join", "--renew", "--now", code=code, **setting("xx")) == "«\n"
+
+
+def test_the_scripts_have_one_way_to_speak():
+    """Two packages have it: a server's scripts, and passcode-fleet-join."""
+    say = re.compile(r"^# say PATTERN.*?^}\n", re.M | re.S)
+    [server], [workstation] = (say.findall((SETUP / f"passcode-{name}").read_text()) for name in ("verifier-issuer", "fleet-join"))
+    assert server == workstation
+
+
+# What isn't for people, and what stands before a message.
+PLAIN = "$(say ", "set -euo pipefail; ", "passcode server %s: ", "passcode-fleet-join ${own#"
+
+
+@pytest.mark.parametrize("script", ["verifier-create", "verifier-add", "verifier-servers", "verifier-invite-workstation", "fleet-join"])
+def test_nothing_is_told_but_messages(script):
+    """That what is passed to `say` and the like is a message, is the collector's business."""
+    text = (SETUP / f"passcode-{script}").read_text()
+    otherwise = re.findall(r"(?:\becho|\bprintf|-p) [\"']([^\"']*[a-z]{2} [a-z]{2}[^\"']*)|\b(cat .*<<.*)", text)
+    assert [words for words, here in otherwise if here or not words.startswith(PLAIN)] == []
+
+
+@pytest.mark.parametrize("line", ['fail "no $x"', "fail 'no x'", 'x || misuse no', 'if x; then say "$x"; fi', 'say "%1 %2" "$x"', 'say "x" "$x"'])
+def test_a_call_without_a_message_is_found(tmp_path, line):
+    path = tmp_path / "script"
+    path.write_text(f"# say nothing\n{line}\n")
+    with pytest.raises(AssertionError):
+        list(said_by_setup(path))
 
 
 # MARK: What it costs

@@ -2,7 +2,7 @@
 
 A literal is a message where its type is Phrase, Sentence or Pattern: by the declaration around it, or by the call that
 it is an argument of. xgettext can't do this: it doesn't know Swift, nor what `\\(…)` is. In the scripts that `passcode check`
-runs, it is the third argument of `say`.
+runs, it is the third argument of `say`; in those that set a fleet up, the first one of each function that speaks.
 """
 
 import bisect
@@ -16,6 +16,10 @@ import shlex
 TREE = pathlib.Path(__file__).parents[2]
 ROOMS = ("PasscodePolicy", "PasscodeTool", "passcode", "passcode-verifier")
 SCRIPTS = TREE / "Sources/system/check"
+SETUP = TREE / "Sources/system/setup"
+# A call of a function that speaks, and its first argument; `"$@"` and the like are passed on.
+SAYING = re.compile(r"""(?:^|&&|\|\||[;({)]|\b(?:then|else|do)\b)[ ]*(say|fail|misuse|agrees|problem)[ ]+("(?:[^"\\]|\\.)*"|\S+)(?=(.*))""", re.M)
+PASSED_ON = re.compile(r'"\$@"|"\$\{\w+\[@\]\}"')
 # Declarations with one of these types have messages, and calls of these functions.
 SPOKEN = re.compile(r"\b(Phrase|Sentence|Pattern|CheckWords)\b")
 PATTERNS = re.compile(r"\b(Sentence|Pattern|CheckWords)\b")
@@ -223,22 +227,46 @@ def messages():
         for path in sorted((TREE / "Sources" / room).rglob("*.swift")):
             source = Source(path)
             collect(source, known)
-    for path in SCRIPTS.iterdir():
-        collect_script(path, known)
+    for path in [*SCRIPTS.iterdir(), *sorted(SETUP.iterdir())]:
+        for text, values in (said_by_check if path.parent == SCRIPTS else said_by_setup)(path):
+            message = known.setdefault(text, Message(text))
+            name = str(path.relative_to(TREE))
+            if name not in message.files:
+                message.files.append(name)
+            names = [script_name(value) for value in values]
+            if all(names):
+                explain(message, Literal(text, names, 0))
     return known
 
 
-def collect_script(path, known):
+def script_name(value):
+    """What translators are told of a script's parameter: its variable's name. None: it has none."""
+    variable = re.fullmatch(r"\$\{?(#?)([A-Za-z]\w*)(\[[\w*@]+\])?([#%].*)?\}?", value)
+    if variable:
+        return f"{'number of ' if variable[1] else ''}{variable[2].lower()}"
+    return value if "$" not in value else "file" if "/" in value and "(" not in value else None
+
+
+def said_by_check(path):
+    """(message, its parameters) of each call."""
     script = re.sub(r"\\\n\s*", "", path.read_text())
     for say in re.finditer(r"\bsay (?:error|warning|skipped) .*", script):
         words = shlex.split(say[0].partition(";;")[0])
-        text, values = words[3].rstrip(";"), words[6:]
-        message = known.setdefault(text, Message(text))
-        name = str(path.relative_to(TREE))
-        if name not in message.files:
-            message.files.append(name)
-        if values and all(re.fullmatch(r"\$[A-Za-z]\w*", value) for value in values):
-            explain(message, Literal(text, [value.strip("$").lower() for value in values], 0))
+        yield words[3].rstrip(";"), words[6:]
+
+
+def said_by_setup(path):
+    script = re.sub(r"^\s*#.*", "", re.sub(r"\\\n\s*", "", path.read_text()), flags=re.M)
+    for _, text, rest in SAYING.findall(script):
+        if PASSED_ON.fullmatch(text):
+            continue
+        assert re.fullmatch(r'"([^"\\$`]|\\")*"', text), f"{path.name}: not a literal: {text}"
+        text = text[1:-1].replace('\\"', '"')
+        # "$(…)" as a whole, and what stands between blanks.
+        values = re.match(r'(?: +(?:"\$\([^)]*\)"|"[^"]*"|/[\w/.-]+))*', rest)[0]
+        values = [value.strip('"') for value in re.findall(r'"\$\([^)]*\)"|"[^"]*"|\S+', values)]
+        assert len(values) == len(parameters(text)), f"{path.name}: {len(values)} parameters: {text}"
+        yield text, values
 
 
 def collect(source, known):
