@@ -2,6 +2,7 @@
 with systemd, Debian's etcd and stunnel, and a network of their own. Its chapters in their order: each test goes on
 where the one before it ended."""
 
+import json
 import re
 import shutil
 
@@ -10,6 +11,7 @@ import pytest
 from debian_machine import OTHER, PASSWORD, RIGHT, WRONG
 from fleet_machines import ADDRESSES, OURS, SERVERS, Ward
 from howto import matches
+from process import wait_for
 
 pytestmark = pytest.mark.on_request
 
@@ -188,6 +190,50 @@ def test_new_certificates(ward):
     assert (ward.hosts["ws1"].machine.path / "etc/stunnel/servers.pem").read_text() != before
     found = ward.server("passcode check --quiet; true", "ws1")
     assert not re.search("fleet-(certificates|servers)", found), found
+
+
+def collected(ward):
+    """{(server, line)} on the machine to which they send their logs."""
+    text = ward.server("journalctl -D /var/log/journal/remote -t passcode -o json", "log")
+    entries = map(json.loads, re.findall("^{.*", text, re.MULTILINE))
+    return {(entry["_HOSTNAME"], entry["MESSAGE"]) for entry in entries}
+
+
+def test_one_log_of_all_servers(ward):
+    """A wrong one and a right one at one of them, and an unlock at another. The log machine may be off meanwhile."""
+    ward.add("log")
+    ward.follow("10.1")
+    for name in SERVERS:
+        ward.carry(f"root/log-ca/{name}-log.tar", ward.people["log"], name)
+    ward.follow("10.2", "10.3")
+    for name in ("server1", "server3"):
+        ward.server("systemctl stop passcode-verifier-stunnel", name)
+    ward.opens()
+    assert ward.sudo(WRONG[0], PASSWORD)[1] == 0
+    for name in ("server1", "server3"):
+        ward.server("systemctl start passcode-verifier-stunnel", name)
+    ward.server("passcode server unlock alice", "server3")
+    keys = r"user=alice service=sudo workstation=CN\x3dws1"
+    lines = {
+        ("server2", f"passcode granted {keys}"),
+        ("server2", f"passcode wrong {keys}"),
+        ("server3", "passcode-verifier: passcode unlocked user=alice by_uid=0"),
+    }
+    wait_for(lambda: lines <= collected(ward))
+    ward.follow("10.4")
+    for server, line in lines:
+        assert re.search(rf" {server} passcode\[\d+\]: {re.escape(line)}$", ward.people["log"].printed, re.MULTILINE)
+    # Nobody else may write there.
+    connect = "timeout 3 bash -c '</dev/tcp/log.example.org/19532'"
+    ward.hosts["server1"].run(connect)
+    ward.hosts["ws1"].run(f"! {connect}")
+    ward.hosts["log"].cut()
+    ward.server("passcode server disable alice")
+    ward.hosts["log"].start()
+    ward.server("ip neigh flush dev lan")  # its card has another address now
+    wait_for(lambda: ("server1", "passcode-verifier: passcode disabled user=alice by_uid=0") in collected(ward), 180)
+    ward.server("passcode server enable alice")
+    ward.opens()
 
 
 def test_a_workstation_that_is_taken_off_the_list(ward):

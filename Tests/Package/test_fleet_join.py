@@ -1,13 +1,14 @@
 """A workstation that joins a fleet with a token, and everybody who has none: in containers of each release with systemd,
 Debian's etcd and stunnel."""
 
+import hashlib
 import re
 import time
 
 import pytest
 
 from debian_machine import RIGHT
-from few import Few
+from few import ETCD, Few
 from fleet_machines import OURS, SERVERS
 
 pytestmark = pytest.mark.on_request
@@ -119,6 +120,62 @@ def test_the_port_is_open_only_while_an_invitation_is(few):
     assert few.run("ls /run/passcode-join 2>/dev/null; true") == ""
 
 
+SHORT = "/run/systemd/system/passcode-verifier-join.service.d"
+
+
+def test_the_port_closes_by_itself(few):
+    """After its ten minutes, which are ten seconds here. With the next invitation it is open, but not for the old token."""
+    few.run(f"""
+mkdir -p {SHORT}
+sed -n 's/^ExecStart=\\(.*\\) 600 /[Service]\\nExecStart=\\nExecStart=\\1 10 /p' \\
+  /lib/systemd/system/passcode-verifier-join.service >{SHORT}/short.conf
+systemctl daemon-reload
+""")
+    token = few.token("ws8")
+    few.run("ss -Hltn | grep -q :7471 && grep -q ^ws8: /run/passcode-join/secrets")
+    few.hosts["server1"].wait("! systemctl -q is-active passcode-verifier-join")
+    few.run("! ss -Hltn | grep -q :7471")
+    assert few.run("ls -d /run/passcode-join 2>/dev/null; true") == ""
+    assert few.run("systemctl show --value -p Result passcode-verifier-join") == "success\n"
+    few.run(f"rm -r {SHORT} && systemctl daemon-reload")
+    asked = lines(token, few, name="ws8")
+    assert not is_certificate(ask(few, asked, token, identity="ws8"))
+    few.token("ws9")
+    assert not is_certificate(ask(few, asked, token, identity="ws8"))
+    few.run("systemctl stop passcode-verifier-join")
+
+
+def lease(few, name):
+    """That of an invitation, as etcdctl has it in its arguments."""
+    told = few.run(f"{ETCD} etcdctl get /passcode-join/invitations/{name} -w fields")
+    return format(int(re.search(r'"Lease" : (\d+)', told)[1]), "x")
+
+
+def digest(purpose, token):
+    return hashlib.sha256(f"passcode {purpose}\n{token}\n".encode()).hexdigest()
+
+
+def test_etcd_has_a_digest_of_the_token_for_ten_minutes(few):
+    """And no disk has the token, nor what the connection's key comes from."""
+    begin = time.monotonic()
+    token = few.token("ws10")
+    plain, key = token.replace("-", ""), "/passcode-join/invitations/ws10"
+    invitation, channel = (digest(purpose, plain) for purpose in ("invitation", "channel"))
+    assert few.run(f"{ETCD} etcdctl get {key}").split() == [key, invitation]
+    told = few.run(f"{ETCD} etcdctl lease timetolive {lease(few, 'ws10')}")
+    granted, left = map(int, re.search(r"granted with TTL\((\d+)s\), remaining\((\d+)s\)", told).groups())
+    assert granted == 600 and 590 - (time.monotonic() - begin) <= left <= 600
+    everything = few.run(f"{ETCD} etcdctl get --prefix ''")
+    for name in SERVERS:
+        few.hosts[name].wait(f"grep -raqF {invitation} /var/lib/etcd")
+    for secret in (token, plain, channel):
+        assert secret not in everything
+        for name in SERVERS:
+            few.run(f"! grep -raqsF {secret} /etc /root /var", name)
+    assert few.run("cat /run/passcode-join/secrets") == f"ws10:{channel}\n"
+    few.run("systemctl stop passcode-verifier-join")
+
+
 def test_two_invitations_are_open_at_once(few):
     """Of names that are alike, whatever others make in /run/lock; and nobody else can take the lock."""
     few.run("setpriv --reuid nobody --clear-groups touch /run/lock/passcode-invite /run/lock/passcode-workstations")
@@ -181,9 +238,7 @@ def test_renewals_do_not_hold_up_a_workstation_that_joins(few):
 
 def test_an_invitation_that_expired(few):
     token = few.token("ws5")
-    etcd = "export ETCDCTL_API=3 ETCDCTL_USER=root:$(cat /root/etcd-root.password);"
-    leases = few.run(f"{etcd} etcdctl get /passcode-join/invitations/ws5 -w fields | sed -n 's/^\"Lease\" : //p'")
-    few.run(f"{etcd} etcdctl lease revoke $(printf %x {leases.strip()})")
+    few.run(f"{ETCD} etcdctl lease revoke {lease(few, 'ws5')}")
     assert not is_certificate(ask(few, lines(token, few, name="ws5"), token, identity="ws5"))
 
 

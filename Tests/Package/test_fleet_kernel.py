@@ -5,11 +5,12 @@ than root's commands, and each can do its work."""
 import pytest
 
 from debian_machine import OTHER, RIGHT, WRONG
+from fleet import ETCD_ACCOUNTS
 from guest import Guest, disk
 
 pytestmark = pytest.mark.on_request
 
-PROGRAMS = " etcd-server nftables python3-minimal stunnel4"
+PROGRAMS = " etcd-client etcd-server nftables python3-minimal stunnel4"
 # Starts the relay as stunnel does, and sends two requests on its connection (FleetMessage.swift).
 ASK = """#!/usr/bin/python3
 import os, pwd, socket, struct, subprocess, sys, time
@@ -41,7 +42,8 @@ relay.wait()
 """
 FILES = {
     "root/ask": ASK,
-    "etc/passcode/verifier.conf": "fleet=ward-7\n",
+    "etc/default/etcd": "ETCD_BCRYPT_COST=4\n",  # an emulated processor takes seconds for the usual one
+    "etc/passcode/verifier.conf": "fleet=ward-7\netcd_user=passcode\n",
     "etc/passcode/workstations": "CN=ws1\n",
     "root/users": "bob\n",
 }
@@ -52,7 +54,11 @@ def guest(deb, fleet_debs):
     [verifier] = [path for path in fleet_debs if path.name.startswith("passcode-verifier_")]
     guest = Guest(disk("trixie", deb, verifier, programs=PROGRAMS, files=FILES))
     guest.run(f"dpkg --install --force-confold /root/{deb.name} /root/{verifier.name}")
-    guest.run("systemctl start etcd && passcode server init && passcode server seen")
+    guest.run("systemctl start etcd")
+    for words in ETCD_ACCOUNTS:
+        guest.run(f"ETCDCTL_API=3 etcdctl {words}")
+    guest.run("echo twice | install -m 0440 -g _passcode /dev/stdin /etc/passcode/verifier.password")
+    guest.run("passcode server init && passcode server seen")
     yield guest
     guest.cut()
 

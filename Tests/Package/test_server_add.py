@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from debian_machine import RIGHT
-from few import AUTHORITY, FOLDERS, PASSPHRASE, Few, described
+from few import AUTHORITY, ETCD, FOLDERS, PASSPHRASE, Few, described
 from fleet_machines import SERVERS
 from package import passcode_works
 
@@ -17,16 +17,12 @@ HOW = f" --authority {AUTHORITY} --passphrase-fd 0 --yes"
 ADD = "passcode server add ward-7 server4.example.org server5.example.org" + HOW
 REPLACE = "passcode server replace ward-7 server3.example.org server3.example.org" + HOW
 NEW = "server4", "server5"
-ETCD = "export ETCDCTL_API=3 ETCDCTL_USER=root:$(cat /root/etcd-root.password);"
 SEEN = "var/lib/passcode-verifier/seen"
 
 
 @pytest.fixture(scope="module")
 def few(release, deb, fleet_debs):
-    made = Few(release, [deb, *fleet_debs])
-    for name in NEW:
-        made.add(name)
-    made.trust("server1", *SERVERS, *NEW)
+    made = Few(release, [deb, *fleet_debs], *NEW)
     made.run("apt-get install -q -y passcode-verifier")
     made.create()
     made.run("passcode server enroll alice --stdin", input=f"{RIGHT}\n")

@@ -5,10 +5,13 @@ import re
 
 import pytest
 
-from few import AUTHORITY, CREATE, FOLDERS, NAMES, PASSPHRASE, Few, described
+from few import AUTHORITY, CREATE, ETCD, FOLDERS, NAMES, PASSPHRASE, TOKEN, Few, described
 from fleet_machines import SERVERS, Ward
+from package import passcode_works
 
 pytestmark = pytest.mark.on_request
+
+AUTHORITIES = "fleet peers.key peers.pem servers.key servers.pem workstations.pem".split()
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +44,22 @@ def test_a_server_that_is_none(few, servers, said):
     assert not few.path("root/x").exists() and not few.path(AUTHORITY[1:]).exists()
 
 
-def test_a_dry_run_changes_nothing(few):
-    before = {name: few.hosts[name].machine.snapshot("etc", "var/lib", "root") for name in SERVERS}
+def changed_by_a_dry_run(few, *names):
+    """The paths, on these machines."""
+
+    def state():
+        files = {name: few.hosts[name].machine.snapshot("etc", "var/lib", "root") for name in names}
+        return {(name, path): what for name in names for path, what in files[name].items()}
+
+    before = state()
     said = few.create(more=" --dry-run")
     assert said.count("): fresh") == 3 and "port 7470" in said
-    after = {name: few.hosts[name].machine.snapshot("etc", "var/lib", "root") for name in SERVERS}
-    changed = {path for name in SERVERS for path in {*before[name], *after[name]} if before[name].get(path) != after[name].get(path)}
+    after = state()
+    return {path for name, path in {*before, *after} if before.get((name, path)) != after.get((name, path))}
+
+
+def test_a_dry_run_changes_nothing(few):
+    changed = changed_by_a_dry_run(few, *SERVERS)
     assert all(re.match(r"root|var/lib/(systemd|etcd|passcode-verifier)", path) for path in changed), changed
 
 
@@ -133,3 +146,56 @@ def test_both_ways_end_in_the_same_files(few, ward, name):
     folders = FOLDERS if name in SERVERS else ("etc/stunnel", "etc/security", "etc/pam.d", "etc/systemd")
     short, long = (described(fleet.hosts[name].machine, *folders) for fleet in (few, ward))
     assert short == long
+
+
+@pytest.fixture(scope="module")
+def administered(release, deb, fleet_debs):
+    """From a machine that is no server."""
+    made = Few(release, [deb, *fleet_debs], source="admin")
+    made.follow("0.1")
+    yield made
+    made.end()
+
+
+def test_a_dry_run_of_an_administrator_s_machine_changes_nothing(administered):
+    """But for what ssh notes there."""
+    changed = changed_by_a_dry_run(administered, *SERVERS, "admin")
+    assert all(re.match(r"root$|root/\.ssh|var/lib/systemd", path) for path in changed), changed
+
+
+def test_an_administrator_s_machine_makes_a_fleet(administered):
+    """By the page, to a login. There, only the authorities are left."""
+    few = administered
+    few.follow("0.2", "0.3", "0.5")
+    few.hosts["ws1"].wait("passcode status alice >/dev/null")
+    passcode_works(few.hosts["ws1"].machine)
+    for name in SERVERS:
+        assert "server set up fleet=ward-7 from=admin by_uid=0" in few.run("journalctl -o cat -t passcode", name)
+    assert few.run(f"ls {AUTHORITY}", "admin").split() == AUTHORITIES
+    ours = "/etc/passcode/{fleet.key,verifier.*,workstations,issuer} /etc/stunnel/*.{pem,key} /root/etcd-*"
+    assert few.run(f"ls -d {ours} 2>/dev/null; true", "admin") == ""
+    assert few.run("ss -Hltn 'sport != :22 and not src 127.0.0.0/8'", "admin") == ""
+
+
+@pytest.mark.only("trixie")
+def test_five_servers_at_once(release, deb, fleet_debs):
+    """Any two of them may fail."""
+    few = Few(release, [deb, *fleet_debs], "server4", "server5", source="admin")
+    try:
+        few.follow("0.1")
+        said = few.create(" ".join(f"server{number}.example.org" for number in range(1, 6)), more=" --invite ws1")
+        few.follow("0.3")
+        few.run("apt-get install -q -y passcode-fleet", "ws1")
+        few.join(TOKEN.search(said)[0])
+        assert few.run(f"{ETCD} etcdctl member list").count(", started, server") == 5
+        for number in range(3, 6):  # they know the workstation
+            few.run("systemctl start passcode-verifier-seen", f"server{number}")
+        for name in SERVERS[:2]:
+            few.hosts[name].cut()
+        few.hosts["ws1"].wait("passcode status alice >/dev/null")
+        passcode_works(few.hosts["ws1"].machine)
+        for name in SERVERS[:2]:
+            few.hosts[name].start()
+            few.hosts[name].wait("systemctl start passcode-verifier-seen")
+    finally:
+        few.end()

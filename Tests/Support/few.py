@@ -1,4 +1,5 @@
-"""A fleet that is made by a few commands: fresh machines on a network, and ssh from the first server to the others."""
+"""A fleet that is made by a few commands: fresh machines on a network, and ssh to the servers from the first one, or from a
+machine that is none."""
 
 import re
 
@@ -9,6 +10,9 @@ PASSPHRASE = "correct horse battery"
 AUTHORITY = "/root/ward-7"
 CREATE = f"passcode server create ward-7 {{}} --authority {AUTHORITY} --passphrase-fd 0 --yes"
 NAMES = " ".join(f"{name}.example.org" for name in SERVERS)
+ETCD = "export ETCDCTL_API=3 ETCDCTL_USER=root:$(cat /root/etcd-root.password);"  # on server1
+TOKEN = re.compile(r"^(?:[0-9a-f]{4}-){7}[0-9a-f]{4}$", re.MULTILINE)
+MAKING = "0.1", "0.2"  # the steps for which the page allows a machine that is no server
 SSH = "StrictHostKeyChecking accept-new\n"
 
 FOLDERS = "etc/passcode", "etc/stunnel", "etc/etcd", "etc/default", "etc/systemd", "root", "var/lib/passcode-verifier"
@@ -17,15 +21,16 @@ BESIDES = re.compile(r"root/\.|etc/passcode/issuer|root/(ward-7|fleet\.tar)|.*/p
 
 
 class Few:
-    def __init__(self, release, debs):
-        self.release, self.debs = release, debs
+    def __init__(self, release, debs, *more, source="server1"):
+        """`more`: further servers; `source`: the machine that makes the fleet."""
+        self.release, self.debs, self.source = release, debs, source
         self.network = Network()
         self.hosts = {}
         self.commands = 0  # of the page, so far
-        for name in (*SERVERS, "ws1"):
+        for name in dict.fromkeys((*SERVERS, *more, "ws1", source)):
             self.add(name)
         self.hosts["ws1"].machine.people()
-        self.trust("server1", *SERVERS)
+        self.trust(source, *SERVERS, *more)
 
     def add(self, name):
         self.hosts[name] = Host(self.release, self.network, name, self.debs)
@@ -46,11 +51,10 @@ class Few:
         return self.hosts[name].machine.run("bash", "-c", command, input=input, status=status, timeout=300)
 
     def create(self, servers=NAMES, status=0, more="", passphrase=PASSPHRASE):
-        return self.run(CREATE.format(servers) + more, status=status, input=passphrase + "\n")
+        return self.run(CREATE.format(servers) + more, self.source, status, passphrase + "\n")
 
     def token(self, workstation="ws1", server="server1"):
-        said = self.run(f"passcode server invite-workstation {workstation}", server)
-        return re.search(r"^(?:[0-9a-f]{4}-){7}[0-9a-f]{4}$", said, re.MULTILINE)[0]
+        return TOKEN.search(self.run(f"passcode server invite-workstation {workstation}", server))[0]
 
     def join(self, token, name="ws1", server="server1.example.org", status=0, more=""):
         return self.run(f"passcode-fleet-join {server} {more}", name, status, input=token + "\n")
@@ -61,7 +65,7 @@ class Few:
         phrase = dict.fromkeys(("Passphrase of the authorities:", "Repeat it:"), PASSPHRASE)
         answers = {**SAID, **phrase, "Create the fleet ward-7? [y/N]": "y", "Change the fleet ward-7? [y/N]": "y"}
         for number in numbers:
-            name = {"server1": "server1", "the workstation": "ws1"}[page[number].place]
+            name = {"server1": self.source if number in MAKING else "server1", "the workstation": "ws1"}[page[number].place]
             person = Person(self.hosts[name].machine, answers=answers)
             person.follow(page, number)
             answers["Token:"] = person.names.get("TOKEN") or answers.get("Token:")

@@ -17,11 +17,12 @@ ARCHIVE = "srv/packages"
 # By which one machine sets up others.
 SSH = "openssh-client openssh-server"
 # What apt on them can install besides our own packages.
-AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4"
+AVAILABLE = "etcd-server etcd-client nftables openssl stunnel4 systemd-journal-remote"
 DOWNLOAD = f"""--customize-hook=export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get clean && \
 apt-get -q -y --download-only install {AVAILABLE} >/dev/null && \
 mkdir -p "$1/{ARCHIVE}" && mv "$1"/var/cache/apt/archives/*.deb "$1/{ARCHIVE}/" """
 ADDRESSES = {**{f"server{number}": f"192.0.2.{number}" for number in range(1, 6)}, "ws1": "192.0.2.11"}
+ADDRESSES |= {"admin": "192.0.2.21", "log": "192.0.2.22"}  # no servers
 HOSTS = "".join(f"{address} {name}.example.org {name}\\n" for name, address in ADDRESSES.items())
 # In BOOT: a cable to the switch, which is a bridge in a namespace. The port there has its machine's name.
 CABLE = """hostname {name}
@@ -163,6 +164,8 @@ class Ward:
             return [self.authorities]
         if place in ("the workstation", "each workstation"):
             return [self.people["ws1"]]
+        if place == "the log machine":
+            return [self.people["log"]]
         if place == f"the new {new}":
             return [self.people[new]]
         return [self.people[name] for name in (SERVERS if place == "each server" else place.split(" and "))]

@@ -11,7 +11,7 @@ import time
 
 from debian_machine import sh
 
-STEP = re.compile(r"^(\d\.\d)  On (.+?): .*\n\n", re.MULTILINE)
+STEP = re.compile(r"^(\d+\.\d)  On (.+?): .*\n\n", re.MULTILINE)
 PROMPT = re.compile(
     # apt's progress bar ends with that sequence.
     r"\[Y/n\] $|(?:^|\x1b\[J)(?:New passcode \(4 or 6 digits\)|Repeat new passcode|Passphrase of the authorities|Repeat it|Token): $"
