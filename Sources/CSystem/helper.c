@@ -129,7 +129,7 @@ int cs_lay_down_inheritance(unsigned seconds) {
 int cs_become_wholly(uid_t user, gid_t group) {
   uid_t users[3];
   gid_t groups[3];
-  /* systemd starts root's services as leaders of sessions. A person's own leader would keep its terminal, which could
+  /* systemd starts root's services as leaders of sessions. One that a user started would keep its terminal, which could
      stop it. */
   if ((setsid() == -1 && (getuid() != 0 || getsid(0) != getpid())) || setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0) return errno;
   if (getresuid(&users[0], &users[1], &users[2]) != 0 || getresgid(&groups[0], &groups[1], &groups[2]) != 0) return errno;

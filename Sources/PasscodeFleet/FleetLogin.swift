@@ -93,8 +93,8 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
     }
   }
 
-  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where memory is scarce, on the machine
-  /// or within this process's control group, it is touched for that: by one look at a time.
+  /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where the machine's memory is scarce,
+  /// one look at a time touches it for that.
   private func testMemory(for cost: Options.Cost) throws(Fault) {
     guard let turn = FleetTurn.toTestMemory() else { return }
     defer { withExtendedLifetime(turn) {} }

@@ -8,7 +8,7 @@ public struct EtcdHealth: Equatable, Sendable {
   public let hasLeader: Bool
   /// The last entry of Raft's log that this member knows to be on a majority's disks, and the last one that it has applied.
   public let committed, applied: UInt64
-  /// How often members have stood for election as leader, at least.
+  /// Raft's term: each election raises it.
   public let term: UInt64
   /// What it complains of, such as an alarm; at most 512 bytes of each.
   public let complaints: [Bytes]

@@ -170,7 +170,7 @@ public enum EtcdAnswer {
     return left.number
   }
 
-  /// For `Authorization`: visible characters only, at most 2,048. One that etcd signed with RSA has hundreds.
+  /// For `Authorization`: visible characters only, at most 2,048. One that etcd signed with RSA has hundreds of them.
   public static func token(_ body: Bytes) -> Bytes? {
     guard let token = JSONValue(body)?.member("token")?.text, isToken(token) else { return nil }
     return token

@@ -83,10 +83,11 @@ public struct SignalsBlocked: ~Copyable {
 
 /// Tests that so much memory can be had now.
 ///
-/// Address space and overcommit are always asked. Where memory is short (less than four times as much is free, or left to
-/// this process), the kernel must also find every page: better killed here than after the charge.
+/// Address space and overcommit are always asked. Where the machine itself is short (less than four times as much is free),
+/// the kernel must also find every page: better killed here than after the charge.
 public func reserveMemory(_ bytes: UInt64, outOf left: UInt64) throws(Errno) {
-  let isScarce = min(left, cs_machine_memory().free) < bytes.multipliedReportingOverflow(by: 4).partialValue
+  if left < bytes { throw Errno(ENOMEM) }
+  let isScarce = cs_machine_memory().free < bytes.multipliedReportingOverflow(by: 4).partialValue
   let error = cs_reserve_memory(Int(clamping: bytes), isScarce ? 1 : 0)
   if error != 0 { throw Errno(error) }
 }
@@ -112,7 +113,7 @@ public enum Machine {
 /// Where the build was told that things are: settings of Package.swift, and nothing at run time names others.
 public enum Installed {
   /// A program that answers in place of the process that starts it: one question, or a look and its attempt. It gets no
-  /// environment, and no argument but the tool's; all have the same requests and replies.
+  /// environment; only the tool gets an argument. All have the same requests and replies.
   public enum Program: Sendable {
     /// For a process that isn't root; runs as `_passcode`.
     case helper

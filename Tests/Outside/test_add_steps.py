@@ -173,7 +173,8 @@ def refusals(fleet):
         "no majority": (lambda: (fleet.fails("look", 2), fleet.fails("look", 3)), (*REPLACE, SERVERS[4]), "fewer than a majority"),
         "one that isn't lost": (lambda: fleet.says("show_answer", 1, "answers"), (*REPLACE, SERVERS[4]), "isn't lost"),
         "one that isn't the fleet's": (lambda: None, ("--replace", "ward-7", "x", SERVERS[4]), "x is not in"),
-        "another run": (lambda: fleet.lock(), add, "another run is under way"),
+        "no answer about the lost one": (lambda: fleet.fails("show_answer", 1), (*REPLACE, SERVERS[4]), "show_answer"),
+        "another run": (lambda: fleet.lock(), add, "another run is in progress"),
         "another fleet": (lambda: None, ("ward-8", *SERVERS[3:]), "made for the fleet ward-8"),
     }  # fmt: skip
 

@@ -108,7 +108,7 @@ def test_any_bytes_of_one_slot(failed_once, slot):
 
 
 def test_a_write_that_a_failing_disk_lost_after_all(failed_once):
-    """It said that it failed, but the next attempt still read it, and wrote the other copy: that one counts."""
+    """fdatasync failed, but the next attempt still read the page, and wrote the other copy: that one counts."""
     before = failed_once.record("alice")
     assert host.results(failed_once, WRONG[0]) == host.results(failed_once, WRONG[1]) == ["AUTH_ERR"]
     whole = bytearray(failed_once.record("alice"))

@@ -117,14 +117,14 @@ def tight():
 @pytest.mark.cgroups
 @pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
 def test_the_first_server_s_cgroup_has_no_memory_for_a_hash(machine, tight, thawed, how):
-    """The kernel kills its verifier at the look, before a code is typed."""
+    """Its look is refused before a code is typed: the kernel would kill whoever has the most, who may be charged already."""
     machine.configure(memlimit="256M", opslimit=1)
     thawed.fleet.servers[0].enroll("alice", RIGHT)
     thawed.listeners[0].before = ["sh", "-c", f'echo $$ >{tight}/cgroup.procs && exec "$@"', "sh"]
     for _ in range(2):
         login(machine, **how)
     assert thawed.fleet.servers[1].failures() == 0
-    assert thawed.listeners[0].children[0].wait(10) == -signal.SIGKILL
+    assert thawed.listeners[0].children[0].wait(10) == 0
     assert len(thawed.listeners[1].children) == 2, "one other server was asked, once a login"
 
 

@@ -99,6 +99,20 @@ def test_a_file_that_somebody_made_meanwhile_stays(folder):
     assert done.returncode == 1 and "servers.pem exists" in done.stderr and (FOLDER / "servers.pem").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "text, is_refused",
+    [
+        ("verifier=none\n", True), ("verifier = /run/passcode-fleet/verifier.sock\n", False), ("#verifier=none\n", False),
+        ("verifier=/run/passcode-fleet/verifier.sock\nverifier=/x\n", True),
+    ],
+)  # fmt: skip
+def test_a_machine_that_asks_another_verifier_is_left_alone(folder, text, is_refused):
+    SETTINGS.write_text(text)
+    done = join(folder)
+    assert (done.returncode, "has a different verifier= line" in done.stderr) == ((1, True) if is_refused else (0, False)), done
+    assert there() == ([] if is_refused else list(FILES))
+
+
 # MARK: The servers' names
 
 A, B, C, D, E = (f"server{number}.example.org" for number in range(1, 6))

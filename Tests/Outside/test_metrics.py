@@ -158,7 +158,7 @@ def test_a_server_without_etcd_says_so(fleet):
 
 
 def test_a_change_of_etcd_s_leader_is_counted(fleet):
-    """One that goes on and on keeps delays from ending: there is an alert."""
+    """Constant changes keep delays from ending: there is an alert."""
     before, leader = metrics(fleet.servers[0])["passcode_etcd_term", None], fleet.leader()
     other = (leader + 1) % 3
     [status] = json.loads(fleet.etcdctl(other, "endpoint", "status", "--write-out=json"))

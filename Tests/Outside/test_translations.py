@@ -476,7 +476,7 @@ def test_a_script_s_help_fits_80_columns(script, language, installed):
 
 FOUND = {
     "problem %1 exists|/etc/x": "« /etc/x",
-    "problem ssh doesn't log in as root there": "«",
+    "problem ssh doesn't log in there as root": "«",
     "problem its own\033 words %1%2|a\033b": "its own? words a?b",
     "problem --version": "--version",
     "problem |x": "«",

@@ -191,8 +191,8 @@ def crowd(ward, own, prepare, people=PEOPLE):
 
 @contextlib.contextmanager
 def server_apart(ward):
-    """The workstations' first server has a processor of its own, as its machine would be another one; people's programs and
-    the other servers share one. What moves a process to the one, and to the other."""
+    """The workstations' first server has a processor of its own, as on a machine of its own; people's programs and the
+    other servers share one. Yields its name, and what moves a process to either."""
     machines = {name: member.machine for name, member in ward.hosts.items()}
     name = lines_to_servers(ward)[0].split()[2].partition(".")[0]
     server = machines.pop(name)
@@ -237,8 +237,8 @@ def test_three_servers_share_the_work(ward, capsys):
 
 @pytest.mark.usefixtures("visitors")
 def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, capsys):
-    """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd takes the time for its
-    bcrypt that it takes by default."""
+    """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd's bcrypt
+    costs what it does by default."""
     connect(ward, spread=False)
     with server_apart(ward) as (name, here, elsewhere):
         tokens = []

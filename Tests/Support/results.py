@@ -50,7 +50,7 @@ def names(outcome, *paths):
 
 
 def reasons(outcome, paths):
-    """(name, reason) of each test that came out so."""
+    """(name, reason) of each test with this outcome."""
     for path in paths:
         with contextlib.suppress(xml.etree.ElementTree.ParseError):  # of a part that died
             yield from ((name, reason) for name, how, reason in results(path) if how == outcome)

@@ -7,7 +7,7 @@ public struct Record: Equatable, Sendable {
     case enrolled(sealed: Bytes)
   }
 
-  /// What proved the right to set or to unlock a passcode. A record has their words in this order: RecordLines.proof.
+  /// What proved the right to set or to unlock a passcode, in the order of the words in RecordLines.proof.
   public enum Proof: Int, Equatable, Sendable, CaseIterable {
     /// Nothing that is known: an older version wrote the record, or it is in a person's own store.
     case unknown

@@ -41,8 +41,8 @@
 /// - The valid copy with the higher generation is the record. A write goes to the other copy, so a torn
 ///   write leaves the record as it was.                                                       RecordCodecTests
 /// - Generations of two valid copies MUST differ, and MUST leave room to count on: anything else is damage. No generation
-///   wraps. They may differ by more than one: a disk may lose a write of which it said that it failed, and that the next
-///   attempt still read.                                             RecordCodecTests, test_corruption.py
+///   wraps. They may differ by more than one: after a failed fdatasync, the next attempt may read a copy that never
+///   reaches the disk.                                             RecordCodecTests, test_corruption.py
 /// - A paused record MUST open nothing for a program that knows no pause: such a program refuses version 3 as a later one.
 ///                                                                    RecordCodecTests, test_pause.py
 /// - A copy of a later version whose checksum is right MUST NOT be taken for damage: it is refused, and nothing is
@@ -126,7 +126,7 @@ public struct RecordCodec: Sendable {
     public let damaged: Bool
   }
 
-  /// Chooses the valid copy with the higher generation; nil where neither is valid, or nobody can tell which is the last.
+  /// Chooses the valid copy with the higher generation; nil where neither is valid, both have the same, or it is too high.
   @inline(never)
   public func read(_ file: Bytes) -> Contents? {
     guard file.count == RecordCodec.fileLength else { return nil }

@@ -89,7 +89,7 @@ extension Vault {
       try check(authority, record)
       if record.state == .removed { return .leave }
     } else if authority != .direct {
-      throw corrupt(account)  // nobody knows whether root has disabled it
+      throw corrupt(account)  // root may have disabled it
     }
     var removed = Record(uid: account.uid, name: record?.name ?? account.name, generation: 0)
     removed.disabled = record?.disabled ?? false

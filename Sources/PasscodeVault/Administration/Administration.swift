@@ -63,7 +63,7 @@ extension Vault {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
-      // Nobody knows whether root has disabled it.
+      // Root may have disabled it.
       if record.isCorrupt, enrolment.authority != .direct { throw corrupt(account) }
       try check(enrolment.authority, record.current)
       try MachineKey(configuration: configuration).loadToSeal(&unsealed.key)

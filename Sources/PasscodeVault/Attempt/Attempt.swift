@@ -70,8 +70,7 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
-    // A program that tries again at once finds another one holding the record, and has to wait like all others: after these
-    // milliseconds.
+    // 20 ms: a program that tries again at once then waits like all others.
     var isContested = false
     defer { if isContested { vault.clock.sleep(20) } }
     defer { unsealed.wipe() }
@@ -83,8 +82,8 @@ public struct DirectLogin: Login, ~Copyable {
       case .refused(let verdict): return verdict
       case .ready(var record, let standing):
         isContested = record.isContested
-        guard !vault.policy.needsFinger || isUsable(touch ?? FingerTranscript()) else {
-          return .notPermitted(.fingerNeeded)
+        if vault.policy.needsFinger {
+          guard let touch, isUsable(touch) else { return .notPermitted(.fingerNeeded) }
         }
         return try attempt(passcode, &record, standing, &unsealed, &undisturbed)
       }

@@ -157,7 +157,7 @@ extension Vault {
 
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
   ///
-  /// - Parameter left: bytes that may be had, if that isn't all that the machine has.
+  /// - Parameter left: bytes that a control group still allows.
   package func reserveMemory(for cost: Options.Cost, outOf left: UInt64 = .max) throws(Fault) {
     do throws(Errno) {
       try PasscodeSystem.reserveMemory(cost.memory + 1 << 18, outOf: left)

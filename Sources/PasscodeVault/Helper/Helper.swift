@@ -2,7 +2,7 @@ public import PasscodePolicy
 public import PasscodeSystem
 
 extension Installed.Program {
-  /// A fault of this program's, which keeps it from answering the one that started it.
+  /// A fault that keeps this program from answering its caller.
   @inline(never)
   public func fault(_ reason: Fault.Reason, _ error: Errno = Errno(0)) -> Fault {
     Fault(reason, path: Installed.path(of: self), error: error.code)
