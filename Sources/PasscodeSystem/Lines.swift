@@ -1,7 +1,7 @@
 internal import CSystem
 
 extension Descriptor {
-  /// Whether a line of the file is this one, however many there are.
+  /// Whether a line of the file is this one, however many there are. In the order of sort(1) it is found in a few reads.
   ///
   /// - Throws: EFBIG, too, if a line has more than 64 KiB.
   public func hasLine(_ line: [UInt8]) throws(Errno) -> Bool {

@@ -26,6 +26,18 @@ struct LinesTests {
     #expect(try has("CN=ws2", in: text))
   }
 
+  /// In the order of sort(1) it takes a few reads, otherwise one of the whole.
+  @Test(arguments: [true, false]) func `each line of a long list is found, and no other`(isSorted: Bool) throws {
+    var names = (0..<3_000).map { "CN=ws\($0 * 7)" }
+    if isSorted { names.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
+    let text = "# 0123 ws0\n" + names.joined(separator: "\n") + "\n"
+    for number in stride(from: 0, to: 21_000, by: 61) {
+      #expect(try has("CN=ws\(number)", in: text) == (number % 7 == 0), "\(number)")
+    }
+    for name in [names[0], names[2_999]] { #expect(try has(name, in: text)) }
+    for name in ["CN=w", "CN=ws", "CN=x", "A", "", "# 0123"] { #expect(try !has(name, in: text), "\(name)") }
+  }
+
   @Test(arguments: ["", "\n", "CN=ws22\n", "xCN=ws2\n", "CN=ws2 \n", "CN=ws\n2\n", "CN=ws2\r\n"])
   func `a part of a line is none`(text: String) throws {
     #expect(try !has("CN=ws2", in: text))
