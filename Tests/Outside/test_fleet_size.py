@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -14,6 +15,8 @@ import time
 
 import pytest
 from fleet import GRANTED, LOOK, OPEN, VERIFIER, WARD
+from messages import TREE
+from process import wait_for
 from scenario import RIGHT
 
 pytestmark = pytest.mark.alone
@@ -188,6 +191,25 @@ def test_a_day_of_100_000_logins(fleet, capsys):
     assert sum((kinds for kinds, _ in done), collections.Counter()) == {GRANTED: count}
     assert last <= 1.1 * first
     assert bytes_in(fleet) < before + (1 << 20)
+
+
+@pytest.mark.on_request
+def test_the_sample_makes_etcd_cut_its_history(fleet):
+    """With a minute in place of its ten."""
+    sample = (TREE / "Sources/system/etcd/etcd").read_text().replace("RETENTION=10m\n", "RETENTION=1m\n")
+    settings = re.findall(r"^ETCD_((?:AUTO|QUOTA)_\w+)=(.*)$", sample, re.MULTILINE)
+    assert ("AUTO_COMPACTION_RETENTION", "1m") in settings and len(settings) == 3
+    fleet.start_anew(*(f"--{name.lower().replace('_', '-')}={value}" for name, value in settings))
+    first = status(fleet)["header"]["revision"]
+
+    def is_cut():
+        assert fleet.servers[0].verify(RIGHT).kind == GRANTED
+        time.sleep(0.2)
+        return not fleet.knows(first)
+
+    assert fleet.servers[0].verify(RIGHT).kind == GRANTED and fleet.knows(first)
+    wait_for(is_cut, 300)
+    fleet.start_anew()
 
 
 def bytes_in(fleet):

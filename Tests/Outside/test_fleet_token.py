@@ -7,7 +7,6 @@ import pytest
 from between import between
 from fleet import FOLDER, GRANTED, WARD, at_once
 from machine import ACCOUNT, sh
-from process import wait_for
 from scenario import RIGHT
 
 AUTHENTICATE = "/v3/auth/authenticate"
@@ -92,24 +91,15 @@ def test_a_token_that_the_timer_uses_is_kept(fleet):
         assert counter.authentications == before
 
 
-def start_anew(fleet, *words):
-    """All members, with these words."""
-    for member in fleet.members:
-        member.kill()
-        member.wait()
-    fleet.members = [fleet.start_member(number, "existing", *words) for number in range(3)]
-    wait_for(lambda: fleet.leader() is not None, 30)
-
-
 @pytest.fixture
 def signed(fleet):
     """etcd signs its tokens, and keeps none."""
     key, public = FOLDER / "jwt.key", FOLDER / "jwt.pem"
     sh("openssl", "genrsa", "-out", key, "3072")
     sh("openssl", "rsa", "-in", key, "-pubout", "-out", public)
-    start_anew(fleet, f"--auth-token=jwt,pub-key={public},priv-key={key},sign-method=RS256,ttl=10m")
+    fleet.start_anew(f"--auth-token=jwt,pub-key={public},priv-key={key},sign-method=RS256,ttl=10m")
     yield fleet
-    start_anew(fleet)
+    fleet.start_anew()
 
 
 def test_a_signed_token_is_replaced_once_etcd_s_accounts_have_changed(signed):

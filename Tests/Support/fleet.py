@@ -314,6 +314,14 @@ class Fleet:
         command = [*self.etcdctl_words(number), *credentials, *(str(word) for word in words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, **how).stdout
 
+    def start_anew(self, *words):
+        """All members, with these words."""
+        for member in self.members:
+            member.kill()
+            member.wait()
+        self.members = [self.start_member(number, "existing", *words) for number in range(3)]
+        wait_for(lambda: self.leader() is not None, 30)
+
     def restart(self):
         """All members run, and all servers answer."""
         for number, member in enumerate(self.members):
@@ -328,6 +336,13 @@ class Fleet:
         """The same, and everything is forgotten but the servers' files."""
         self.restart()
         self.etcdctl(0, "del", "--prefix", "/passcode/")
+
+    def knows(self, revision):
+        """Whether this revision is still in etcd's history."""
+        command = [*self.etcdctl_words(0), *self.credentials, "get", "x", f"--rev={revision}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 or "has been compacted" in done.stderr, done.stderr
+        return done.returncode == 0
 
     def leader(self, without=()):
         """Its number; None where nobody knows one who is asked."""
