@@ -143,8 +143,10 @@ extension FleetLogin where Etcd: EtcdStore {
     let slot = try fleet.takeHashingSlot(account)
     let undisturbed = SignalsBlocked()
     defer { _ = undisturbed }
-    try vault.reserveMemory(for: credential.cost)
-    try vault.reserveMemory(for: vault.policy.cost)
+    for cost in [credential.cost, vault.policy.cost] {
+      try ControlGroup.check(cost)
+      try vault.reserveMemory(for: cost)
+    }
     let isThere = EtcdTransaction.Condition.unchanged(entry.key, revision: entry.modified)
     guard case .charged(let charge) = try charge(record, state, [isThere]) else { return nil }
     do throws(Fault) {

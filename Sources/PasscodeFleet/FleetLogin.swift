@@ -96,9 +96,10 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
   /// So that a workstation leaves a server that couldn't hash, before a code is typed. Where the machine's memory is scarce,
   /// one look at a time touches it for that.
   private func testMemory(for cost: Options.Cost) throws(Fault) {
+    try ControlGroup.check(cost)
     guard let turn = FleetTurn.toTestMemory() else { return }
     defer { withExtendedLifetime(turn) {} }
-    try vault.reserveMemory(for: cost, outOf: ControlGroup.memoryLeft)
+    try vault.reserveMemory(for: cost)
   }
 
   public mutating func attempt(_ passcode: borrowing Passcode, _ unsealed: inout Unsealed) -> Verdict {
@@ -191,6 +192,7 @@ public struct FleetLogin<Etcd: EtcdStore>: Login, ~Copyable {
       let slot = try fleet.takeHashingSlot(account)
       let undisturbed = SignalsBlocked()
       defer { _ = undisturbed }
+      try ControlGroup.check(credential.cost)
       try vault.reserveMemory(for: credential.cost)
       guard let charge = try chargeInSlot(record, state) else { return nil }
       let isMatch = credential.matches(passcode, &unsealed)

@@ -6,6 +6,7 @@ extension Errno {
   /// What the last failed call of this thread left.
   static var last: Errno { Errno(cs_errno()) }
 
+  public static let noMemory = Errno(ENOMEM)
   public static let invalid = Errno(EINVAL)
   public static let readOnly = Errno(EROFS)
   public static let stale = Errno(ESTALE)

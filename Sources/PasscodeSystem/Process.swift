@@ -83,10 +83,9 @@ public struct SignalsBlocked: ~Copyable {
 
 /// Tests that so much memory can be had now.
 ///
-/// Address space and overcommit are always asked. Where the machine itself is short (less than four times as much is free),
-/// the kernel must also find every page: better killed here than after the charge.
-public func reserveMemory(_ bytes: UInt64, outOf left: UInt64) throws(Errno) {
-  if left < bytes { throw Errno(ENOMEM) }
+/// Address space and overcommit are always asked. Where the machine itself is short (less than four times
+/// as much is free), the kernel must also find every page: better killed here than after the charge.
+public func reserveMemory(_ bytes: UInt64) throws(Errno) {
   let isScarce = cs_machine_memory().free < bytes.multipliedReportingOverflow(by: 4).partialValue
   let error = cs_reserve_memory(Int(clamping: bytes), isScarce ? 1 : 0)
   if error != 0 { throw Errno(error) }

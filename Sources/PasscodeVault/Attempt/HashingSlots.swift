@@ -156,11 +156,9 @@ extension Vault {
   }
 
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
-  ///
-  /// - Parameter left: bytes that a control group still allows.
-  package func reserveMemory(for cost: Options.Cost, outOf left: UInt64 = .max) throws(Fault) {
+  package func reserveMemory(for cost: Options.Cost) throws(Fault) {
     do throws(Errno) {
-      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18, outOf: left)
+      try PasscodeSystem.reserveMemory(cost.memory + 1 << 18)
     } catch {
       throw Fault(.noMemoryToVerify, number: cost.memory >> 10, error: error.code)
     }

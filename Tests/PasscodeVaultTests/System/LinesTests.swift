@@ -27,7 +27,8 @@ struct LinesTests {
   }
 
   /// In the order of sort(1) it takes a few reads, otherwise one of the whole.
-  @Test(arguments: [true, false]) func `each line of a long list is found, and no other`(isSorted: Bool) throws {
+  @Test(arguments: [true, false])
+  func `each line of a long list is found, and no other`(isSorted: Bool) throws {
     var names = (0..<3_000).map { "CN=ws\($0 * 7)" }
     if isSorted { names.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
     let text = "# 0123 ws0\n" + names.joined(separator: "\n") + "\n"
