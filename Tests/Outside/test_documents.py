@@ -137,7 +137,7 @@ def test_every_name_in_json_is_documented(alice):
 
 
 def test_every_result_is_documented():
-    text = source("pam_passcode/PAMResult.swift")
+    text = source("pam_passcode/PAM.swift")
     codes = set(re.findall(r"PAMResult\(code: (PAM_\w+)\)", text))
     assert codes and set(items(section(MODULE_PAGE, "RETURN VALUES"))) == codes
 
