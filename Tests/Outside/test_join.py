@@ -1,8 +1,9 @@
-"""passcode-fleet-join where it is interrupted after a server has answered, and what a renewal makes of the servers' names. With
-servers: test_fleet_join.py, test_server_add.py."""
+"""passcode-fleet-join where it is interrupted after a server has answered, and what a renewal makes of the servers' names; and
+when a server's scripts stop stunnel, through which workstations join. With servers: test_fleet_join.py, test_server_add.py."""
 
 import pathlib
 import re
+import socket
 import subprocess
 
 import pytest
@@ -216,3 +217,76 @@ def test_the_new_certificate_is_used_even_if_the_servers_can_t_be_written_down(t
     environment = {"CUT": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", RENEW, "renew", JOIN, f"{A} {B}"], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "try-restart passcode-fleet\n"), done.stderr
+
+
+# MARK: The port on a server
+
+INVITE, LIST = JOIN.with_name("passcode-verifier-invite-workstation"), pathlib.Path("/etc/passcode/workstations")
+# An issuer is seen at work $BUSY times. What is done to stunnel is done under the lock.
+STAND_INS = r"""
+ISSUER=$CUT JOIN=$CUT/join
+etcd() { [[ $1 != lease ]] || echo "lease 1234 granted"; }
+openssl() { if [[ $1 == rand ]]; then command openssl "$@"; else echo subject=CN=server1.example.org; fi; }
+note() { :; }
+sleep() { echo "sleep $1" >>"$CUT/calls"; }
+systemctl() {
+  [[ $* != "-q is-active passcode-verifier-join" ]] || return 0
+  echo "$*" >>"$CUT/calls"
+  if [[ $* == "$LOOK" ]]; then (($(grep -cxF -- "$LOOK" "$CUT/calls") <= BUSY)); else ! flock -n /run/passcode-issuer.lock true; fi
+}
+"""
+LOOK, PAUSE = "-q is-active passcode-verifier-issue@*", "sleep 0.2"
+ENDS = {
+    (INVITE, "ws1"): "restart passcode-verifier-join",
+    (INVITE.with_name("passcode-verifier-workstations"), "joined"): "stop passcode-verifier-join",
+}
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Answers how such a script ended, and the calls of the stand-ins."""
+    (tmp_path / "key").touch()
+    LIST.parent.mkdir(exist_ok=True)
+    LIST.touch()
+
+    def run(script, word, busy, port):
+        text = script.read_text().replace("/dev/tcp/127.0.0.1/7471", f"/dev/tcp/127.0.0.1/{port}")
+        shared = '. "${BASH_SOURCE[0]%/*}/passcode-verifier-issuer"\n'
+        assert text.count(shared) == 1
+        text = text.replace(shared, f". {script.with_name('passcode-verifier-issuer')}\n{STAND_INS}")
+        environment = {"CUT": str(tmp_path), "LOOK": LOOK, "BUSY": str(busy)}
+        done = subprocess.run(["bash", "-c", text, script, word], env=environment, capture_output=True, text=True, timeout=60)
+        return done, (tmp_path / "calls").read_text().splitlines()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield lambda script, word, busy, port=listener.getsockname()[1]: run(script, word, busy, port)
+    LIST.unlink()
+
+
+@pytest.mark.parametrize("script, word", ENDS, ids=["invited", "joined"])
+@pytest.mark.parametrize("busy", [0, 1, 3])
+def test_stunnel_stops_as_soon_as_nobody_is_being_answered(server, script, word, busy):
+    done, calls = server(script, word, busy)
+    assert done.returncode == 0, done
+    assert calls == [LOOK, PAUSE] * busy + [LOOK, ENDS[script, word]]
+
+
+@pytest.mark.parametrize("script, word", ENDS, ids=["invited", "joined"])
+def test_an_answer_that_does_not_end_is_waited_for_no_longer_than_systemd_does(server, script, word):
+    """A client may take 7 s, and RuntimeMaxSec= ends an issuer after 15. Then nothing is said, and all goes on as otherwise."""
+    done, calls = server(script, word, 10**6)
+    usual, _ = server(script, word, 0)
+    assert done.returncode == 0 and done.stderr == usual.stderr, done
+    assert (script == INVITE) == bool(re.fullmatch("(?:[0-9a-f]{4}-){7}[0-9a-f]{4}\n", done.stdout)), done
+    waits = calls[: calls.index(ENDS[script, word])]
+    assert set(waits) == {LOOK, PAUSE} and 7 < 0.2 * waits.count(PAUSE) <= 15
+
+
+def test_an_invitation_to_a_port_that_stays_closed_fails(server):
+    """And there is no token."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        done, calls = server(INVITE, "ws1", 0, nobody.getsockname()[1])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'stunnel doesn\'t answer on port 7471: see "journalctl -u passcode-verifier-join"' in done.stderr
+    assert calls[:2] == [LOOK, "restart passcode-verifier-join"] and set(calls[2:]) == {"sleep 0.1"} and 20 < len(calls) < 100

@@ -1,6 +1,8 @@
 """A workstation that joins a fleet with a token, and everybody who has none: in containers of each release with systemd,
 Debian's etcd and stunnel."""
 
+import concurrent.futures
+import contextlib
 import hashlib
 import re
 import time
@@ -10,6 +12,7 @@ import pytest
 from debian_machine import RIGHT
 from few import ETCD, Few
 from fleet_machines import OURS, SERVERS
+from process import wait_for
 
 pytestmark = pytest.mark.on_request
 
@@ -234,6 +237,65 @@ def test_renewals_do_not_hold_up_a_workstation_that_joins(few):
     token = few.token("ws7")
     assert is_certificate(ask(few, lines(token, few, name="ws7"), token, identity="ws7"))
     few.run("systemctl stop keep", "ws1", None)
+
+
+@contextlib.contextmanager
+def reads(few, folder, text):
+    """server1's systemd, meanwhile."""
+    path = f"/run/systemd/{folder}/test.conf"
+    few.run(f"mkdir -p /run/systemd/{folder} && cat >{path} && systemctl daemon-reload", input=text)
+    try:
+        yield
+    finally:
+        few.run(f"rm {path} && systemctl daemon-reload && systemctl stop passcode-verifier-join")
+
+
+@contextlib.contextmanager
+def leaves(few, name):
+    """A workstation, meanwhile, so that it can join."""
+    few.run("mkdir /root/.kept && mv /etc/stunnel/* /root/.kept", name)
+    try:
+        yield
+    finally:
+        few.run("rm -rf /etc/stunnel/* && mv /root/.kept/* /etc/stunnel && rmdir /root/.kept && systemctl restart passcode-fleet", name)
+
+
+def test_many_invitations_in_a_row_leave_the_port_open(few):
+    """systemd refuses a unit's sixth start within ten seconds, if the unit doesn't say otherwise: here within ten minutes, so that
+    it doesn't depend on how fast this machine is."""
+    with reads(few, "system.conf.d", "[Manager]\nDefaultStartLimitIntervalSec=600\n"):
+        limit = few.run("systemctl show --value -p StartLimitIntervalUSec -p StartLimitBurst passcode-verifier-stunnel")
+        assert limit.split() == ["10min", "5"]
+        tokens = {name: few.token(name) for name in (f"ws2{number}" for number in range(8))}
+        few.run("ss -Hltn | grep -q :7471")
+        for name in ("ws27", "ws20"):
+            assert is_certificate(ask(few, lines(tokens[name], few, name=name), tokens[name], identity=name)), name
+
+
+SLOW_ISSUER = """[Service]
+ExecStart=
+ExecStart=sh -c "while [ -e /run/wait ]; do sleep 0.1; done; exec /usr/libexec/passcode-verifier-issue join"
+RuntimeMaxSec=60
+"""
+
+
+def test_the_next_invitation_does_not_cut_a_join_under_way(few):
+    """Which waits at the issuer, here. Its invitation would be spent, and its certificate lost."""
+    with reads(few, "system/passcode-verifier-issue@.service.d", SLOW_ISSUER), leaves(few, "ws1"):
+        few.run("touch /run/wait")
+        first = few.token("ws11")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            joined = pool.submit(few.join, first, more="ws11")
+            few.hosts["server1"].wait("systemctl -q is-active 'passcode-verifier-issue@*'")
+            invited = pool.submit(few.token, "ws12")
+            # It waits for the answer; or it doesn't, and is over.
+            wait_for(lambda: invited.done() or few.run("pgrep -fx 'sleep 0.2'", status=None))
+            few.run("rm /run/wait")
+            assert "ws11 is now a workstation" in joined.result()
+        own = few.run("openssl x509 -in /etc/stunnel/workstation.pem -noout -subject -nameopt RFC2253", "ws1")
+        assert own == "subject=CN=ws11\n"
+        second = invited.result()
+        assert is_certificate(ask(few, lines(second, few, name="ws12"), second, identity="ws12"))
 
 
 def test_an_invitation_that_expired(few):

@@ -83,18 +83,18 @@ def stations(ward):
     ward.hosts["ws1"].run("systemctl stop stations")
 
 
-@pytest.fixture
-def visitors(ward, stations):
-    """Five of them come to each of the 60 workstations. Their hashes cost so little that they all need etcd at once."""
+@pytest.fixture(params=[CHEAP, COST], ids=["8M", "64M"])
+def visitors(ward, stations, request):
+    """Five of them come to each of the 60 workstations. 8M: their hashes cost so little that they all need etcd at once."""
     for number, name in enumerate(VISITORS):
         ward.hosts["ws1"].run(f"mkdir -p /run/places && ln -sfn /run/stations/{PEOPLE[number % 60]} /run/places/{name}")
     files = [ward.hosts[name].machine.path / "etc/security/passcode.conf" for name in SERVERS]
     for file in files:
-        file.write_text(file.read_text().replace(COST, CHEAP))
+        file.write_text(file.read_text().replace(COST, request.param))
     enroll(ward, VISITORS)
-    yield
+    yield request.param
     for file in files:
-        file.write_text(file.read_text().replace(CHEAP, COST))
+        file.write_text(file.read_text().replace(request.param, COST))
 
 
 def lines_to_servers(ward):
@@ -245,11 +245,12 @@ def test_three_servers_share_the_work(ward, capsys):
     assert three / one <= SHARED_BAR
 
 
-@pytest.mark.usefixtures("visitors")
-def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, capsys):
-    """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd's bcrypt
-    costs what it does by default."""
+def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, visitors, capsys):
+    """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd's bcrypt costs what it
+    does by default. The last is in at most a second later than at a server in use, and, where a hash costs what it does
+    by default, than the bare hashes allow 60 people."""
     connect(ward, spread=False)
+    operations, mebibytes = map(int, re.findall(r"\d+", visitors))
     with server_apart(ward) as (name, here, elsewhere):
         tokens = []
 
@@ -262,8 +263,8 @@ def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, capsys
         for server in SERVERS:
             ward.server("systemctl stop passcode-verifier-seen.timer", server)
         time.sleep(6 * 60)
-        first, *others = (come() for _ in range(4))
-        bare = bare_hashes(len(VISITORS), 1, 8, here)
+        first, *others = (come() for _ in range(4 if visitors == CHEAP else 2))
+        bare = bare_hashes(len(VISITORS), operations, mebibytes, here)
     for server in SERVERS:
         ward.server("systemctl start passcode-verifier-seen.timer", server)
     after = first - statistics.median(others)
@@ -272,5 +273,7 @@ def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, capsys
             f"\n  300 people after 6 minutes: {first:.2f} s, again {', '.join(f'{taken:.2f} s' for taken in others)}:"
             f" {after:.2f} s later (at most {HERD_BAR}); {bare:.2f} s of bare hashes"
         )
-    assert tokens[0] != tokens[1] == tokens[2] == tokens[3] == tokens[4]
+    assert tokens[0] != tokens[1] and len(set(tokens[1:])) == 1
     assert after <= HERD_BAR
+    if visitors == COST:
+        assert first <= CROWD_BARS[60] * bare + HERD_BAR
