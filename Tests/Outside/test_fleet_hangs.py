@@ -1,5 +1,6 @@
 """A server of a fleet that hangs, or that has no etcd: what a login on a workstation costs then."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -7,11 +8,13 @@ import signal
 import time
 
 import pytest
+from between import Fates, between
 from fleet import FOLDER
 from logind import cgroups
 from machine import ALICE
 from process import wait_for
-from scenario import PASSWORD, PROMPT, RIGHT, WRONG, refused_unasked
+from scenario import NEW, PASSWORD, PROMPT, RIGHT, WRONG, refused_unasked
+from tool import DONE
 from ward import NOTE, STACK, UNAVAILABLE, at, within_five_seconds
 
 
@@ -98,8 +101,10 @@ def test_the_first_server_has_no_memory_for_a_hash(machine, thawed):
 
 
 @pytest.fixture
-def tight():
-    """A cgroup with 200 MiB, though the machine has more."""
+def tighten(machine, thawed):
+    """The first server's verifiers are in a cgroup. Called, it leaves that 200 MiB, though the machine has more."""
+    machine.configure(memlimit="256M", opslimit=1)
+    thawed.fleet.servers[0].enroll("alice", RIGHT)
     top, limit = cgroups(), "memory.max"
     if "memory" in (top / "cgroup.controllers").read_text():
         (top / "cgroup.subtree_control").write_text("+memory")
@@ -108,24 +113,65 @@ def tight():
     group = top / f"passcode-{os.getpid()}"
     group.mkdir()
     group.chmod(0o755)
-    (group / limit).write_text(str(200 << 20))
-    yield group
+    (group / limit).chmod(0o666)  # alice's login calls it, too
+    thawed.listeners[0].before = ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
+    yield lambda: (group / limit).write_text(str(200 << 20))
     wait_for(lambda: not (group / "cgroup.procs").read_text())
     group.rmdir()
 
 
+@contextlib.contextmanager
+def charges(ward):
+    """How many each server has sent to its etcd since then."""
+    counters = [Fates() for _ in ward.fleet.servers]
+    with contextlib.ExitStack() as undo:
+        for server, counter in zip(ward.fleet.servers, counters, strict=True):
+            undo.enter_context(between(server, counter))
+        yield lambda: [len(counter.charged) for counter in counters]
+
+
 @pytest.mark.cgroups
 @pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
-def test_the_first_server_s_cgroup_has_no_memory_for_a_hash(machine, tight, thawed, how):
+def test_the_first_server_s_cgroup_has_no_memory_for_a_hash(machine, tighten, thawed, how):
     """Its look is refused before a code is typed: the kernel would kill whoever has the most, who may be charged already."""
-    machine.configure(memlimit="256M", opslimit=1)
-    thawed.fleet.servers[0].enroll("alice", RIGHT)
-    thawed.listeners[0].before = ["sh", "-c", f'echo $$ >{tight}/cgroup.procs && exec "$@"', "sh"]
+    tighten()
     for _ in range(2):
         login(machine, **how)
     assert thawed.fleet.servers[1].failures() == 0
     assert thawed.listeners[0].children[0].wait(10) == 0
     assert len(thawed.listeners[1].children) == 2, "one other server was asked, once a login"
+
+
+@pytest.mark.cgroups
+@pytest.mark.parametrize("how", [{}, ALICE], ids=["direct", "helper"])
+def test_the_first_server_s_cgroup_has_none_left_once_the_code_is_typed(machine, tighten, thawed, how):
+    """Its look has allowed the prompt; its attempt is refused before the charge, and another server decides."""
+
+    def answer(_handle):
+        tighten()
+        return RIGHT
+
+    with charges(thawed) as charged:
+        outcome = machine.authenticate("alice", answer, **how)
+        assert (outcome.result, outcome.prompts, charged()) == ("SUCCESS", [PROMPT], [0, 1, 0])
+    assert [len(listener.children) for listener in thawed.listeners] == [1, 1, 0]
+    assert thawed.listeners[0].children[0].wait(10) == 0
+
+
+@pytest.mark.cgroups
+@pytest.mark.parametrize("of_code, of_passcode", [("256M", "8K"), ("8K", "256M")], ids=["the code's", "the passcode's"])
+def test_the_first_server_s_cgroup_has_no_memory_for_a_hash_of_a_one_time_code(machine, tighten, thawed, of_code, of_passcode):
+    """It refuses before the charge if one of the two hashes doesn't fit, and another server sets the passcode."""
+    machine.configure(memlimit=of_code)
+    code = thawed.fleet.servers[0].invite("alice")
+    machine.configure(memlimit=of_passcode)
+    machine.typed |= {code, NEW}
+    tighten()
+    with charges(thawed) as charged:
+        machine.tool("enroll", "--stdin", stdin=f"{code}\n{NEW}\n", user="alice", check=DONE)
+        assert charged() == [0, 1, 0]
+    assert thawed.listeners[0].children[-1].wait(10) == 0
+    assert machine.authenticate("alice", NEW).result == "SUCCESS"
 
 
 def test_after_a_minute_the_first_server_is_asked_again(machine, thawed):
