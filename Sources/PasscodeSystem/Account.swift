@@ -45,9 +45,7 @@ extension Account {
     default: return .failed(Errno(error))
     }
   }
-}
 
-extension Account {
   /// The account's GECOS field and home directory, for programs with one thread (`getpwuid`).
   public func details() -> (gecos: [UInt8], home: [UInt8]) {
     var gecos = [UInt8](repeating: 0, count: 1_024)
@@ -112,9 +110,7 @@ public struct ProcessIdentity: Equatable, Sendable {
   public var isOnlyOnePersons: Bool {
     real == effective && effective == saved && real != 0 && !isSecure
   }
-}
 
-extension ProcessIdentity {
   /// The uid that this session was opened for, which sudo and su leave as it is; nil where the kernel keeps none.
   /// The corresponding file is /proc/self/loginuid.
   public static func loginUID() -> [UInt8]? {

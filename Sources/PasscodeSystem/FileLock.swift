@@ -6,10 +6,6 @@ internal import CSystem
 public struct FileLock: ~Copyable {
   public let file: Descriptor
 
-  private init(_ file: consuming Descriptor) {
-    self.file = file
-  }
-
   @inline(never)
   deinit {
     flock(file.raw, LOCK_UN)
@@ -28,7 +24,7 @@ public struct FileLock: ~Copyable {
     let raw = file.raw
     do throws(Errno) {
       try retrying { flock(raw, LOCK_EX | LOCK_NB) }
-      return .locked(FileLock(file))
+      return .locked(FileLock(file: file))
     } catch {
       return error == .wouldBlock ? .busy(file) : .failed(error)
     }

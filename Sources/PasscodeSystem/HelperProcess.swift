@@ -48,14 +48,10 @@ public struct HelperProcess: ~Copyable {
   /// Sends a part of a request. They all fit into the connection's buffer: this doesn't wait.
   ///
   /// An error is none yet: the helper may have answered before it had read everything. The reply decides.
-  public func send(_ bytes: [UInt8]) { unsafe send(bytes, bytes.count) }
-  public func send(_ passcode: borrowing Passcode) { unsafe send(passcode.start, passcode.count) }
-  public func send(_ password: borrowing Password) { unsafe send(password.line.start, password.line.count) }
-
-  @inline(never)
-  private func send(_ start: UnsafeRawPointer, _ count: Int) {
-    guard connection.isOurs else { return }
-    _ = unsafe CSystem.send(connection.raw, start, count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+  public func send(_ bytes: [UInt8]) { unsafe connection.send(bytes, bytes.count) }
+  public func send(_ passcode: borrowing Passcode) { unsafe connection.send(passcode.start, passcode.count) }
+  public func send(_ password: borrowing Password) {
+    unsafe connection.send(password.line.start, password.line.count)
   }
 
   /// Sends the end of the stream: there is no further request.
@@ -144,6 +140,13 @@ public struct HostedConnection: ~Copyable {
   private static func identity(_ raw: Int32) -> UInt64 {
     var status = stat()
     return unsafe cs_status(raw, nil, &status) == 0 ? UInt64(status.st_ino) ^ UInt64(status.st_dev) << 48 : 0
+  }
+
+  /// Sends what fits into the connection's buffer, without waiting. The corresponding C function is `send`.
+  @inline(never)
+  func send(_ start: UnsafeRawPointer, _ count: Int) {
+    guard isOurs else { return }
+    _ = unsafe CSystem.send(raw, start, count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
   /// Sends the end of the stream, or of both (SHUT_WR, SHUT_RDWR). The corresponding C function is `shutdown`.

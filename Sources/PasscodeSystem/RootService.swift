@@ -22,12 +22,7 @@ public struct RootService: ~Copyable {
   }
 
   /// Sends a request, unless this is no longer its connection. It fits into the connection's buffer: this doesn't wait.
-  /// The corresponding C function is `send`.
-  @inline(never)
-  public func send(_ bytes: [UInt8]) {
-    guard connection.isOurs else { return }
-    _ = unsafe CSystem.send(connection.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
-  }
+  public func send(_ bytes: [UInt8]) { unsafe connection.send(bytes, bytes.count) }
 
   /// What has come, up to `limit` bytes, by that time at the latest; empty: the stream has ended; nil: nothing yet, or
   /// this is no longer its connection. The corresponding C functions are `poll` and `recv`.

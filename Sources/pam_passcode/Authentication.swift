@@ -24,16 +24,13 @@ struct Authentication {
     // Until there is one, the defaults decide how an answer is given.
     var configuration = Configuration(options: Options(), access: .helper)
     var user = Bytes()
-    do throws(Interruption) {
+    do throws(PAMResult) {
       return answer(try begin(&configuration, &user), configuration, user)
-    } catch {
+    } catch {  // without a verdict: there is nothing to log and nothing to say
       if error == .unknownUser { delayFailure(configuration) }
       return error
     }
   }
-
-  /// An end without a verdict: nothing to log and nothing to say.
-  private typealias Interruption = PAMResult
 
   private struct Ending {
     let verdict: Verdict
@@ -45,7 +42,7 @@ struct Authentication {
 
   private func begin(
     _ configuration: inout Configuration, _ user: inout Bytes
-  ) throws(Interruption) -> Ending {
+  ) throws(PAMResult) -> Ending {
     do throws(Fault) { configuration = try load() } catch { return Ending(verdict: .unavailable(error)) }
     user = try pam.user()
     return try admit(user, configuration)
@@ -59,7 +56,7 @@ struct Authentication {
     return try Configuration.load(ModuleLine(arguments), origin.process)
   }
 
-  private func admit(_ user: Bytes, _ configuration: Configuration) throws(Interruption) -> Ending {
+  private func admit(_ user: Bytes, _ configuration: Configuration) throws(PAMResult) -> Ending {
     let door = configuration.options.door
     let admission: Gate.Admission
     do throws(Fault) {
@@ -79,7 +76,7 @@ struct Authentication {
   }
 
   /// By the store; by the helper where this process can't reach that; or by a fleet's verifier.
-  private func chooseWay(_ permit: Permit, _ question: Question) throws(Interruption) -> Ending {
+  private func chooseWay(_ permit: Permit, _ question: Question) throws(PAMResult) -> Ending {
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else {
       return Ending(verdict: .unavailable(Fault(.noMemory)))
     }
@@ -108,14 +105,14 @@ struct Authentication {
 
   private func runLogin<Way: Login & ~Copyable>(
     _ login: consuming Way, _ question: Question, _ secrets: inout Secrets
-  ) throws(Interruption) -> Ending {
+  ) throws(PAMResult) -> Ending {
     var login = login
     var wasTyped = false
     // The reader is stopped when the prompt has its answer; until the end of this call it may take its time.
     var finger: FingerPrompt?
     let verdict = try login.run(
       &secrets.passcode, &secrets.unsealed, despite: { asks(question, despite: $0) }
-    ) { passcode, looked throws(Interruption) in
+    ) { passcode, looked throws(PAMResult) in
       question.note(looked, pam, isForPerson: origin.isForPerson)
       let response = try ask(question, &secrets.line, &passcode, &finger)
       if case .passcode = response { wasTyped = true }
@@ -135,16 +132,16 @@ struct Authentication {
     }
     guard question.note(refusal, pam, isForPerson: origin.isForPerson) else { return false }
     log(Ending(verdict: refusal), question.user)
-    noteWait(refusal)
+    if refusal.endsByPassword { pam.note(.wantsProof, 0) }
     return true
   }
 
   /// Asks the person once, and puts the answer where it belongs.
   private func ask(
     _ question: Question, _ line: inout TypedLine, _ passcode: inout Passcode, _ finger: inout FingerPrompt?
-  ) throws(Interruption) -> Response {
+  ) throws(PAMResult) -> Response {
     defer { line.wipe() }
-    let nothing = Interruption.notAPasscode(question.configuration)
+    let nothing = PAMResult.notAPasscode(question.configuration)
     if takeFirstPass(question, &line, &passcode) { return .passcode }
     if question.door.useFirstPass { throw nothing }
     if let request = question.finger { begin(request, question, &finger) }
@@ -212,17 +209,14 @@ struct Authentication {
   /// Renders a verdict: the log, the notice, the delay, the result.
   private func answer(_ ending: Ending, _ configuration: Configuration, _ user: Bytes) -> PAMResult {
     let verdict = ending.verdict
-    if isWorthLogging(verdict) || configuration.options.door.debug { log(ending, user) }
+    // Most people have no passcode: that isn't news.
+    let isNews = if case .notEnrolled = verdict { false } else { true }
+    if isNews || configuration.options.door.debug { log(ending, user) }
     if !configuration.options.door.quiet { tell(verdict) }
-    noteWait(verdict)
+    if verdict.endsByPassword { pam.note(.wantsProof, 0) }
     let result = PAMResult(verdict, configuration, wasTyped: ending.wasTyped)
     if result != .success && result != .ignored && verdict.finger == nil { delayFailure(configuration) }
     return result
-  }
-
-  /// Notes in the PAM handle that the password ends a refusal, for `takeProof`.
-  private func noteWait(_ verdict: Verdict) {
-    if verdict.endsByPassword { pam.note(.wantsProof, 0) }
   }
 
   private func tell(_ verdict: Verdict) {
@@ -234,12 +228,6 @@ struct Authentication {
   private func delayFailure(_ configuration: Configuration) {
     let seconds = configuration.options.door.failDelay
     if seconds > 0 { pam.delayFailure(seconds: seconds) }
-  }
-
-  /// Most people have no passcode: that isn't news.
-  private func isWorthLogging(_ verdict: Verdict) -> Bool {
-    if case .notEnrolled = verdict { return false }
-    return true
   }
 
   private func log(_ ending: Ending, _ user: Bytes) {

@@ -7,20 +7,20 @@ internal import PasscodeVault
 //
 // `@c` gives a function its C name in a debugger, too. Swift 6.2 doesn't know it.
 
+/// A module line's arguments, as C has them.
+public typealias Arguments = UnsafeMutablePointer<UnsafePointer<CChar>?>?
+
 /// The corresponding manual page is pam_sm_authenticate(3).
 #if compiler(>=6.3)
   @c(pam_sm_authenticate)
 #else
   @_cdecl("pam_sm_authenticate")
 #endif
-public func authenticate(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
-  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-) -> CInt {
+public func authenticate(_ handle: OpaquePointer?, _ flags: CInt, _ argc: CInt, _ argv: Arguments) -> CInt {
   guard let handle = unsafe handle else { return PAM_SYSTEM_ERR }
-  // SAFETY: libpam lends the handle and `count` NUL-terminated arguments for this call.
+  // SAFETY: libpam lends the handle and `argc` NUL-terminated arguments for this call.
   let pam = unsafe PAM(handle, isSilent: flags & CInt(bitPattern: PAM_SILENT) != 0)
-  return unsafe Authentication(pam, list(count, arguments)).result().code
+  return unsafe Authentication(pam, list(argc, argv)).result().code
 }
 
 /// There are no credentials to set; a program that sets them has let somebody in, which may reset the touch count. The
@@ -30,10 +30,7 @@ public func authenticate(
 #else
   @_cdecl("pam_sm_setcred")
 #endif
-public func setCredentials(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
-  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-) -> CInt {
+public func setCredentials(_ handle: OpaquePointer?, _ flags: CInt, _ argc: CInt, _ argv: Arguments) -> CInt {
   // SAFETY: libpam lends the handle for this call.
   if let handle = unsafe handle, flags & CInt(bitPattern: PAM_DELETE_CRED) == 0 {
     unsafe resetTouches(PAM(handle, isSilent: true))
@@ -48,10 +45,7 @@ public func setCredentials(
 #else
   @_cdecl("pam_sm_open_session")
 #endif
-public func openSession(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
-  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-) -> CInt {
+public func openSession(_ handle: OpaquePointer?, _ flags: CInt, _ argc: CInt, _ argv: Arguments) -> CInt {
   // SAFETY: libpam lends the handle for this call.
   if let handle = unsafe handle {
     let pam = unsafe PAM(handle, isSilent: true)
@@ -67,16 +61,13 @@ public func openSession(
 #else
   @_cdecl("pam_sm_close_session")
 #endif
-public func closeSession(
-  _ handle: OpaquePointer?, _ flags: CInt, _ count: CInt,
-  _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-) -> CInt {
+public func closeSession(_ handle: OpaquePointer?, _ flags: CInt, _ argc: CInt, _ argv: Arguments) -> CInt {
   // SAFETY: libpam lends the handle for this call.
   if let handle = unsafe handle { unsafe markLoginAgain(PAM(handle, isSilent: true)) }
   return PAM_SUCCESS
 }
 
-private func list(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [Bytes] {
+private func list(_ count: CInt, _ arguments: Arguments) -> [Bytes] {
   guard let arguments = unsafe arguments else { return [] }
   return (0..<Int(max(0, count))).compactMap { index in unsafe arguments[index].map { unsafe bytes($0) } }
 }

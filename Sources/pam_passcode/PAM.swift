@@ -106,7 +106,7 @@ internal import PasscodeVault
     case waitsForLogin
     /// The account may log in here: if it does, whatever its means, its touches are counted from 0 again.
     case mayLogIn
-    /// The passcode was refused until the password is proven; PAM_USER says whose.
+    /// The passcode was refused until the password is proven, for `takeProof`; PAM_USER says whose.
     case wantsProof
     /// The account has logged in by other means, and the mark for that could not be set.
     case isUnmarked

@@ -53,6 +53,7 @@ extension Verdict {
   }
 
   /// Whether it is a refusal that a proof of the password ends.
+  @inline(never)
   public var endsByPassword: Bool {
     guard case .notPermitted(let reason) = self else { return false }
     return reason == .firstLogin || reason == .paused || reason == .passwordDue
@@ -92,24 +93,24 @@ extension Verdict {
   }
 }
 
-/// Why this caller can't use this passcode here, however well it is typed.
-public enum NotPermitted: Equatable, Sendable {
+/// Why this caller can't use this passcode here, however well it is typed. The raw values are those of `HelperReply.Kind`.
+public enum NotPermitted: UInt8, Sendable {
+  /// The login comes from another machine. No reply has a kind for it: a caller of the helper is at this one.
+  case remote = 0
   /// The account is somebody else's, and the caller isn't root.
-  case otherAccount
-  /// The login comes from another machine.
-  case remote
+  case otherAccount = 9
   /// Nobody has logged in to the account by other means since the machine started.
-  case firstLogin
+  case firstLogin = 10
   /// It is to be a second factor, and somebody could have set or unlocked it with the password alone.
-  case notAdministrators
+  case notAdministrators = 12
   /// Too many wrong passcodes were typed on this workstation of a fleet, for this account or others.
-  case workstation
+  case workstation = 28
   /// The passcode was paused by its owner or by root, and the password has not been proven since.
-  case paused
+  case paused = 29
   /// The password has not been proven within `password_every`, or since the machine started.
-  case passwordDue
+  case passwordDue = 30
   /// With `finger=both`: no touch that matched came with it, or none could be asked for here.
-  case fingerNeeded
+  case fingerNeeded = 31
 }
 
 /// What somebody typed at the prompt.

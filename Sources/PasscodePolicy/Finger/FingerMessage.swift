@@ -144,13 +144,7 @@ public enum FingerEvent: Equatable, Sendable {
   public static let length = 16
 
   enum Kind: UInt8 {
-    case starting = 1
-    case watching = 2
-    case noMatch = 3
-    case matched = 4
-    case ended = 5
-    case listed = 6
-    case present = 7
+    case starting = 1, watching = 2, noMatch = 3, matched = 4, ended = 5, listed = 6, present = 7
   }
 
   /// nil unless the input is well-formed and complete.

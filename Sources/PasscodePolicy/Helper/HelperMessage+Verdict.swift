@@ -15,13 +15,7 @@ extension HelperReply {
     case .expired: self.init(.expired)
     case .mustChange: self.init(.mustChange)
     case .notEnrolled: self.init(.notEnrolled)
-    case .notPermitted(.firstLogin): self.init(.beforeLogin)
-    case .notPermitted(.notAdministrators): self.init(.notAdministrators)
-    case .notPermitted(.workstation): self.init(.stationLocked)
-    case .notPermitted(.paused): self.init(.paused)
-    case .notPermitted(.passwordDue): self.init(.passwordDue)
-    case .notPermitted(.fingerNeeded): self.init(.fingerNeeded)
-    case .notPermitted(.otherAccount), .notPermitted(.remote): self.init(.notPermitted)
+    case .notPermitted(let reason): self.init(Kind(rawValue: reason.rawValue) ?? .notPermitted)
     case .unavailable(let fault): self.init(fault: fault)
     // The helper has nothing to do with fingers.
     case .fingerGranted, .fingerRefused: self.init(.notPermitted)
@@ -37,6 +31,7 @@ extension HelperReply {
     // No schedule has longer delays: nothing that is computed from it can overflow. Attempts left, in its place, fit.
     guard first <= UInt64(UInt32.max), second <= Schedule.longestDelay * 1_000 else { return nil }
     let failures = UInt32(first)
+    if let reason = NotPermitted(rawValue: bytes[1]) { return .notPermitted(reason) }
     switch kind {
     case .wrong: return .wrong(.open(attemptsLeft: UInt32(second)), failures: failures)
     case .wrongAndLocked: return .wrong(.locked(milliseconds: second), failures: failures)
@@ -47,15 +42,9 @@ extension HelperReply {
     case .expired: return .expired
     case .mustChange: return .mustChange
     case .notEnrolled: return .notEnrolled
-    case .notPermitted: return .notPermitted(.otherAccount)
-    case .notAdministrators: return .notPermitted(.notAdministrators)
-    case .beforeLogin: return .notPermitted(.firstLogin)
-    case .stationLocked: return .notPermitted(.workstation)
-    case .paused: return .notPermitted(.paused)
-    case .passwordDue: return .notPermitted(.passwordDue)
-    case .fingerNeeded: return .notPermitted(.fingerNeeded)
     case .unavailable: return fault.map { .unavailable($0) }
-    case .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
+    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue, .fingerNeeded,
+      .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:
       return nil
     }
@@ -65,9 +54,7 @@ extension HelperReply {
     guard number(0) <= UInt64(UInt32.max), Record.serviceName(text) == text else { return nil }
     return .granted(FailedAttempts(count: UInt32(number(0)), time: number(1), service: text))
   }
-}
 
-extension HelperReply {
   /// What the log says of an enrolment by a one-time code.
   public var codeEvent: Literal? {
     if kind == .done { return "passcode enrolled by a one-time code" }

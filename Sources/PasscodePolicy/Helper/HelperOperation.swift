@@ -29,9 +29,7 @@ public enum HelperOperation: UInt8, CaseIterable, Sendable {
 
   /// Whether it concerns this machine alone, also where a fleet's servers keep the passcode.
   public var isForThisMachine: Bool { self == .pause || self == .resume }
-}
 
-extension HelperOperation {
   /// What comes with the request, to be proven right before anything is done.
   public enum Proof: Equatable, Sendable {
     case none, passcode, password

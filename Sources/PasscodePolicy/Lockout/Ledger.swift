@@ -15,12 +15,6 @@ public struct Ledger: Equatable, Sendable {
 
   public static let clear = Ledger(failures: 0, lastFailure: .never, served: false)
 
-  public init(failures: UInt32, lastFailure: Instant, served: Bool) {
-    self.failures = failures
-    self.lastFailure = lastFailure
-    self.served = served
-  }
-
   /// The ledger with one more failure, charged now. (Saturates: no count ever wraps to "no failures".)
   public func charged(at now: Instant) -> Ledger {
     let (sum, overflow) = failures.addingReportingOverflow(1)

@@ -229,9 +229,7 @@ public struct Terms: Equatable, Sendable {
   public let seenAt: Instant
 
   public static let none = Terms(change: .notNeeded, expiry: 0, seenTime: 0, seenAt: .never)
-}
 
-extension Terms {
   /// Whether a finger may open it: only the passcode spends the one login that was given out.
   public var allowFinger: Bool { change == .notNeeded }
 

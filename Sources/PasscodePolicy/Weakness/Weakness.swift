@@ -101,9 +101,7 @@ extension Weakness {
   static func digit(_ code: Span<UInt8>, _ index: Int) -> Int {
     Int(code[index] & 15)  // an ASCII digit's low four bits are its value
   }
-}
 
-extension Weakness {
   /// True for the codes of the generated tables: those that leaks show to be popular and no pattern covers.
   ///
   /// The tables are read-only constants, and gone from a program that never asks.
@@ -124,9 +122,7 @@ extension Weakness {
     }
     return low < end && PopularCodes.six[low] == wanted
   }
-}
 
-extension Weakness {
   /// What a new passcode is to the old one, if a person who knows the old one would try it first; else nil.
   ///
   /// Nothing about the old one is kept, so this can be asked only when it has just been typed.

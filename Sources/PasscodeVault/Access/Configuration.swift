@@ -151,8 +151,7 @@ public final class Configuration: Sendable {
 
   /// The default file, for the helper: its caller can only ask for more (a second factor).
   public static func loadForService(isSecondFactor: Bool) throws(Fault) -> Configuration {
-    let line = ModuleLine(configuration: nil, isSecondFactor: isSecondFactor)
-    return try load(line, access: .service)
+    try load(ModuleLine(configuration: nil, isSecondFactor: isSecondFactor), access: .service)
   }
 
   static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {

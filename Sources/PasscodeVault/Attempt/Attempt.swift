@@ -259,7 +259,5 @@ public struct DirectLogin: Login, ~Copyable {
   }
 
   @inline(never)
-  private func logUnwritten(_ error: Errno) {
-    vault.note(.notReset, account, error: error.code)
-  }
+  private func logUnwritten(_ error: Errno) { vault.note(.notReset, account, error: error.code) }
 }

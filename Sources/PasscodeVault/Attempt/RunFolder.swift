@@ -118,10 +118,8 @@ public struct LoginMark {
   /// Whether the account has logged in by other means since the boot; in doubt it has not.
   @inline(never)
   public var isSet: Bool {
-    guard RunFolder.isSound(access) else { return false }
     // By name and not opened: root's mark is root's alone to read, and the helper needs only to see it.
-    let status = try? FileStatus.of(RunFolder.path(of: name))
-    return status?.kind == .file
+    RunFolder.isSound(access) && (try? FileStatus.of(RunFolder.path(of: name)))?.kind == .file
   }
 
   /// - Throws: an error where it could not be set; the end of the session tries again, and so does another login.
@@ -240,8 +238,7 @@ struct LastWrong {
   private let digest: Bytes
   private let access: Access
 
-  /// Where an account's last wrong passcode is kept, and what is kept of the one that was typed now. Only with the default
-  /// configuration file: a test store leaves nothing in the runtime directory.
+  /// Where an account's last wrong passcode is kept, and what is kept of the one that was typed now; nil for a test store.
   init?(
     _ account: Account, _ passcode: borrowing Passcode, _ unsealed: inout Unsealed,
     _ configuration: Configuration
@@ -266,10 +263,7 @@ struct LastWrong {
 
   /// Keeps the passcode as the last wrong one.
   func remember(at now: Instant) {
-    do throws(Errno) {
-      try RunFolder.openOrMake(file, access).write(littleEndian(now.milliseconds, 8) + digest, at: 0)
-    } catch {
-      // Then it counts again; nobody is let in by that.
-    }
+    // Where that can't be written, it counts again; nobody is let in by that.
+    try? RunFolder.openOrMake(file, access).write(littleEndian(now.milliseconds, 8) + digest, at: 0)
   }
 }

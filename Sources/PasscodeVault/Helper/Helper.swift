@@ -111,9 +111,7 @@ public enum Helper {
     guard let account = serviceAccount() else { throw Installed.Program.helper.fault(.noServiceAccount) }
     return account
   }
-}
 
-extension Helper {
   /// The helper's own: has a fleet's verifier asked what was asked here, about the same account. Passwords aren't passed on.
   ///
   /// - Parameter waiting: after a look, passcode-fleet if it waits for the attempt.

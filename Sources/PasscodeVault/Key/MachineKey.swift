@@ -58,7 +58,7 @@ package struct MachineKey {
       let isRead = (try? key.read(file)) == true
       guard isSame(file, try openToSeal()) else { continue }
       if isRead { return }
-      throw misshapen
+      throw Fault(.keyLength, path: path)
     }
     throw Fault(.noKey, path: path)
   }
@@ -80,11 +80,7 @@ package struct MachineKey {
     } catch {
       throw Fault(.failed, path: path, error: error.code)
     }
-    throw misshapen
-  }
-
-  private var misshapen: Fault {
-    Fault(.keyLength, path: path)
+    throw Fault(.keyLength, path: path)
   }
 
   /// - Throws: a fault if it is missing or not to be trusted.
