@@ -95,7 +95,7 @@ extension Verdict {
 
 /// Why this caller can't use this passcode here, however well it is typed. The raw values are those of `HelperReply.Kind`.
 public enum NotPermitted: UInt8, Sendable {
-  /// The login comes from another machine. No reply has a kind for it: a caller of the helper is at this one.
+  /// The login comes from another machine. It has no kind of its own: a reply says `notPermitted`.
   case remote = 0
   /// The account is somebody else's, and the caller isn't root.
   case otherAccount = 9

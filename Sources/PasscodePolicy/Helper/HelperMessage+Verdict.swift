@@ -31,7 +31,7 @@ extension HelperReply {
     // No schedule has longer delays: nothing that is computed from it can overflow. Attempts left, in its place, fit.
     guard first <= UInt64(UInt32.max), second <= Schedule.longestDelay * 1_000 else { return nil }
     let failures = UInt32(first)
-    if let reason = NotPermitted(rawValue: bytes[1]) { return .notPermitted(reason) }
+    if let reason = NotPermitted(rawValue: bytes[1]) { return .notPermitted(reason) }  // the kind's number
     switch kind {
     case .wrong: return .wrong(.open(attemptsLeft: UInt32(second)), failures: failures)
     case .wrongAndLocked: return .wrong(.locked(milliseconds: second), failures: failures)
@@ -43,8 +43,8 @@ extension HelperReply {
     case .mustChange: return .mustChange
     case .notEnrolled: return .notEnrolled
     case .unavailable: return fault.map { .unavailable($0) }
-    case .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue, .fingerNeeded,
-      .granted, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
+    case .granted, .notPermitted, .notAdministrators, .beforeLogin, .stationLocked, .paused, .passwordDue,
+      .fingerNeeded, .openWaiting, .openEnding, .status, .statusWithTerms, .done, .wrongPassword, .closed,
       .refused, .passwordIsDigits, .noCode:
       return nil
     }

@@ -172,7 +172,7 @@ public struct HelperReply: Equatable, Sendable {
     case statusWithTerms = 26
     /// No one-time code is valid for the account.
     case noCode = 27
-    // Added later: as `NotPermitted`, and with its raw values.
+    // Added later: `NotPermitted.workstation`, and then those of the same names.
     case stationLocked = 28
     case paused = 29
     case passwordDue = 30

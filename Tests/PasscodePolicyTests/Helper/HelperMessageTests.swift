@@ -92,6 +92,16 @@ struct HelperMessageTests {
     #expect(HelperReply(reply.bytes)?.verdict == verdict)
   }
 
+  @Test(arguments: [
+    (NotPermitted.otherAccount, HelperReply.Kind.notPermitted), (.remote, .notPermitted),
+    (.firstLogin, .beforeLogin), (.notAdministrators, .notAdministrators), (.workstation, .stationLocked),
+    (.paused, .paused), (.passwordDue, .passwordDue), (.fingerNeeded, .fingerNeeded),
+  ])
+  func `a refusal has the number of its kind`(reason: NotPermitted, kind: HelperReply.Kind) {
+    #expect(HelperReply(verdict: .notPermitted(reason)).kind == kind)
+    #expect(HelperReply(kind).verdict == .notPermitted(reason == .remote ? .otherAccount : reason))
+  }
+
   @Test(arguments: verdicts)
   func `a reply that was cut is none, nor one with more behind it`(verdict: Verdict) {
     let bytes = HelperReply(verdict: verdict).bytes

@@ -102,7 +102,7 @@ struct FleetLoginTests {
     let bed = try FleetBed()
     let id = Bytes(repeating: 5, count: 16)
     var record = try #require(try bed.record())
-    record.record.ledger = Ledger(failures: 1, lastFailure: .never, served: false)
+    record.record.ledger = Ledger.clear.charged(at: .never)
     record.record.attemptID = id
     bed.etcd.set(FleetKeys.record(FleetBed.alice), record.encoded(recordCodec))
     let lease = try #require(bed.etcd.grantLease(seconds: 20))
