@@ -33,10 +33,9 @@ extension FleetVault {
     if case .refused(let refusal) = choice { throw .refused(refusal) }
   }
 
-  /// Takes a hashing slot; this server's own logins use the same ones. In a crowd, more hashes at once make all of them
-  /// later: so an overflow slot will do only just before those who wait would hash without a slot.
+  /// Takes a hashing slot; this server's own logins use the same ones.
   func takeHashingSlot(_ account: Bytes) throws(Fault) -> HashingSlots.Held {
-    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account), overflowAfter: 8_000)
+    try vault.takeHashingSlot(try Store.open(vault.configuration), .inFleet(account), .inFleet)
   }
 
   private func write(

@@ -7,11 +7,12 @@ package import PasscodeSystem
 /// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
 /// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
 /// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
-/// A fleet's verifiers take one after 8 s (`FleetVault.takeHashingSlot`).
+/// A fleet's verifiers may take one after 8 s (`Manner.inFleet`).
 ///
 ///     <store>/places     128 bytes; their values mean nothing
 ///       0 …  63          locked: this hashing slot is taken
 ///      64 … 127          locked: this overflow slot is taken
+///     128 and above      locked: this place in a fleet's anteroom is taken, until its holder gives its slot back or gives up
 ///
 /// The file keeps its old name, and one of 64 bytes from an older version serves as it is: bytes beyond the end can
 /// be locked, too. The locks are open-file-description locks: threads exclude each other, and a process that dies
@@ -24,9 +25,24 @@ package import PasscodeSystem
 ///     without a slot, and that is logged. After 120 s of movement the attempt is `unavailable`, uncharged.
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 package enum HashingSlots {
-  /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
-  package static let overflowAfter: UInt64 = 2_000
+  /// How a process waits.
+  package struct Manner: Sendable {
+    /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
+    let overflowAfter: UInt64
+    /// Whether there is an anteroom: processes in it look for a slot every 40 ms; the others only check four times a second
+    /// whether it has room, until they may take an overflow slot. 300 processes that all looked for a slot would use a
+    /// third of the processor's time.
+    let hasAnteroom: Bool
+
+    package static let usual = Manner(overflowAfter: 2_000, hasAnteroom: false)
+    /// In a crowd, running more hashes at once only makes each finish later. It must be under 9 s: if nothing moves, waiting
+    /// processes then hash without a slot.
+    package static let inFleet = Manner(overflowAfter: 8_000, hasAnteroom: true)
+  }
+
   package static let firstOverflow = Options.Policy.mostParallel
+  /// Places in the anteroom, in addition to one for each hashing slot and each overflow slot.
+  private static let anteroom = 6
 
   package static var name: Bytes { Bytes(text: "places") }
 
@@ -71,13 +87,13 @@ package enum HashingSlots {
   ///
   /// - Precondition: the record's lock is held.
   /// - Parameters:
-  ///   - overflowAfter: milliseconds of waiting after which an overflow slot will do, too.
+  ///   - manner: when an overflow slot may be taken instead, and who looks for a slot.
   ///   - note: is told when there is none, and hashing goes on without.
   static func take(
-    _ store: Store, _ count: Int, _ clock: Clock, overflowAfter: UInt64, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ manner: Manner, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     do throws(Fault) {
-      return try wait(store, count, clock, overflowAfter, note)
+      return try wait(store, count, clock, manner, note)
     } catch {
       // A file that can't be used keeps nobody out, and nobody but its owner can have made it so. A shortage is different:
       // 40 people with `ulimit -n 6` would hash at once.
@@ -89,13 +105,17 @@ package enum HashingSlots {
   }
 
   private static func wait(
-    _ store: Store, _ count: Int, _ clock: Clock, _ overflowAfter: UInt64, _ note: (Fault) -> Void
+    _ store: Store, _ count: Int, _ clock: Clock, _ manner: Manner, _ note: (Fault) -> Void
   ) throws(Fault) -> Held {
     let file = try store.openShared(name, content: nothing)
     let wait = Wait(.forSlot, clock)
+    let places = 2 * firstOverflow..<2 * (firstOverflow + count) + anteroom
+    var isNear = !manner.hasAnteroom
     while true {
       do throws(Errno) {
-        if let slot = try lock(file, count, orOverflow: wait.elapsed >= overflowAfter) {
+        if !isNear { isNear = try ByteLock.lockOne(of: places, in: file) != nil }
+        let orOverflow = wait.elapsed >= manner.overflowAfter
+        if isNear || orOverflow, let slot = try lock(file, count, orOverflow: orOverflow) {
           let lock = ByteLock(file, at: slot)
           try tell(lock.file)
           return Held(lock, hasWaited: wait.elapsed > 0)
@@ -103,7 +123,7 @@ package enum HashingSlots {
       } catch {
         throw store.fault(name, error)
       }
-      switch wait.pause({ movement(file) }) {
+      switch wait.pause(atLeast: isNear ? 0 : 250, { movement(file) }) {
       case .again: continue
       case .stuck:
         note(Fault(.stuckSlots))
@@ -138,11 +158,10 @@ extension Vault {
   /// Waits for the right to hash, which ends with the value that this returns.
   ///
   /// - Precondition: the account's record is locked.
-  /// - Parameter overflowAfter: as in `HashingSlots.take`.
   package func takeHashingSlot(
-    _ store: Store, _ account: Account, overflowAfter: UInt64 = HashingSlots.overflowAfter
+    _ store: Store, _ account: Account, _ manner: HashingSlots.Manner = .usual
   ) throws(Fault) -> HashingSlots.Held {
-    try HashingSlots.take(store, hashingSlots, clock, overflowAfter: overflowAfter) {
+    try HashingSlots.take(store, hashingSlots, clock, manner) {
       note($0.reason, account, path: $0.path, error: Int32($0.error))
     }
   }
@@ -220,9 +239,11 @@ package final class Wait {
 
   /// Sleeps a little, longer each time, at first.
   ///
-  /// - Parameter movement: what changes when something moves.
+  /// - Parameters:
+  ///   - least: the shortest sleep, in milliseconds.
+  ///   - movement: what changes when something moves.
   @inline(never)
-  package func pause(_ movement: () -> Bytes) -> Outcome {
+  package func pause(atLeast least: Int = 0, _ movement: () -> Bytes) -> Outcome {
     guard let now = clock.milliseconds() else { return .stuck }
     let start = started ?? now
     if started == nil || SystemClock.elapsed(from: lastLook, to: now) >= Wait.lookEvery {
@@ -235,7 +256,7 @@ package final class Wait {
     elapsed = SystemClock.elapsed(from: start, to: now)
     if SystemClock.elapsed(from: lastMove, to: now) >= limits.withoutMovement { return .stuck }
     if elapsed >= limits.longest { return .tooLong }
-    clock.sleep(pauseMilliseconds)
+    clock.sleep(max(pauseMilliseconds, least))
     pauseMilliseconds = min(pauseMilliseconds * 2, longestPause)
     return .again
   }

@@ -78,6 +78,45 @@ struct HashingSlotsTests {
     #expect(bed.logged.allSatisfy { !$0.contains("without a slot") })
   }
 
+  @Test
+  func
+    `in a fleet, a verifier that finds the anteroom full checks four times a second, and tries no slot until there is room`()
+    throws
+  {
+    let fleet = try FleetBed()
+    let bed = fleet.bed
+    let file = try Store.open(bed.vault.configuration).openShared(
+      HashingSlots.name, content: HashingSlots.nothing)
+    let places = 128..<128 + 2 * bed.vault.hashingSlots + 6
+    defer { withExtendedLifetime(file) {} }
+    for place in places { #expect(try ByteLock.tryLock(file, at: place)) }
+    var looks = 0
+    bed.meanwhile = {
+      looks += 1
+      if looks == 4 { ByteLock.unlock(file, at: places.lowerBound) }
+    }
+    let start = bed.now
+    #expect(try fleet.attempt(TestBed.right).isGranted)
+    #expect((1_000..<1_050).contains(bed.now - start) && looks == 4)
+  }
+
+  @Test func `in a fleet, if nothing moves, a verifier outside the full anteroom takes an overflow slot`()
+    throws
+  {
+    let fleet = try FleetBed()
+    let bed = fleet.bed
+    let file = try Store.open(bed.vault.configuration).openShared(
+      HashingSlots.name, content: HashingSlots.nothing)
+    let count = bed.vault.hashingSlots
+    defer { withExtendedLifetime(file) {} }
+    for place in 128..<128 + 2 * count + 6 { #expect(try ByteLock.tryLock(file, at: place)) }
+    for slot in 0..<count { #expect(try ByteLock.tryLock(file, at: slot)) }
+    let start = bed.now
+    #expect(try fleet.attempt(TestBed.right).isGranted)
+    #expect((8_000..<8_400).contains(bed.now - start))
+    #expect(bed.logged.allSatisfy { !$0.contains("without a slot") })
+  }
+
   @Test func `slots move and none becomes free: after 2 minutes it is a refusal`() throws {
     let bed = try TestBed(enrolled: false)
     let held = Slots(bed)
@@ -245,7 +284,7 @@ private final class Slots {
     let (vault, start) = (bed.vault, bed.now)
     let store = try Store.open(vault.configuration)
     last = Link(
-      try HashingSlots.take(store, count, vault.clock, overflowAfter: HashingSlots.overflowAfter) {
+      try HashingSlots.take(store, count, vault.clock, .usual) {
         vault.log($0)
       }, before: last)
     return bed.now - start
