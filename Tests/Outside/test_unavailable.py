@@ -50,7 +50,8 @@ def another_key(bed):
 
 def altered_credential(bed):
     """The seal doesn't open."""
-    bed.rewrite("alice", lambda body: re.sub(rb"(\nsealed=.{100})..", rb"\g<1>00", body))
+    other = lambda found: found[1] + (b"11" if found[2] == b"00" else b"00")  # noqa: E731
+    bed.rewrite("alice", lambda body: re.sub(rb"(\nsealed=.{100})(..)", other, body))
 
 
 def anothers_credential(bed):
