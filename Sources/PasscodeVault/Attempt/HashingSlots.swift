@@ -7,7 +7,7 @@ package import PasscodeSystem
 /// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
 /// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
 /// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
-/// A fleet's verifiers may take one after 8 s (`Manner.inFleet`).
+/// A fleet's verifiers may take one after 4 s (`Manner.inFleet`).
 ///
 ///     <store>/places     128 bytes; their values mean nothing
 ///       0 …  63          locked: this hashing slot is taken
@@ -27,17 +27,16 @@ package import PasscodeSystem
 package enum HashingSlots {
   /// How a process waits.
   package struct Manner: Sendable {
-    /// Milliseconds of waiting after which an overflow slot may be taken, whatever moved.
+    /// Milliseconds of looking for a slot after which an overflow slot may be taken, whatever moved.
     let overflowAfter: UInt64
     /// Whether there is an anteroom: processes in it look for a slot every 40 ms; the others only check four times a second
-    /// whether it has room, until they may take an overflow slot. 300 processes that all looked for a slot would use a
-    /// third of the processor's time.
+    /// whether it has room. 300 processes that all looked for a slot would use a third of the processor's time.
     let hasAnteroom: Bool
 
     package static let usual = Manner(overflowAfter: 2_000, hasAnteroom: false)
-    /// In a crowd, running more hashes at once only makes each finish later. It must be under 9 s: if nothing moves, waiting
-    /// processes then hash without a slot.
-    package static let inFleet = Manner(overflowAfter: 8_000, hasAnteroom: true)
+    /// In a crowd, running more hashes at once only makes each finish later; and while slots become free, hardly anyone is in
+    /// the anteroom for as long as 4 s.
+    package static let inFleet = Manner(overflowAfter: 4_000, hasAnteroom: true)
   }
 
   package static let firstOverflow = Options.Policy.mostParallel
@@ -110,12 +109,14 @@ package enum HashingSlots {
     let file = try store.openShared(name, content: nothing)
     let wait = Wait(.forSlot, clock)
     let places = 2 * firstOverflow..<2 * (firstOverflow + count) + anteroom
-    var isNear = !manner.hasAnteroom
+    // Since when it has looked for a slot.
+    var start: UInt64? = manner.hasAnteroom ? nil : 0
     while true {
       do throws(Errno) {
-        if !isNear { isNear = try ByteLock.lockOne(of: places, in: file) != nil }
-        let orOverflow = wait.elapsed >= manner.overflowAfter
-        if isNear || orOverflow, let slot = try lock(file, count, orOverflow: orOverflow) {
+        if start == nil, try ByteLock.lockOne(of: places, in: file) != nil { start = wait.elapsed }
+        if let start,
+          let slot = try lock(file, count, orOverflow: wait.elapsed >= start + manner.overflowAfter)
+        {
           let lock = ByteLock(file, at: slot)
           try tell(lock.file)
           return Held(lock, hasWaited: wait.elapsed > 0)
@@ -123,7 +124,7 @@ package enum HashingSlots {
       } catch {
         throw store.fault(name, error)
       }
-      switch wait.pause(atLeast: isNear ? 0 : 250, { movement(file) }) {
+      switch wait.pause(atLeast: start == nil ? 250 : 0, { movement(file) }) {
       case .again: continue
       case .stuck:
         note(Fault(.stuckSlots))
@@ -184,7 +185,8 @@ extension Vault {
   }
 }
 
-/// Waits for something that others hold, for as long as anything moves.            WaitTests
+/// Waits for something that others hold, for as long as anything moves. A sleep that took over a second too long says
+/// nothing about the others: the machine was suspended, or this process stopped.            WaitTests
 package final class Wait {
   package enum Outcome {
     /// The caller looks again, whether it has what it waits for.
@@ -256,7 +258,11 @@ package final class Wait {
     elapsed = SystemClock.elapsed(from: start, to: now)
     if SystemClock.elapsed(from: lastMove, to: now) >= limits.withoutMovement { return .stuck }
     if elapsed >= limits.longest { return .tooLong }
-    clock.sleep(max(pauseMilliseconds, least))
+    let length = max(pauseMilliseconds, least)
+    clock.sleep(length)
+    if let woken = clock.milliseconds(), SystemClock.elapsed(from: now, to: woken) > UInt64(length) + 1_000 {
+      lastMove = woken
+    }
     pauseMilliseconds = min(pauseMilliseconds * 2, longestPause)
     return .again
   }

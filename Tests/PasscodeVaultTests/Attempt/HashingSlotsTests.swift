@@ -64,8 +64,10 @@ struct HashingSlotsTests {
     #expect(bed.logged.count == 1 && bed.logged[0].contains("hashing without a slot"))
   }
 
+  // MARK: In a fleet
+
   @Test(arguments: [false, true])
-  func `a fleet's attempt takes an overflow slot after 8 s, whether anything moves or not`(
+  func `a fleet's attempt takes an overflow slot after 4 s, whether anything moves or not`(
     moves: Bool
   ) throws {
     let fleet = try FleetBed()
@@ -74,48 +76,79 @@ struct HashingSlotsTests {
     if moves { bed.meanwhile = { touch(bed) } }
     let start = bed.now
     #expect(try fleet.attempt(TestBed.right).isGranted)
-    #expect((8_000..<8_200).contains(bed.now - start))
+    #expect((4_000..<4_200).contains(bed.now - start))
     #expect(bed.logged.allSatisfy { !$0.contains("without a slot") })
   }
 
-  @Test
+  /// The slots are free, and nobody but who is in the anteroom may take one.
+  @Test(arguments: [1, 2, 64])
   func
-    `in a fleet, a verifier that finds the anteroom full checks four times a second, and tries no slot until there is room`()
-    throws
+    `a verifier that finds the anteroom full checks four times a second, and tries no slot until there is room`(
+      count: Int
+    ) throws
   {
-    let fleet = try FleetBed()
-    let bed = fleet.bed
-    let file = try Store.open(bed.vault.configuration).openShared(
-      HashingSlots.name, content: HashingSlots.nothing)
-    let places = 128..<128 + 2 * bed.vault.hashingSlots + 6
-    defer { withExtendedLifetime(file) {} }
-    for place in places { #expect(try ByteLock.tryLock(file, at: place)) }
+    let bed = try TestBed(enrolled: false)
+    let anteroom = try FullAnteroom(bed, of: count)
     var looks = 0
     bed.meanwhile = {
       looks += 1
-      if looks == 4 { ByteLock.unlock(file, at: places.lowerBound) }
+      if looks == 4 { anteroom.leave(anteroom.places.upperBound - 1) }
     }
-    let start = bed.now
-    #expect(try fleet.attempt(TestBed.right).isGranted)
-    #expect((1_000..<1_050).contains(bed.now - start) && looks == 4)
+    #expect((1_000..<1_050).contains(try Slots(bed).take(of: count, .inFleet)) && looks == 4)
   }
 
-  @Test func `in a fleet, if nothing moves, a verifier outside the full anteroom takes an overflow slot`()
+  @Test func `time before the anteroom gives no right to an overflow slot`() throws {
+    let bed = try TestBed(enrolled: false)
+    let anteroom = try FullAnteroom(bed, of: 2)
+    for slot in 0..<2 { #expect(try anteroom.take(slot)) }
+    var isRoom = false
+    let start = bed.now
+    bed.meanwhile = {
+      touch(bed)
+      guard !isRoom, bed.now - start >= 20_000 else { return }
+      isRoom = true
+      anteroom.leave(anteroom.places.lowerBound)
+    }
+    let waited = try Slots(bed).take(of: 2, .inFleet)
+    #expect((23_700..<24_100).contains(waited))
+    #expect(bed.logged.isEmpty)
+  }
+
+  @Test func `all in the anteroom are stuck: after 9 s hashing goes on without a slot, and that is logged`()
     throws
   {
-    let fleet = try FleetBed()
-    let bed = fleet.bed
-    let file = try Store.open(bed.vault.configuration).openShared(
-      HashingSlots.name, content: HashingSlots.nothing)
-    let count = bed.vault.hashingSlots
-    defer { withExtendedLifetime(file) {} }
-    for place in 128..<128 + 2 * count + 6 { #expect(try ByteLock.tryLock(file, at: place)) }
-    for slot in 0..<count { #expect(try ByteLock.tryLock(file, at: slot)) }
-    let start = bed.now
-    #expect(try fleet.attempt(TestBed.right).isGranted)
-    #expect((8_000..<8_400).contains(bed.now - start))
-    #expect(bed.logged.allSatisfy { !$0.contains("without a slot") })
+    let bed = try TestBed(enrolled: false)
+    let anteroom = try FullAnteroom(bed, of: 2)
+    defer { withExtendedLifetime(anteroom) {} }
+    #expect((9_000..<9_400).contains(try Slots(bed).take(of: 2, .inFleet)))
+    #expect(bed.logged.count == 1 && bed.logged[0].contains("hashing without a slot"))
   }
+
+  /// Whether it got a slot and gave it back, found everything stuck, or was refused.
+  @Test(arguments: ["slot", "stuck", "refused"])
+  func `a place in the anteroom ends with the wait that it was for`(outcome: String) throws {
+    let bed = try TestBed(enrolled: false)
+    let anteroom = try FullAnteroom(bed, of: 2)
+    let place = anteroom.places.lowerBound
+    anteroom.leave(place)
+    if outcome != "slot" { for slot in [0, 1, 64, 65] { #expect(try anteroom.take(slot)) } }
+    var taken = 0
+    bed.meanwhile = {
+      if outcome == "refused" { touch(bed) }
+      if (try? anteroom.take(place)) == false { taken += 1 }
+    }
+    let held = Slots(bed)
+    let refusal = reason { _ = try held.take(of: 2, .inFleet) }
+    #expect(refusal == (outcome == "refused" ? .noHashingSlot : nil))
+    #expect((taken > 100) == (outcome != "slot"))
+    #expect(try anteroom.take(place) == (outcome != "slot"))
+    if outcome == "slot" {
+      held.giveBack()
+      #expect(try anteroom.take(place))
+    }
+  }
+
+  // MARK: Limits
 
   @Test func `slots move and none becomes free: after 2 minutes it is a refusal`() throws {
     let bed = try TestBed(enrolled: false)
@@ -280,11 +313,11 @@ private final class Slots {
   /// Takes one more.
   ///
   /// - Returns: milliseconds of waiting.
-  func take(of count: Int) throws -> UInt64 {
+  func take(of count: Int, _ manner: HashingSlots.Manner = .usual) throws -> UInt64 {
     let (vault, start) = (bed.vault, bed.now)
     let store = try Store.open(vault.configuration)
     last = Link(
-      try HashingSlots.take(store, count, vault.clock, .usual) {
+      try HashingSlots.take(store, count, vault.clock, manner) {
         vault.log($0)
       }, before: last)
     return bed.now - start
@@ -303,4 +336,21 @@ private final class Link {
     self.slot = slot
     self.before = before
   }
+}
+
+/// All places of a fleet's anteroom, taken.
+private final class FullAnteroom {
+  let places: Range<Int>
+  private let file: Descriptor
+
+  init(_ bed: TestBed, of count: Int) throws {
+    file = try Store.open(bed.vault.configuration).openShared(
+      HashingSlots.name, content: HashingSlots.nothing)
+    places = 128..<128 + 2 * count + 6
+    for place in places { #expect(try take(place)) }
+  }
+
+  func take(_ byte: Int) throws -> Bool { try ByteLock.tryLock(file, at: byte) }
+
+  func leave(_ byte: Int) { ByteLock.unlock(file, at: byte) }
 }

@@ -121,17 +121,42 @@ struct WaitTests {
   }
 
   @Test func `a clock that goes back ends no program, and no wait either`() {
-    // Read from the end: nothing has moved since 5,000.
-    var times: [UInt64] = [14_000, 13_999, 0, 5_001, 5_000]
+    var now: UInt64 = 0
     let wait = Wait(
       .forSlot,
       ClosureClock(
         now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 },
-        milliseconds: { times.removeLast() }, sleep: { _ in }))
-    let outcomes = [Wait.Outcome.again, .again, .again, .again, .stuck].map { expected in
-      (expected, wait.pause { [] })
+        milliseconds: { now }, sleep: { _ in }))
+    // Nothing has moved since 5,000.
+    for (moment, expected) in [
+      (5_000, .again), (5_001, .again), (0, .again), (13_999, .again), (14_000, .stuck),
+    ] as [(UInt64, Wait.Outcome)] {
+      now = moment
+      #expect(wait.pause { [] } == expected)
     }
-    for (expected, found) in outcomes { #expect(found == expected) }
+  }
+
+  /// Milliseconds for which everything stands still during one sleep, and what is left of the 9 s after it, where nothing
+  /// has moved for 5 s before.
+  @Test(arguments: [(900, 3_100), (1_200, 9_000), (600_000, 9_000)] as [(UInt64, UInt64)])
+  func `a process that was stopped while it slept has seen nothing, and gives the others their time`(
+    stop: UInt64, left: UInt64
+  ) {
+    var (now, stopped) = (UInt64(7), UInt64(0))
+    let limits = Wait.Limits(withoutMovement: 9_000, longest: 1_000_000)
+    let wait = Wait(
+      limits,
+      ClosureClock(
+        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { now },
+        sleep: {
+          now += UInt64($0)
+          if now >= 5_000, stopped == 0 {
+            now += stop
+            stopped = now
+          }
+        }))
+    while case .again = wait.pause({ [] }) {}
+    #expect((left - 50..<left + 100).contains(now - stopped))
   }
 
   @Test func `without a clock nobody waits`() {
