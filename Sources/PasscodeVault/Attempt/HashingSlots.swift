@@ -29,8 +29,9 @@ package enum HashingSlots {
   package struct Manner: Sendable {
     /// Milliseconds of looking for a slot after which an overflow slot may be taken, whatever moved.
     let overflowAfter: UInt64
-    /// Whether there is an anteroom: processes in it look for a slot every 40 ms; the others only check four times a second
-    /// whether it has room. 300 processes that all looked for a slot would use a third of the processor's time.
+    /// Whether there is an anteroom: processes in it look for a slot every 40 ms; the others only check whether it has room,
+    /// after 250 ms at first and 900 ms in the end. 300 processes that all looked for a slot would use a third of the
+    /// processor's time.
     let hasAnteroom: Bool
 
     package static let usual = Manner(overflowAfter: 2_000, hasAnteroom: false)
@@ -41,7 +42,7 @@ package enum HashingSlots {
 
   package static let firstOverflow = Options.Policy.mostParallel
   /// Places in the anteroom, in addition to one for each hashing slot and each overflow slot.
-  private static let anteroom = 6
+  private static let anteroom = 2
 
   package static var name: Bytes { Bytes(text: "places") }
 
@@ -124,7 +125,8 @@ package enum HashingSlots {
       } catch {
         throw store.fault(name, error)
       }
-      switch wait.pause(atLeast: start == nil ? 250 : 0, { movement(file) }) {
+      let least = start == nil ? min(250 + wait.elapsed / 16, 900) : 0
+      switch wait.pause(atLeast: Int(truncatingIfNeeded: least), { movement(file) }) {
       case .again: continue
       case .stuck:
         note(Fault(.stuckSlots))
@@ -242,7 +244,7 @@ package final class Wait {
   /// Sleeps a little, longer each time, at first.
   ///
   /// - Parameters:
-  ///   - least: the shortest sleep, in milliseconds.
+  ///   - least: the shortest sleep, in milliseconds, below 1,000 (`SystemClock.sleep`).
   ///   - movement: what changes when something moves.
   @inline(never)
   package func pause(atLeast least: Int = 0, _ movement: () -> Bytes) -> Outcome {
