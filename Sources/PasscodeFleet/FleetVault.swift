@@ -43,7 +43,7 @@ public import PasscodeVault
 //     replaced with a new one-time code.
 //     FleetSnapshotTests, test_a_snapshot_that_was_restored_refunds_nothing, test_verifier_seen.py
 //  9  Every wait ends: 2 s for an answer, 30 s without progress, 120 s in all. A workstation gives up after 5 s of silence; a
-//     working verifier gives a sign every second.  FleetLoginTests, test_verifier.py, test_workstation_attacks.py
+//     working verifier gives a sign every second or two.  FleetLoginTests, test_verifier.py, test_workstation_attacks.py
 // 10  Account, workstation and attempt are hexadecimal in the keys, and a credential is sealed for its fleet and its
 //     account.                                                                       FleetTests, FleetLoginTests
 // 11  The schedule ends with a time, never with `reset`: else people at a few workstations could lock an owner out until an

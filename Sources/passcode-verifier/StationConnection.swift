@@ -284,7 +284,7 @@ extension HelperOperation {
   }
 }
 
-/// Tells the workstation once a second that this process is at work.
+/// Tells the workstation, at most once a second, that this process is at work.
 private final class Signs {
   private var last: UInt64 = 0
 

@@ -7,7 +7,7 @@ package import PasscodeSystem
 /// The machine has `max_parallel` hashing slots, and as many overflow slots, which a process may take once it has
 /// waited for 2 s. People can stop their own login while it holds a slot, let it go on and stop the next one; all
 /// the while something moves. Their record's lock gives them one slot at a time, so others wait for 2 s, not longer.
-/// A fleet's verifiers may take one after 4 s (`Manner.inFleet`).
+/// A fleet's verifiers may take one after about 4 s in the anteroom, and after 60 s in any case (`Manner.inFleet`).
 ///
 ///     <store>/places     128 bytes; their values mean nothing
 ///       0 …  63          locked: this hashing slot is taken
@@ -21,8 +21,9 @@ package import PasscodeSystem
 /// MUST (attempt):
 /// 12  Every wait ends, and every hash of a login, an enrolment or a change is under a slot: at most twice `max_parallel` at
 ///     once on the whole machine, also where something runs short (`Errno.isShortage`): that is `unavailable`, uncharged. The
-///     record's lock is always taken before the slot. Where no slot was taken for 9 s, all holders are stuck: hashing goes on
-///     without a slot, and that is logged. After 120 s of movement the attempt is `unavailable`, uncharged.
+///     record's lock is always taken before the slot. Where no slot was taken for 9 s, counted anew after a sleep that was over
+///     a second late, all holders are stuck: hashing goes on without a slot, and that is logged. After 120 s the attempt is
+///     `unavailable`, uncharged.
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
 package enum HashingSlots {
   /// How a process waits.
@@ -30,19 +31,22 @@ package enum HashingSlots {
     /// Milliseconds of looking for a slot after which an overflow slot may be taken, whatever moved.
     let overflowAfter: UInt64
     /// Whether there is an anteroom: processes in it look for a slot every 40 ms; the others only check whether it has room,
-    /// after 250 ms at first and 900 ms in the end. 300 processes that all looked for a slot would use a third of the
+    /// every 250 ms at first, every 900 ms after 10 s. 300 processes that all looked for a slot would use a third of the
     /// processor's time.
     let hasAnteroom: Bool
 
     package static let usual = Manner(overflowAfter: 2_000, hasAnteroom: false)
     /// In a crowd, running more hashes at once only makes each finish later; and while slots become free, hardly anyone is in
-    /// the anteroom for as long as 4 s.
+    /// the anteroom for as long as 4 s, unless a hash takes more than a second.
     package static let inFleet = Manner(overflowAfter: 4_000, hasAnteroom: true)
   }
 
   package static let firstOverflow = Options.Policy.mostParallel
   /// Places in the anteroom, in addition to one for each hashing slot and each overflow slot.
   private static let anteroom = 2
+  /// Milliseconds of waiting after which an overflow slot may be taken outside the anteroom, too: people who stop their own
+  /// logins on a server, one after another, keep a fleet's crowd no longer.
+  private static let latestOverflow: UInt64 = 60_000
 
   package static var name: Bytes { Bytes(text: "places") }
 
@@ -110,14 +114,17 @@ package enum HashingSlots {
     let file = try store.openShared(name, content: nothing)
     let wait = Wait(.forSlot, clock)
     let places = 2 * firstOverflow..<2 * (firstOverflow + count) + anteroom
-    // Since when it has looked for a slot.
-    var start: UInt64? = manner.hasAnteroom ? nil : 0
+    var (isNear, isStuck) = (!manner.hasAnteroom, false)
+    // When an overflow slot may be taken as well, in milliseconds of waiting.
+    var overflowAt = isNear ? manner.overflowAfter : latestOverflow
     while true {
       do throws(Errno) {
-        if start == nil, try ByteLock.lockOne(of: places, in: file) != nil { start = wait.elapsed }
-        if let start,
-          let slot = try lock(file, count, orOverflow: wait.elapsed >= start + manner.overflowAfter)
-        {
+        if !isNear, try ByteLock.lockOne(of: places, in: file) != nil {
+          isNear = true
+          overflowAt = min(overflowAt, wait.elapsed + manner.overflowAfter)
+        }
+        let orOverflow = isStuck || wait.elapsed >= overflowAt
+        if isNear || orOverflow, let slot = try lock(file, count, orOverflow: orOverflow) {
           let lock = ByteLock(file, at: slot)
           try tell(lock.file)
           return Held(lock, hasWaited: wait.elapsed > 0)
@@ -125,10 +132,15 @@ package enum HashingSlots {
       } catch {
         throw store.fault(name, error)
       }
-      let least = start == nil ? min(250 + wait.elapsed / 16, 900) : 0
+      let least = isNear ? 0 : min(250 + wait.elapsed / 16, 900)
       switch wait.pause(atLeast: Int(truncatingIfNeeded: least), { movement(file) }) {
       case .again: continue
       case .stuck:
+        // Those that stand still may be others in the anteroom: then slots are free.
+        if !isStuck {
+          isStuck = true
+          continue
+        }
         note(Fault(.stuckSlots))
         return Held(nil)
       case .tooLong:
@@ -187,8 +199,9 @@ extension Vault {
   }
 }
 
-/// Waits for something that others hold, for as long as anything moves. A sleep that took over a second too long says
-/// nothing about the others: the machine was suspended, or this process stopped.            WaitTests
+/// Waits for something that others hold, for as long as anything moves. A sleep that lasted over a second longer than asked
+/// says nothing about the others: the machine was suspended, or this process stopped. It counts towards the longest wait all
+/// the same.                                                                                                     WaitTests
 package final class Wait {
   package enum Outcome {
     /// The caller looks again, whether it has what it waits for.

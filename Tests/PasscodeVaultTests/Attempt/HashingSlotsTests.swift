@@ -80,7 +80,7 @@ struct HashingSlotsTests {
     #expect(bed.logged.allSatisfy { !$0.contains("without a slot") })
   }
 
-  /// The slots are free, and nobody but who is in the anteroom may take one.
+  /// The slots are free, and only those in the anteroom may take one.
   @Test(arguments: [1, 2, 64])
   func
     `a verifier that finds the anteroom full checks after 250 ms, and tries no slot until there is room`(
@@ -103,25 +103,46 @@ struct HashingSlotsTests {
     for slot in 0..<2 { #expect(try anteroom.take(slot)) }
     var isRoom = false
     let start = bed.now
+    var pauses: [UInt64] = []
+    var last = start
     bed.meanwhile = {
       touch(bed)
+      if !isRoom { pauses.append(bed.now - last) }
+      last = bed.now
       guard !isRoom, bed.now - start >= 20_000 else { return }
       isRoom = true
       anteroom.leave(anteroom.places.lowerBound)
     }
     let waited = try Slots(bed).take(of: 2, .inFleet)
-    #expect((23_700..<24_100).contains(waited))
+    #expect((23_000..<24_100).contains(waited))
+    #expect(pauses.first == 250 && pauses.last == 900 && pauses == pauses.sorted())
     #expect(bed.logged.isEmpty)
   }
 
-  @Test func `all in the anteroom are stuck: after 9 s hashing goes on without a slot, and that is logged`()
-    throws
-  {
+  /// Those in the anteroom may be stopped before they have taken a slot.
+  @Test(arguments: [0, 3, 4])
+  func `all in the anteroom are stuck: after 9 s it is a free slot, or hashing without one, which is logged`(
+    taken: Int
+  ) throws {
     let bed = try TestBed(enrolled: false)
     let anteroom = try FullAnteroom(bed, of: 2)
-    defer { withExtendedLifetime(anteroom) {} }
-    #expect((9_000..<9_400).contains(try Slots(bed).take(of: 2, .inFleet)))
-    #expect(bed.logged.count == 1 && bed.logged[0].contains("hashing without a slot"))
+    for slot in [0, 1, 64, 65].prefix(taken) { #expect(try anteroom.take(slot)) }
+    let held = Slots(bed)
+    let waited = try held.take(of: 2, .inFleet)
+    #expect((9_000..<9_900).contains(waited))
+    if taken < 4 { #expect(try anteroom.take(taken == 3 ? 65 : 0) == false) }
+    #expect(bed.logged.count == (taken == 4 ? 1 : 0))
+    #expect(bed.logged.allSatisfy { $0.contains("hashing without a slot") })
+  }
+
+  @Test func `outside the anteroom an overflow slot may be taken after 60 s`() throws {
+    let bed = try TestBed(enrolled: false)
+    let anteroom = try FullAnteroom(bed, of: 2)
+    for slot in 0..<2 { #expect(try anteroom.take(slot)) }
+    bed.meanwhile = { touch(bed) }
+    let waited = try Slots(bed).take(of: 2, .inFleet)
+    #expect((60_000..<61_800).contains(waited))
+    #expect(bed.logged.isEmpty)
   }
 
   /// Whether it got a slot and gave it back, found everything stuck, or was refused.

@@ -47,9 +47,7 @@ struct WaitTests {
     var looks = 0
     let wait = Wait(
       Wait.Limits(withoutMovement: 300, longest: 1_000),
-      ClosureClock(
-        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { 7 + now },
-        sleep: { _ in }))
+      clock({ 7 + now }, sleep: { _ in }))
     for pause in pauses {
       now = pause.at
       let outcome = wait.pause {
@@ -65,9 +63,7 @@ struct WaitTests {
     var now: UInt64 = 0
     let wait = Wait(
       .forSlot,
-      ClosureClock(
-        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { now },
-        sleep: { _ in }))
+      clock { now })
     for (moment, isLong) in [(0, false), (1_000, false), (1_001, true)] as [(UInt64, Bool)] {
       now = moment
       _ = wait.pause { [] }
@@ -87,9 +83,8 @@ struct WaitTests {
     var sleeps: [Int] = []
     let wait = Wait(
       .forSlot,
-      ClosureClock(
-        now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
-        milliseconds: { now },
+      clock(
+        { now },
         sleep: {
           sleeps.append($0)
           now += UInt64($0)
@@ -106,9 +101,8 @@ struct WaitTests {
       var sleeps: [Int] = []
       let wait = Wait(
         limits,
-        ClosureClock(
-          now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
-          milliseconds: { now },
+        clock(
+          { now },
           sleep: {
             sleeps.append($0)
             now += UInt64($0)
@@ -124,9 +118,7 @@ struct WaitTests {
     var now: UInt64 = 0
     let wait = Wait(
       .forSlot,
-      ClosureClock(
-        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 },
-        milliseconds: { now }, sleep: { _ in }))
+      clock { now })
     // Nothing has moved since 5,000.
     for (moment, expected) in [
       (5_000, .again), (5_001, .again), (0, .again), (13_999, .again), (14_000, .stuck),
@@ -137,34 +129,49 @@ struct WaitTests {
   }
 
   /// Milliseconds for which everything stands still during one sleep, and what is left of the 9 s after it, where nothing
-  /// has moved for 5 s before.
-  @Test(arguments: [(900, 3_100), (1_200, 9_000), (600_000, 9_000)] as [(UInt64, UInt64)])
+  /// has moved for 5 s before; the shortest sleep.
+  @Test(
+    arguments: [(900, 3_100, 0), (900, 3_100, 900), (1_200, 9_000, 0), (100_000, 9_000, 0)]
+      as [(UInt64, UInt64, Int)])
   func `a process that was stopped while it slept has seen nothing, and gives the others their time`(
-    stop: UInt64, left: UInt64
+    stop: UInt64, left: UInt64, least: Int
   ) {
     var (now, stopped) = (UInt64(7), UInt64(0))
-    let limits = Wait.Limits(withoutMovement: 9_000, longest: 1_000_000)
     let wait = Wait(
-      limits,
-      ClosureClock(
-        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { now },
-        sleep: {
-          now += UInt64($0)
-          if now >= 5_000, stopped == 0 {
-            now += stop
-            stopped = now
-          }
-        }))
-    while case .again = wait.pause({ [] }) {}
-    #expect((left - 50..<left + 100).contains(now - stopped))
+      .forSlot,
+      clock {
+        now
+      } sleep: {
+        now += UInt64($0)
+        guard now >= 5_000, stopped == 0 else { return }
+        now += stop
+        stopped = now
+      })
+    while case .again = wait.pause(atLeast: least, { [] }) {}
+    #expect((left - 950..<left + 950).contains(now - stopped))
+  }
+
+  @Test(arguments: [1_500, 600_000] as [UInt64])
+  func `a wait in which every sleep is late ends all the same`(late: UInt64) {
+    for limits in [Wait.Limits.forSlot, .forRecord] {
+      var now: UInt64 = 7
+      let wait = Wait(
+        limits,
+        clock {
+          now
+        } sleep: {
+          now += UInt64($0) + late
+        })
+      var outcome = Wait.Outcome.again
+      while case .again = outcome { outcome = wait.pause { [] } }
+      #expect(outcome == .tooLong && (120_000..<120_000 + 2 * late).contains(now))
+    }
   }
 
   @Test func `without a clock nobody waits`() {
     let wait = Wait(
       .forSlot,
-      ClosureClock(
-        now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: { nil },
-        sleep: { _ in Issue.record("slept") }))
+      clock({ nil }, sleep: { _ in Issue.record("slept") }))
     #expect(wait.pause { [] } == .stuck)
   }
 
@@ -176,12 +183,19 @@ struct WaitTests {
     var now = start
     let wait = Wait(
       limits,
-      ClosureClock(
-        now: { () throws(Fault) in Instant(boot: BootID(high: 1, low: 2), milliseconds: now) }, wall: { 0 },
-        milliseconds: { now }, sleep: { now += UInt64($0) }))
+      clock({ now }, sleep: { now += UInt64($0) }))
     while true {
       let outcome = wait.pause { decimalDigits(movement(now - start)) }
       if outcome != .again { return (outcome, now - start) }
     }
+  }
+
+  /// A clock of milliseconds: a wait asks for nothing else.
+  private func clock(
+    _ milliseconds: @escaping () -> UInt64?, sleep: @escaping (Int) -> Void = { _ in }
+  ) -> ClosureClock {
+    ClosureClock(
+      now: { () throws(Fault) in throw Fault(.noBootClock) }, wall: { 0 }, milliseconds: milliseconds,
+      sleep: sleep)
   }
 }
