@@ -42,6 +42,7 @@ from helper import (
     tcp,
     verify,
 )
+from images import places
 from machine import CONFIGURATION, HELPER, KEY, STORE
 from process import children, in_locks, wait_for
 from scenario import NEW, PASSWORD, RIGHT, WRONG
@@ -349,19 +350,7 @@ def test_its_secrets_are_not_dumped_and_are_in_guarded_memory_only(own):
     code = "830517"
     own.enroll("alice", code)
     waiting = Waiting(own, code)
-    process, places = pathlib.Path(f"/proc/{waiting.pid}"), []
-    with open(process / "mem", "rb", 0) as memory:
-        region = None
-        for line in (process / "smaps").read_text().splitlines():
-            head = line.split()
-            if "-" in head[0] and ":" not in head[0]:
-                region = [int(part, 16) for part in head[0].split("-")]
-                readable = head[1].startswith("r") and "[v" not in line
-            elif head[0] == "VmFlags:" and readable:
-                memory.seek(region[0])
-                if code.encode() in memory.read(region[1] - region[0]):
-                    places.append("dd" in head)
-    assert places == [True]
+    assert ["dd" in flags for flags in places(waiting.pid, code.encode())] == [True]
     assert waiting.answer() == GRANTED
 
 

@@ -13,7 +13,7 @@ import forge
 import host
 import pam
 from bed import SERVICE, person
-from images import passcode_forms
+from images import passcode_forms, stands
 from process import children, open_files, wait_for
 from helper import look
 from scenario import NEW, RIGHT
@@ -44,7 +44,15 @@ def found(pid, *texts):
         (name, pathlib.Path(f"/proc/{pid}/{name}").read_bytes()) for name in ("cmdline", "environ", "comm")
     ]
     assert sum(len(content) for _, content in everywhere) > 1 << 20
-    return [(name, text) for text in texts for name, content in everywhere if text in content]
+    return [(name, text) for text in texts for name, content in everywhere if stands(text, content)]
+
+
+@pytest.mark.parametrize("content, is_it", [
+    (b"alice:830517\n", True), (b"830517", True), (b"\x00830517abcde", True), (b"830517" * 2 + b"\n830517\n", True),
+    (b"140830517123456789", False), (b"sealed=ab12830517cdef0", False), (b"8305170830517", False), (b"83051", False),
+])  # fmt: skip
+def test_six_digits_of_a_longer_number_are_no_passcode(content, is_it):
+    assert stands(b"830517", content) == is_it
 
 
 @contextlib.contextmanager

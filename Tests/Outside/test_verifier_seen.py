@@ -59,9 +59,9 @@ def test_a_new_server_begins_with_what_others_have_seen(unseen):
         assert not (server.state / "seen").exists()
     server.run("seen", "--at-least", seen)
     assert server.verify(RIGHT).kind == GRANTED and (server.state / "seen").owner() == ACCOUNT
-    now = (server.state / "seen").read_bytes()
+    now = struct.unpack("<QQQ", (server.state / "seen").read_bytes())
     server.run("seen", "--at-least", f"{numbers[0]}:1:1")
-    assert (server.state / "seen").read_bytes() >= now
+    assert struct.unpack("<QQQ", (server.state / "seen").read_bytes()) >= now
     assert "etcd was restored" in server.run("seen", "--at-least", f"{numbers[0] - 1}:1:1", check=FAILED).stderr
 
 

@@ -28,6 +28,8 @@ echo secret >vault-password
 exec ansible-vault encrypt --vault-password-file vault-password --output list.yml"""
 # As strace shows it; passcode and its workers have a pair of sockets.
 THROUGH_A_PIPE = r"(write|sendto)\(\d+<(pipe|socket):\[\d+\]>"
+# Ansible's own numbers are longer, or fractions of a second: a passcode may be in those by chance.
+SHOWN = re.compile(rf"(?<![\d.])(?:{RIGHT}|{OTHER})(?!\d)")
 RUN = "exec ansible-playbook play.yml -vvv --vault-password-file vault-password --extra-vars @list.yml"
 
 
@@ -81,7 +83,7 @@ def test_who_cannot_be_enrolled_is_named_and_stops_nobody_else(site):
     assert (found["changed"], found["failed"]) == (1, 1) and enrolled(site) == ["alice"]
     for user, result in (("nobody-here", "unknown_user"), ("bob", "weak")):
         assert re.search(rf'\\"user\\":\\"{user}\\",\\"result\\":\\"{result}\\"', said)
-    assert not re.search(rf"{RIGHT}|{OTHER}|\b1234\b", said)
+    assert not SHOWN.search(said) and not re.search(r"\b1234\b", said)
 
 
 def test_a_store_that_cannot_be_used_is_told(site):
@@ -111,10 +113,10 @@ def test_no_passcode_is_shown_logged_or_written(site, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert enrolled(site) == ["alice", "bob"]
-    carried = [call.line for call in calls(trace) if RIGHT in call.line or OTHER in call.line]
+    carried = [call.line for call in calls(trace) if SHOWN.search(call.line)]
     assert carried and [line[:200] for line in carried if not re.match(THROUGH_A_PIPE, line)] == []
-    assert RIGHT not in done.stdout + done.stderr
-    assert not any(RIGHT in line.text or OTHER in line.text for line in site.log.lines())
+    assert not SHOWN.search(done.stdout + done.stderr)
+    assert not any(SHOWN.search(line.text) for line in site.log.lines())
 
 
 # MARK: install.yml

@@ -314,7 +314,7 @@ def test_nobody_in_between_can_pose_as_the_server(few):
     few.run("mkdir /root/.kept && mv /etc/stunnel/* /root/.kept", "ws1")
     token = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"
     assert "refused the token" in few.join(token, status=1)
-    assert "0123" not in few.run("cat /root/.told")
+    assert not re.search("0123-?4567", few.run("cat /root/.told"))
     few.run("systemctl stop false", status=None)
     few.run("mv /root/.kept/* /etc/stunnel; rmdir /root/.kept", "ws1")
 

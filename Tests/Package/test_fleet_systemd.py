@@ -248,7 +248,7 @@ def test_three_servers_share_the_work(ward, capsys):
 def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, visitors, capsys):
     """Its token has expired by then: one verifier gets another, and the others wait for that. Etcd's bcrypt costs what it
     does by default. The last is in at most a second later than at a server in use. Where hashes cost what they do by default,
-    all are in at most a second after 1.15 times the bare hashes."""
+    it is in at most a second after 1.15 times the bare hashes, measured just before and just after."""
     connect(ward, spread=False)
     operations, mebibytes = map(int, re.findall(r"\d+", visitors))
     with server_apart(ward) as (name, here, elsewhere):
@@ -259,23 +259,29 @@ def test_300_people_at_a_server_that_nobody_has_asked_for_6_minutes(ward, visito
             tokens.append(ward.server("cat /var/lib/passcode-verifier/token", name))
             return taken
 
+        def excess():
+            """Of what it took, over what it may take: 1 is the most."""
+            del tokens[:-1]
+            time.sleep(6 * 60)
+            before = bare_hashes(len(VISITORS), operations, mebibytes, here)
+            first = come()
+            bare = (before + bare_hashes(len(VISITORS), operations, mebibytes, here)) / 2
+            others = [come() for _ in range(3 if visitors == CHEAP else 2)]
+            assert tokens[0] != tokens[1] and len(set(tokens[1:])) == 1
+            mosts = [statistics.median(others) + HERD_BAR]
+            if visitors == COST:
+                mosts.append(CROWD_BAR * bare + HERD_BAR)
+            with capsys.disabled():
+                print(
+                    f"\n  300 people after 6 minutes: {first:.2f} s, at most {' and '.join(f'{most:.2f}' for most in mosts)};"
+                    f" again {', '.join(f'{taken:.2f} s' for taken in others)}; {bare:.2f} s of bare hashes"
+                )
+            return max(first / most for most in mosts)
+
         come()
         for server in SERVERS:
             ward.server("systemctl stop passcode-verifier-seen.timer", server)
-        time.sleep(6 * 60)
-        before = bare_hashes(len(VISITORS), operations, mebibytes, here)
-        first, *others = (come() for _ in range(4 if visitors == CHEAP else 3))
-        bare = (before + bare_hashes(len(VISITORS), operations, mebibytes, here)) / 2
+        found = settled(excess, 1)
     for server in SERVERS:
         ward.server("systemctl start passcode-verifier-seen.timer", server)
-    after, all_in = first - statistics.median(others), statistics.median([first, *others])
-    most = CROWD_BAR * bare + HERD_BAR
-    with capsys.disabled():
-        print(
-            f"\n  300 people after 6 minutes: {first:.2f} s, again {', '.join(f'{taken:.2f} s' for taken in others)}:"
-            f" {after:.2f} s later (at most {HERD_BAR}); {bare:.2f} s of bare hashes"
-            f"{f', {all_in / bare:.2f} times; the median is {all_in:.2f} s (at most {most:.2f})' if visitors == COST else ''}"
-        )
-    assert tokens[0] != tokens[1] and len(set(tokens[1:])) == 1
-    assert after <= HERD_BAR
-    assert visitors == CHEAP or all_in <= most
+    assert found <= 1

@@ -163,10 +163,11 @@ class Bed:
         """No passcode in a log line: neither on success, nor after failure, nor with debug.
 
         The people's uids may be there; they have more digits than any code, and some of those may look like one. So may
-        a process's id and its start time, which polkit logs for each agent, and the bus for each service."""
+        a process's id and its start time, which polkit logs for each agent, and the bus for each service; and a year, or who
+        logged in."""
         uids = [str(uid(name)) for name in PEOPLE]
         assert all(len(number) == 5 for number in uids)
-        numbers = [*(rf"\b{number}\b" for number in uids), r"unix-process:\d+:\d+", r"--process \d+", r"\bpid=\d+"]
+        numbers = [*(rf"\b{number}\b" for number in uids), r"unix-process:\d+:\d+", r"--process \d+", r"\b(pid|loginuid)=\d+", r"\blast_failure=\S+"]
         permitted = re.compile("|".join([re.escape(str(self.folder)), *numbers]))
         for line in self.log():
             message = permitted.sub("", line.message)

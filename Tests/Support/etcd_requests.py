@@ -78,7 +78,7 @@ def etcd():
     """One member, and how it is asked: (path, body) → the answer, or None where it is an error."""
     fleet.fetch()
     with tempfile.TemporaryDirectory(dir="/run") as folder:
-        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        client, peer = (f"http://127.0.0.1:{port}" for port in free_ports(2))
         command = [fleet.UNPACKED / "usr/bin/etcd", "--data-dir", folder, "--listen-client-urls", client,
                    "--advertise-client-urls", client, "--listen-peer-urls", peer,
                    "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"]  # fmt: skip
@@ -100,9 +100,10 @@ def etcd():
             running.wait()
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return door.getsockname()[1]
+def free_ports(count):
+    """All are held at once: one that was given back might come again."""
+    with contextlib.ExitStack() as doors:
+        return [doors.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(count)]
 
 
 def coded(text):
