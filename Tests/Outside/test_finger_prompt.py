@@ -346,9 +346,24 @@ def test_it_is_not_offered_where_the_passcode_is_not(own, change):
 # MARK: What the prompt says
 
 
+def unless_slow(bed):
+    """Authenticates again where fprintd needed more than its 300 ms, because the machine is busy: that prompt had no reader, and
+    proves nothing. Three times are no luck."""
+
+    def authenticate(*arguments, **how):
+        for _ in range(3):
+            outcome = bed.__class__.authenticate(bed, *arguments, **how)
+            if words(bed)[-1:] != ["slow"]:
+                break
+        return outcome
+
+    return authenticate
+
+
 @named(READERS)
-def test_the_table_with_a_reader(own, case):
+def test_the_table_with_a_reader(own, case, monkeypatch):
     """Sources/PROMPT.md; what is typed is typed while the reader waits."""
+    monkeypatch.setattr(own, "authenticate", unless_slow(own))
     machines.set_password("alice")
     own.typed.add(PASSWORD)
     STATES[case[0]](own)

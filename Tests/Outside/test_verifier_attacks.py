@@ -1,5 +1,6 @@
 """passcode-verifier: who is answered, and who is believed to be etcd."""
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -82,8 +83,9 @@ def test_the_issuer_hears_only_of_a_renewal_for_a_name_that_the_list_has(fleet, 
     server = fleet.servers[0]
     path = server.door / "renew"
     words = server.command("setpriv", f"--reuid={uid('alice')}", "--clear-groups", VERIFIER, "relay", "renew")
-    with socket.socket(socket.AF_UNIX) as door:
+    with socket.socket(socket.AF_UNIX) as door, contextlib.ExitStack() as stack:
         door.bind(str(path))
+        stack.callback(path.unlink)
         path.chmod(0o666)
         door.listen()
         door.settimeout(10 if passed else 0.5)
@@ -91,7 +93,9 @@ def test_the_issuer_hears_only_of_a_renewal_for_a_name_that_the_list_has(fleet, 
         with ours, theirs:
             process = subprocess.Popen(words, stdin=theirs, stdout=theirs, cwd="/", env={**os.environ, "SSL_CLIENT_DN": name})
             theirs.close()
-            ours.sendall(b"asked")
+            # A relay that has nothing to pass on may have ended.
+            with contextlib.nullcontext() if passed else contextlib.suppress(BrokenPipeError):
+                ours.sendall(b"asked")
             if passed:
                 connection, _ = door.accept()
                 with connection:
@@ -106,7 +110,6 @@ def test_the_issuer_hears_only_of_a_renewal_for_a_name_that_the_list_has(fleet, 
                 with pytest.raises(TimeoutError):
                     door.accept()
             assert process.wait(10) == 0
-            path.unlink()
 
 
 def test_only_root_can_look_into_the_relay(fleet):
