@@ -113,29 +113,36 @@ let package = Package(
     .target(
       name: "PasscodeSystem", dependencies: ["CSystem", "CSodium", "CPAM"], swiftSettings: swiftSettings,
       linkerSettings: [.linkedLibrary("sodium")]),
+    // What the other programs ask of the system, and module and helper don't: terminal, options, processes, PAM's client.
+    .target(
+      name: "PasscodePrograms", dependencies: ["PasscodeSystem", "CSystem", "CSodium", "CPAM"],
+      swiftSettings: swiftSettings),
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],
       swiftSettings: swiftSettings),
     // What only administrators do: keys, lists, inspections, batches. Not in the module or the helper.
     .target(
-      name: "PasscodeAdmin", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
+      name: "PasscodeAdmin",
+      dependencies: ["PasscodePolicy", "PasscodePrograms", "PasscodeSystem", "PasscodeVault"],
       swiftSettings: swiftSettings),
     // What the administrators' tools share: how they say something in one's language, and how they do
     // a list of users.
     .target(
-      name: "PasscodeTool", dependencies: ["PasscodePolicy", "PasscodeSystem", "PasscodeVault"],
+      name: "PasscodeTool",
+      dependencies: ["PasscodePolicy", "PasscodePrograms", "PasscodeSystem", "PasscodeVault"],
       swiftSettings: swiftSettings),
     // A fleet: what is decided, and the formats; and its vault, whose records are in etcd. For passcode-fleet and
     // passcode-verifier alone.
     .target(name: "PasscodeFleetPolicy", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     .target(
-      name: "PasscodeFleet", dependencies: ["PasscodeFleetPolicy", "PasscodeVault"],
+      name: "PasscodeFleet", dependencies: ["PasscodeFleetPolicy", "PasscodePrograms", "PasscodeVault"],
       swiftSettings: swiftSettings),
     // What is said to fprintd and believed of it, for passcode-finger alone.
     .target(name: "PasscodeReader", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     // sd-bus, for passcode-finger alone: neither the module nor the helper links libsystemd.
     .target(
-      name: "PasscodeBus", dependencies: ["CBus", "PasscodeReader", "PasscodeSystem"],
+      name: "PasscodeBus",
+      dependencies: ["CBus", "PasscodePrograms", "PasscodeReader", "PasscodeSystem"],
       swiftSettings: swiftSettings,
       linkerSettings: [.linkedLibrary("systemd")]),
 
@@ -157,11 +164,12 @@ let package = Package(
       name: "passcode-helper", dependencies: ["PasscodeVault"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.linkedLibrary("pam")]),
     .executableTarget(
-      name: "passcode-finger", dependencies: ["PasscodeBus", "PasscodeVault"], swiftSettings: swiftSettings,
-      // Only what PasscodeSystem has for other programs needs libpam: after --as-needed, so that it isn't loaded.
+      name: "passcode-finger", dependencies: ["PasscodeBus", "PasscodePrograms", "PasscodeVault"],
+      swiftSettings: swiftSettings,
+      // Only what PasscodePrograms has for the tool needs libpam: after --as-needed, so that it isn't loaded.
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
-    // Only what PasscodeSystem has for other programs needs libpam, as above.
+    // Only what PasscodePrograms has for the tool needs libpam, as above.
     .executableTarget(
       name: "passcode-fleet", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),

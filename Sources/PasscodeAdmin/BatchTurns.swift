@@ -1,4 +1,5 @@
 public import PasscodePolicy
+public import PasscodePrograms
 public import PasscodeSystem
 public import PasscodeVault
 

@@ -1,4 +1,5 @@
 public import PasscodePolicy
+internal import PasscodePrograms
 public import PasscodeSystem
 public import PasscodeVault
 

@@ -1,4 +1,5 @@
 public import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// passcode-finger, asked which fingers are enrolled: by root for anyone, by others for themselves.

@@ -1,6 +1,5 @@
 public import PasscodePolicy
 internal import PasscodeSystem
-public import PasscodeVault
 
 // The names are a contract (passcode-json(5)).
 

@@ -1,4 +1,5 @@
 package import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 package import PasscodeVault
 

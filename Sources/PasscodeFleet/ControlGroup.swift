@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// How much memory this process's control groups still allow (cgroups(7)). The kernel kills what exceeds a unit's or a

@@ -1,5 +1,6 @@
 public import PasscodeFleetPolicy
 public import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// An etcd, as a fleet needs it: the one of this server, or one in memory for tests.

@@ -1,5 +1,6 @@
 internal import PasscodeFleetPolicy
 public import PasscodePolicy
+internal import PasscodePrograms
 public import PasscodeSystem
 public import PasscodeVault
 

@@ -1,5 +1,6 @@
 public import PasscodeFleetPolicy
 public import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 public import PasscodeVault
 

@@ -53,7 +53,7 @@ public enum SystemClock {
   /// Nothing where it would take 32 bytes or more, or the calendar has no such moment. The corresponding C functions are
   /// `localtime_r`, `gmtime_r` and `strftime`.
   @inline(never)
-  static func text(_ seconds: UInt64, isLocal: Bool, _ format: StaticString) -> [UInt8] {
+  package static func text(_ seconds: UInt64, isLocal: Bool, _ format: StaticString) -> [UInt8] {
     var text = [UInt8](repeating: 0, count: 32)
     // SAFETY: a StaticString ends in NUL and lives for ever; strftime stays within the text's bytes.
     let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)

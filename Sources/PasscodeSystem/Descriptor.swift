@@ -2,9 +2,9 @@ internal import CSystem
 
 /// An open file or directory, closed when it goes.
 public struct Descriptor: ~Copyable {
-  let raw: Int32
+  package let raw: Int32
 
-  init(adopting raw: Int32) {
+  package init(adopting raw: Int32) {
     self.raw = raw
   }
 
@@ -167,7 +167,7 @@ public struct Descriptor: ~Copyable {
 
 /// Waits up to so many milliseconds for something to read, or for the end of a stream (`poll`).
 @inline(never)
-func hasInput(_ file: Int32, within milliseconds: Int32) -> Bool {
+package func hasInput(_ file: Int32, within milliseconds: Int32) -> Bool {
   var state = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
   return unsafe poll(&state, 1, milliseconds) > 0
 }

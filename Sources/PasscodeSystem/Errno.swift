@@ -37,7 +37,7 @@ public struct Errno: Error, Equatable, Sendable {
 
 /// Calls until it isn't interrupted by a signal; -1 becomes a typed error.
 @discardableResult
-func retrying<Number: SignedInteger>(_ call: () -> Number) throws(Errno) -> Number {
+package func retrying<Number: SignedInteger>(_ call: () -> Number) throws(Errno) -> Number {
   while true {
     let result = call()
     if result != -1 { return result }
@@ -67,13 +67,13 @@ public func withNUL(_ text: [UInt8]) -> [UInt8] {
 
 /// The first `count` bytes of a string.
 @inline(never)
-func shortened(_ bytes: [UInt8], to count: Int) -> [UInt8] {
+package func shortened(_ bytes: [UInt8], to count: Int) -> [UInt8] {
   count == bytes.count ? bytes : [UInt8](bytes[..<count])
 }
 
 /// Lends bytes as a C string. A NUL inside would end it early: callers' paths and names have none
 /// (the parser and `Record.canKeep` refuse control characters).
-func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Value) -> Value {
+package func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Value) -> Value {
   let terminated = withNUL(bytes)
   // SAFETY: the array lives through the call, ends in NUL, and UInt8 and CChar have one layout.
   return unsafe terminated.withUnsafeBufferPointer { buffer in
@@ -86,7 +86,7 @@ func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Valu
 
 /// The bytes of a literal of ours.
 @inline(never)
-func literal(_ text: StaticString) -> [UInt8] {
+package func literal(_ text: StaticString) -> [UInt8] {
   // SAFETY: a StaticString's bytes live for ever.
   unsafe [UInt8](UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
 }

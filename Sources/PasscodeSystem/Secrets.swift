@@ -24,9 +24,9 @@ public struct Sodium: Sendable {
 ///     offset   48    SecretKey        32     offset  784    TypedLine          528
 ///     offset 1312    SecretKey        32     (the subkey)
 @safe public struct Secrets: ~Copyable {
-  static let total = 1_344
+  package static let total = 1_344
 
-  let base: UnsafeMutableRawPointer
+  package let base: UnsafeMutableRawPointer
 
   /// The line that was just typed.
   public var line: TypedLine
@@ -87,7 +87,7 @@ public struct Unsealed: ~Copyable {
 /// The machine key.
 @safe public struct SecretKey: ~Copyable {
   /// `Length.key` bytes.
-  let start: UnsafeMutablePointer<UInt8>
+  package let start: UnsafeMutablePointer<UInt8>
 
   /// Reads an open file; false if it is shorter than a key, or is all zeros, as one that was overwritten is. The
   /// corresponding C function is `sodium_is_zero`.
@@ -104,7 +104,7 @@ public struct Unsealed: ~Copyable {
 /// own memory, would tell which passcode was being hashed.                                   test_core_images.py
 @safe public struct OpenedCredential: ~Copyable {
   /// `Length.credential` bytes.
-  let start: UnsafeMutablePointer<UInt8>
+  package let start: UnsafeMutablePointer<UInt8>
 
   static var hashOffset: Int { Length.credential - Length.hash }
 
@@ -134,7 +134,7 @@ public struct Unsealed: ~Copyable {
   static let capacity = 112
 
   /// `Length.hash` bytes; with what follows them, `capacity`, in which a keyed digest is put together.
-  let start: UnsafeMutablePointer<UInt8>
+  package let start: UnsafeMutablePointer<UInt8>
 }
 
 // What people type. Nothing is ever cut: what doesn't fit is refused whole, and what is copied without a question goes
@@ -144,11 +144,11 @@ public struct Unsealed: ~Copyable {
 /// digits, or 8 letters.
 @safe public struct Passcode: ~Copyable {
   public static let longest = 8
-  static let mostDigits = 6
+  package static let mostDigits = 6
 
-  let start: UnsafeMutablePointer<UInt8>
+  package let start: UnsafeMutablePointer<UInt8>
   /// Bytes; 0: there is none.
-  public internal(set) var count = 0
+  public package(set) var count = 0
 
   // SAFETY (of all below): count is never above `longest`, and there is room for so many bytes.
 
@@ -213,11 +213,11 @@ public struct PasscodeChange: ~Copyable {
 @safe public struct TypedLine: ~Copyable {
   public static let longest = 512
 
-  let start: UnsafeMutablePointer<UInt8>
+  package let start: UnsafeMutablePointer<UInt8>
   /// Bytes; at most `longest`.
-  public internal(set) var count = 0
+  public package(set) var count = 0
 
-  // SAFETY (of all below, and of Streams.swift): count is never above `longest`, and there is room for one byte more.
+  // SAFETY (of all below, and of PasscodePrograms): count is never above `longest`, and there is room for one byte more.
 
   /// Lends the bytes for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
@@ -231,7 +231,7 @@ public struct PasscodeChange: ~Copyable {
     unsafe take(text, count: cs_length(text, TypedLine.longest + 1))
   }
 
-  mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
+  package mutating func take(_ bytes: UnsafeRawPointer, count length: Int) -> Bool {
     wipe()
     guard length <= TypedLine.longest else { return false }
     unsafe cs_copy(start, bytes, length)

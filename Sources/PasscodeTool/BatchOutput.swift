@@ -1,4 +1,5 @@
 public import PasscodePolicy
+internal import PasscodePrograms
 public import PasscodeSystem
 
 /// Where the passcodes and one-time codes go that a batch makes up: a line `user:passcode` for each, written before it is

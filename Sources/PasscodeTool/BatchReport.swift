@@ -1,4 +1,5 @@
 public import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// What a batch is told to do, as far as that changes what it says.

@@ -1,4 +1,5 @@
 public import PasscodePolicy
+internal import PasscodePrograms
 public import PasscodeSystem
 
 /// Why a command of `passcode` or `passcode server` fails. In each program's own folder is what only that one says. Shared,

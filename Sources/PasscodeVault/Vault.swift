@@ -109,7 +109,7 @@ extension Fault {
   /// One line for the helper's log. Neither brings the sentences that only `text` has.
   public var helperText: Text { Words.helperFault(self, error: systemWords) }
 
-  var systemWords: Bytes {
+  package var systemWords: Bytes {
     reason.namesServiceAccount ? Installed.account : Errno(Int32(error)).text
   }
 

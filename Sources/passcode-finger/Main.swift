@@ -1,7 +1,7 @@
 internal import PasscodeBus
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
-internal import PasscodeVault
 
 // passcode-finger: holds the fingerprint reader for one prompt of the PAM module, and tells what happens there. Root's
 // own, started by systemd; no bits. For the tool it lists fingers: to anyone their own. FingerMessage.swift has the bytes.

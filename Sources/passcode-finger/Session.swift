@@ -1,5 +1,6 @@
 internal import PasscodeBus
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeReader
 internal import PasscodeSystem
 internal import PasscodeVault

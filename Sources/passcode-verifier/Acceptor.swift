@@ -1,4 +1,5 @@
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// What systemd starts: it starts a process for each connection, and reads nothing itself.

@@ -1,5 +1,6 @@
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
 

@@ -1,9 +1,9 @@
 internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 // Why a command fails, and its exit status. PasscodeTool has what the tool says, too.
 

@@ -2,6 +2,7 @@ internal import PasscodeAdmin
 internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault

@@ -1,6 +1,7 @@
 internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 
 /// What stunnel starts for each connection (`exec`), as its own account: it passes on the name in the client's certificate,

@@ -1,7 +1,9 @@
 internal import PasscodeFleet
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
+internal import PasscodeTool
 internal import PasscodeVault
 
 /// Answers the requests of a workstation: one, or a look and the attempt after it.

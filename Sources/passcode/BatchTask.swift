@@ -1,5 +1,5 @@
 internal import PasscodePolicy
-internal import PasscodeSystem
+internal import PasscodePrograms
 
 /// A line that a worker is doing.
 struct BatchTask {

@@ -1,5 +1,5 @@
 internal import PasscodePolicy
-internal import PasscodeSystem
+internal import PasscodePrograms
 internal import PasscodeTool
 
 /// One command of the tool: what `--help` says of it, what it accepts, and what it does.

@@ -2,7 +2,6 @@ internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
-internal import PasscodeVault
 
 /// What is known of an account's fingers, and of the services that offer the reader: told, and nothing is decided by it.
 struct FingerReport {

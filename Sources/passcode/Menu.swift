@@ -1,4 +1,6 @@
+internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault
@@ -107,7 +109,7 @@ struct MenuChoice {
     case .ours(let command): return try Command.named(command.bytes).run(as: session)
     case .fprintds(let name):
       let path: Text = "/usr/bin/\(name)"
-      guard let status = PasscodeSystem.run(path.bytes, account.name) else { throw .cancelled }
+      guard let status = PasscodePrograms.run(path.bytes, account.name) else { throw .cancelled }
       if status == 127 { throw .fault(Fault(.missing, path: path.bytes)) }
       guard status == 0 else { return .wrong }
       if case .addFinger = title, finger?.offering.isEmpty == true {

@@ -1,9 +1,9 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 /// Prints one account's status; the exit status says whether there is a passcode.
 func report(_ status: Status, _ session: Session, store: Bytes) throws(Failure) -> ExitStatus {

@@ -6,6 +6,9 @@ from trusted import LIST, PACKAGE, files, trusted
 
 pytestmark = pytest.mark.shipped
 
+# Declarations that the record's and the attempt's code names: how others wait in their own way.
+ONLY_NAMED = {"PasscodeVault/Attempt/Background.swift", "PasscodeVault/ClosureClock.swift"}
+
 
 def paths(text):
     """{file: lines} of a list."""
@@ -21,6 +24,12 @@ def test_the_list_has_each_file_that_is_in_the_module_or_the_helper():
 def test_they_have_no_more_lines_than_the_list_says():
     """Run Tests/trusted after a change that is meant to add some, and say why in the commit."""
     assert sum(paths(trusted()).values()) <= sum(paths(LIST.read_text()).values())
+
+
+@pytest.mark.parametrize("target", ["PasscodeSystem", "PasscodeVault"])
+def test_these_targets_have_nothing_else(target):
+    sources = {str(file.relative_to(LIST.parent)) for file in (LIST.parent / target).rglob("*.swift")}
+    assert sources - ONLY_NAMED == {file for file in paths(trusted()) if file.startswith(f"{target}/")}
 
 
 @pytest.mark.parametrize("name", ["pam_passcode.so", "passcode-helper"])

@@ -154,7 +154,7 @@ public final class Configuration: Sendable {
     try load(ModuleLine(configuration: nil, isSecondFactor: isSecondFactor), access: .service)
   }
 
-  static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
+  package static func read(_ path: Bytes, mustExist: Bool, _ access: Access) throws(Fault) -> Bytes {
     if let text = try Trust(access: access, subject: .configuration).text(path) { return text }
     if mustExist { throw Fault(.missing, inConfiguration: true, path: path) }
     return []

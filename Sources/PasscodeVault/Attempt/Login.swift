@@ -102,5 +102,5 @@ extension Passcode {
   /// 4 or 6 digits, or none.
   public var isSound: Bool { read { Answer($0) } != .other }
 
-  var isCode: Bool { read { OneTimeCode.isCode($0) } }
+  package var isCode: Bool { read { OneTimeCode.isCode($0) } }
 }

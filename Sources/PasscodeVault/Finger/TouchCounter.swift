@@ -9,7 +9,7 @@ public import PasscodeSystem
 /// - It is `_passcode`'s, so that the helper can reset it after a passcode; who took that account over could do as much.
 public struct TouchCounter {
   let uid: UInt32
-  let access: Access
+  package let access: Access
 
   /// - Parameter access: root's, or the helper's once it is `_passcode`.
   public init(uid: UInt32, _ access: Access) {
@@ -55,14 +55,14 @@ public struct TouchCounter {
     } catch {}
   }
 
-  var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
+  package var name: Bytes { decimalDigits(UInt64(uid)) + Bytes(text: ".finger") }
 
   private func check(_ lock: borrowing FileLock) throws(Errno) {
     let owner = try lock.file.status().owner
     guard owner == 0 || isServiceAccount(owner) else { throw .denied }
   }
 
-  func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
+  package func read(_ lock: borrowing FileLock) throws(Errno) -> TouchCount {
     try check(lock)
     guard let count = TouchCount(try lock.file.read(TouchCount.length + 1, at: 0)) else { throw .denied }
     return count

@@ -24,6 +24,11 @@ public struct CallerSlot: ~Copyable {
     /// How many helpers of one caller may have one at a time.
     let limit: Int
 
+    package init(start: Int, limit: Int) {
+      self.start = start
+      self.limit = limit
+    }
+
     /// Held from the start to the end of the helper.
     public static var running: Purpose { Purpose(start: 1 << 40, limit: 128) }
     /// Held from the reply to a look to the end of the helper.

@@ -1,9 +1,7 @@
-internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 /// What a check found, in words: Messages/Check+Words.swift has them all, a function each. A class, because it is passed on
 /// and never changed.

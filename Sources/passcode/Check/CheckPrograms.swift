@@ -1,5 +1,6 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeVault
@@ -72,7 +73,7 @@ private func add(_ path: Bytes, _ status: FileStatus, _ run: CheckRun) {
     return run.tell(.untrustedModule(path))
   }
   let format: Text = run.session.wantsJSON ? "json" : "lines"
-  run.add(PasscodeSystem.run(path, (run.session.isQuiet ? format + "-quiet" : format).bytes))
+  run.add(PasscodePrograms.run(path, (run.session.isQuiet ? format + "-quiet" : format).bytes))
 }
 
 /// /sys/kernel/security/apparmor/profiles: each loaded profile, and in brackets its mode.

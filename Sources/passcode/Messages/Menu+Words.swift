@@ -1,7 +1,7 @@
+internal import PasscodeAdmin
 internal import PasscodePolicy
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 // The menu of `passcode` alone.
 

@@ -1,7 +1,8 @@
+internal import PasscodeAdmin
 internal import PasscodePolicy
+internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
-internal import PasscodeVault
 
 extension Status {
   /// The head of `list`: the titles of its columns, as wide as `row` has them.

@@ -2,6 +2,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodeAdmin
 @testable import PasscodeVault
 
 struct StatusTests {

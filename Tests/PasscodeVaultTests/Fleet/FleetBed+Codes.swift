@@ -36,7 +36,7 @@ extension FleetBed {
 extension Secrets {
   fileprivate mutating func type(code: String) {
     let typed = line.take(Bytes(text: code))
-    let taken = passcode.takeCode(line)
+    let taken = passcode.copy(line, as: OneTimeCode.letter)
     #expect(typed == true && taken == true)
   }
 

@@ -4,6 +4,7 @@ import PasscodePolicy
 import Testing
 
 @testable import PasscodeSystem
+@testable import PasscodePrograms
 
 /// A connection to this process itself.
 struct LoopbackTests {

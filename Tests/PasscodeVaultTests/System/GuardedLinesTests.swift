@@ -1,3 +1,4 @@
+import PasscodePrograms
 import PasscodeSystem
 import Testing
 

@@ -3,6 +3,7 @@ import PasscodePolicy
 import Testing
 
 @testable import PasscodeSystem
+@testable import PasscodePrograms
 
 struct LinesTests {
   @Test(arguments: [0, 9, 10, 11, 99, 100, 4_095, UInt32.max])

@@ -2,6 +2,7 @@ import PasscodePolicy
 import PasscodeSystem
 import Testing
 
+@testable import PasscodePrograms
 @testable import PasscodeVault
 
 private struct NoMemory: Error {}
