@@ -107,15 +107,18 @@ let package = Package(
     .systemLibrary(name: "CPAM"),
     .target(name: "CBus", cSettings: cSettings),
 
-    .target(name: "PasscodePolicy", swiftSettings: swiftSettings),
+    // What bytes spell: numbers, words, literals. Policy hands it on, so that nothing above needs to import it.
+    .target(name: "PasscodeBytes", swiftSettings: swiftSettings),
+    .target(name: "PasscodePolicy", dependencies: ["PasscodeBytes"], swiftSettings: swiftSettings),
     // Only the tool reads PAM service files.
     .target(name: "PasscodeStacks", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     .target(
-      name: "PasscodeSystem", dependencies: ["CSystem", "CSodium", "CPAM"], swiftSettings: swiftSettings,
-      linkerSettings: [.linkedLibrary("sodium")]),
+      name: "PasscodeSystem", dependencies: ["PasscodeBytes", "CSystem", "CSodium", "CPAM"],
+      swiftSettings: swiftSettings, linkerSettings: [.linkedLibrary("sodium")]),
     // What the other programs ask of the system, and module and helper don't: terminal, options, processes, PAM's client.
     .target(
-      name: "PasscodePrograms", dependencies: ["PasscodeSystem", "CSystem", "CSodium", "CPAM"],
+      name: "PasscodePrograms",
+      dependencies: ["PasscodeBytes", "PasscodeSystem", "CSystem", "CSodium", "CPAM"],
       swiftSettings: swiftSettings),
     .target(
       name: "PasscodeVault", dependencies: ["PasscodePolicy", "PasscodeSystem"],

@@ -1,4 +1,5 @@
 internal import CSystem
+public import PasscodeBytes
 public import PasscodeSystem
 
 /// The program's own options, by getopt_long(3): they may stand before or after the command.
@@ -6,18 +7,18 @@ public enum Arguments {
   public struct Option: Sendable {
     let name: StaticString
     /// The name of its value in `--help`, such as FILE; nil: it takes none.
-    let value: StaticString?
+    let value: Literal?
 
     /// The name, for messages.
-    public var text: [UInt8] { literal(name) }
+    public var text: [UInt8] { Bytes(text: Literal(stringLiteral: name)) }
 
     /// The option with the name of its value, for `--help`.
     public var usage: [UInt8] {
-      let help = text == literal("help") ? literal(", -h") : []
-      return literal("--") + text + (value.map { literal(" ") + literal($0) } ?? help)
+      let help = text == Bytes(text: "help") ? Bytes(text: ", -h") : []
+      return Bytes(text: "--") + text + (value.map { Bytes(text: " ") + Bytes(text: $0) } ?? help)
     }
 
-    public init(_ name: StaticString, _ value: StaticString? = nil) {
+    public init(_ name: StaticString, _ value: Literal? = nil) {
       self.name = name
       self.value = value
     }
@@ -42,14 +43,14 @@ public enum Arguments {
     public func text(_ table: [Option]) -> [UInt8] {
       switch self {
       case .unknown(let text): text
-      case .noValue(let index), .surplusValue(let index): literal("--") + table[index].text
+      case .noValue(let index), .surplusValue(let index): Bytes(text: "--") + table[index].text
       }
     }
   }
 
   /// What the program was started with from its second argument on, if this is its first one; nil: it isn't.
-  public static func words(after first: StaticString) -> [[UInt8]]? {
-    guard let word = unsafe cs_argument(1), unsafe bytes(word) == literal(first) else { return nil }
+  public static func words(after first: Literal) -> [[UInt8]]? {
+    guard let word = unsafe cs_argument(1), unsafe bytes(word) == Bytes(text: first) else { return nil }
     var words: [[UInt8]] = []
     for index in 2..<max(2, cs_argument_count()) {
       if let text = unsafe cs_argument(index) { words.append(unsafe bytes(text)) }

@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 internal import PasscodeSystem
 
 /// A forked copy of this process that makes texts for it, one after the other, while this one does something else. For
@@ -39,14 +40,13 @@ public final class Companion {
   }
 
   private func send(_ text: [UInt8]) -> Bool {
-    let length = [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: text.count >> $0) }
-    return writeAll(length, to: pipe.raw) && writeAll(text, to: pipe.raw)
+    writeAll(littleEndian(UInt64(text.count), 4), to: pipe.raw) && writeAll(text, to: pipe.raw)
   }
 
   /// Reads the next text of the companion process; nil at its end.
   public func next() -> [UInt8]? {
     guard let head = read(4) else { return nil }
-    return read(head.reversed().reduce(0) { $0 << 8 | Int($1) })
+    return read(Int(littleEndianNumber(head, 0, 4)))
   }
 
   private func read(_ count: Int) -> [UInt8]? {

@@ -1,3 +1,4 @@
+internal import PasscodeBytes
 internal import PasscodeSystem
 
 /// What AppArmor lets this process do.
@@ -10,8 +11,8 @@ public enum Confinement {
   /// - Precondition: this process still has the ids that it was started with, and is still dumpable (PR_SET_DUMPABLE):
   ///   otherwise it can't open the kernel's file.
   public static func narrow(to profile: [UInt8]) {
-    let path = literal("/proc/self/attr/apparmor/current")
+    let path = Bytes(text: "/proc/self/attr/apparmor/current")
     guard let file = try? Descriptor.open(path, .readWrite) else { return }
-    try? file.write(literal("stack ") + profile, at: 0)
+    try? file.write(Bytes(text: "stack ") + profile, at: 0)
   }
 }

@@ -1,3 +1,4 @@
+internal import PasscodeBytes
 internal import PasscodeSystem
 
 /// A TCP socket of this machine, as sock_diag(7) shows it, or its row in `/proc/net/tcp`:
@@ -20,7 +21,7 @@ struct ConnectionRow: Equatable {
   ///
   /// - Parameter table: whole rows, each with its newline.
   static func find(in table: ArraySlice<UInt8>, local: UInt16, remote: UInt16) -> ConnectionRow? {
-    let ends = literal(" ") + address(local) + literal(" ") + address(remote) + literal(" ")
+    let ends = Bytes(text: " ") + address(local) + Bytes(text: " ") + address(remote) + Bytes(text: " ")
     var start = table.startIndex
     while let end = table[start...].firstIndex(of: 10) {
       let row = table[start..<end]
@@ -36,12 +37,12 @@ struct ConnectionRow: Equatable {
 
   private init?(_ row: ArraySlice<UInt8>) {
     let fields = row.split(separator: UInt8(ascii: " "))
-    guard fields.count > 9, let user = ConnectionRow.number(fields[7]), user <= UInt64(UInt32.max),
-      let inode = ConnectionRow.number(fields[9])
+    guard fields.count > 9, let user = decimal(fields[7]), user <= UInt64(UInt32.max),
+      let inode = decimal(fields[9])
     else { return nil }
-    let isOpening = fields[3].elementsEqual(literal("03"))
+    let isOpening = fields[3].elementsEqual(Bytes(text: "03"))
     self.init(
-      isEstablished: fields[3].elementsEqual(literal("01")), isOpening: isOpening, user: UInt32(user),
+      isEstablished: fields[3].elementsEqual(Bytes(text: "01")), isOpening: isOpening, user: UInt32(user),
       inode: inode)
   }
 
@@ -52,19 +53,9 @@ struct ConnectionRow: Equatable {
     isAccepted = isEstablished && inode != 0
   }
 
-  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
-    var number: UInt64 = 0
-    guard (1...19).contains(digits.count) else { return nil }
-    for digit in digits {
-      guard (48...57).contains(digit) else { return nil }
-      number = number * 10 + UInt64(digit - 48)
-    }
-    return number
-  }
-
   private static func address(_ port: UInt16) -> [UInt8] {
-    let digits = literal("0123456789ABCDEF")
-    let number = literal(1.littleEndian == 1 ? "0100007F:" : "7F000001:")
+    let digits = Bytes(text: "0123456789ABCDEF")
+    let number = Bytes(text: 1.littleEndian == 1 ? "0100007F:" : "7F000001:")
     return number + [12, 8, 4, 0].map { digits[Int(port >> UInt16($0) & 15)] }
   }
 }

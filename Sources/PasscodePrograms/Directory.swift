@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 // What only the tools, the servers and passcode-finger do with directories and the files of /proc.
@@ -16,7 +17,7 @@ extension Descriptor {
   /// - Throws: also where it can't be read to its end. A caller that took that for the end would put an old machine key away
   ///   though records need it.                                                                 test_key_rotation.py
   public func forEachName(_ body: ([UInt8]) -> Void) throws(Errno) {
-    let copy = try open(literal("."), .directory)
+    let copy = try open(Bytes(text: "."), .directory)
     let number = try retrying { cs_duplicate(copy.raw) }
     guard let stream = unsafe fdopendir(number) else {
       let error = Errno.last
@@ -27,7 +28,7 @@ extension Descriptor {
     // SAFETY: an entry is valid until the next readdir; its name is copied before.
     while let entry = unsafe cs_next_name(stream) {
       let name = unsafe bytes(entry)
-      if !name.elementsEqual(literal(".")) && !name.elementsEqual(literal("..")) { body(name) }
+      if !name.elementsEqual(Bytes(text: ".")) && !name.elementsEqual(Bytes(text: "..")) { body(name) }
     }
     let error = Errno.last
     if error.code != 0 { throw error }

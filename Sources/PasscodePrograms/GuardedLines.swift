@@ -1,5 +1,6 @@
 internal import CSodium
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 /// The lines of a file or of standard input, for lists with passcodes: they are in guarded, locked memory, in pieces of
@@ -189,7 +190,7 @@ public final class GuardedOutput {
   /// With a dot at the end: a folder may be reached through a link.
   private static func folder(of path: [UInt8]) -> [UInt8] {
     let end = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    return path[..<end] + literal(".")
+    return path[..<end] + Bytes(text: ".")
   }
 
   /// Writes a line; returns when it is on the device, or in the pipe. If that fails, a file is left as it was. The

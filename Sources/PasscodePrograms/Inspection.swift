@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 // What only `passcode check` asks. It decides nothing, and changes nothing.
@@ -33,26 +34,21 @@ public func isOnEncryptedDevice(_ path: [UInt8]) -> Bool? {
   let terminated = withNUL(path)
   guard unsafe cs_status(-1, terminated, &status) == 0 else { return nil }
   let (major, minor) = unsafe (cs_major(&status), cs_minor(&status))
-  let device = digits(major) + literal(":") + digits(minor)
-  return isEncrypted(literal("/sys/dev/block/") + device, levels: 8)
-}
-
-func digits(_ number: UInt32) -> [UInt8] {
-  let last = [UInt8(ascii: "0") + UInt8(number % 10)]
-  return number < 10 ? last : digits(number / 10) + last
+  let device = decimalDigits(UInt64(major)) + Bytes(text: ":") + decimalDigits(UInt64(minor))
+  return isEncrypted(Bytes(text: "/sys/dev/block/") + device, levels: 8)
 }
 
 /// - Parameter device: its folder in sysfs.
 private func isEncrypted(_ device: [UInt8], levels: Int) -> Bool? {
-  guard levels > 0, let names = try? Descriptor.open(device + literal("/."), .directory).names() else {
+  guard levels > 0, let names = try? Descriptor.open(device + Bytes(text: "/."), .directory).names() else {
     return nil
   }
-  let identity = (try? readKernelFile(device + literal("/dm/uuid"))) ?? []
-  if identity.starts(with: literal("CRYPT-")) { return true }
-  if names.contains(literal("loop")) { return nil }
-  let below = device + literal("/slaves/")
+  let identity = (try? readKernelFile(device + Bytes(text: "/dm/uuid"))) ?? []
+  if identity.starts(with: Bytes(text: "CRYPT-")) { return true }
+  if names.contains(Bytes(text: "loop")) { return nil }
+  let below = device + Bytes(text: "/slaves/")
   var isAll: Bool? = nil
-  for name in (try? Descriptor.open(below + literal("."), .directory).names()) ?? [] {
+  for name in (try? Descriptor.open(below + Bytes(text: "."), .directory).names()) ?? [] {
     guard let isThis = isEncrypted(below + name, levels: levels - 1) else { return nil }
     isAll = (isAll ?? true) && isThis
   }
@@ -61,22 +57,22 @@ private func isEncrypted(_ device: [UInt8], levels: Int) -> Bool? {
 
 /// Where memory is swapped out to, unencrypted: devices and files. Compressed memory (zram) is left out.
 public func unencryptedSwap() -> [[UInt8]] {
-  let lines = ((try? readKernelFile(literal("/proc/swaps"))) ?? []).split(separator: UInt8(ascii: "\n"))
+  let lines = ((try? readKernelFile(Bytes(text: "/proc/swaps"))) ?? []).split(separator: UInt8(ascii: "\n"))
     .dropFirst()
   return lines.compactMap { line in
     let path = [UInt8](line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") })
-    return path.starts(with: literal("/dev/zram")) || isOnEncryptedDevice(path) != false ? nil : path
+    return path.starts(with: Bytes(text: "/dev/zram")) || isOnEncryptedDevice(path) != false ? nil : path
   }
 }
 
 /// Whether the kernel can write all memory to the disk, and switch the machine off.
 public func canHibernate() -> Bool {
-  let states = (try? readKernelFile(literal("/sys/power/state"))) ?? []
-  let ways = (try? readKernelFile(literal("/sys/power/disk"))) ?? []
+  let states = (try? readKernelFile(Bytes(text: "/sys/power/state"))) ?? []
+  let ways = (try? readKernelFile(Bytes(text: "/sys/power/disk"))) ?? []
   return states.split(whereSeparator: { $0 <= UInt8(ascii: " ") }).contains {
-    $0.elementsEqual(literal("disk"))
+    $0.elementsEqual(Bytes(text: "disk"))
   }
-    && !ways.starts(with: literal("[disabled]"))
+    && !ways.starts(with: Bytes(text: "[disabled]"))
 }
 
 /// Whether a library can be loaded with the libraries that it needs. Call this in a process of its own: the library stays
@@ -109,7 +105,7 @@ extension Account {
   /// Makes this process the account's for good, without terminal, standard streams and other groups: what it then
   /// starts has nothing of root's. The corresponding C functions are `setgroups`, `setsid` and `setresuid`.
   public func takeOver() throws(Errno) {
-    let nothing = try Descriptor.open(literal("/dev/null"), .readWrite)
+    let nothing = try Descriptor.open(Bytes(text: "/dev/null"), .readWrite)
     for stream in 0...2 as ClosedRange<Int32> { try retrying { dup2(nothing.raw, stream) } }
     try retrying { setgroups(0, nil) }
     try HelperService.become(self)

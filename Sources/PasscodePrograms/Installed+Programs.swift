@@ -1,4 +1,5 @@
 internal import CSystem
+public import PasscodeBytes
 public import PasscodeSystem
 
 // Files that only the tools and the servers look for.
@@ -18,9 +19,9 @@ extension Installed {
   }
 
   /// A script of a fleet's packages, in the folder of the program on a workstation.
-  public static func inFleetFolder(_ name: StaticString) -> [UInt8] {
+  public static func inFleetFolder(_ name: Literal) -> [UInt8] {
     let program = path(of: .fleet)
-    return [UInt8](program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1))) + literal(name)
+    return [UInt8](program.prefix(1 + (program.lastIndex(of: UInt8(ascii: "/")) ?? -1))) + Bytes(text: name)
   }
 
   /// The folder where libpam looks for modules.

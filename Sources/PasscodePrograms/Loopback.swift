@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 /// A TCP connection to a program of this machine, by 127.0.0.1.
@@ -55,7 +56,7 @@ public final class LoopbackConnection {
   /// The row of the other end's socket; nil: there is none, or the table was too long to be read in time. For each read the
   /// kernel walks through a table whose size depends on the memory: that takes milliseconds.
   func readRow(until deadline: UInt64) -> ConnectionRow? {
-    guard let file = try? Descriptor.open(literal("/proc/net/tcp"), .read) else { return nil }
+    guard let file = try? Descriptor.open(Bytes(text: "/proc/net/tcp"), .read) else { return nil }
     var (offset, rest) = (0, [UInt8]())
     while let now = SystemClock.bootMilliseconds(), now < deadline,
       let part = try? file.read(LoopbackConnection.part, at: offset)

@@ -1,5 +1,6 @@
 internal import CSodium
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 // What only the tools and the servers do with secrets: make passcodes, one-time codes and keys, keep a key, and compare it.
@@ -97,7 +98,7 @@ extension SecretKey {
   /// Four bytes by which people tell keys apart; they say nothing else of it. The corresponding C function is
   /// `crypto_generichash`.
   public var id: [UInt8] {
-    let label = literal("pam_passcode key id\n")
+    let label = Bytes(text: "pam_passcode key id\n")
     var digest = [UInt8](repeating: 0, count: 16)
     // SAFETY: every buffer comes with its length, the key has Length.key bytes.
     unsafe crypto_generichash(&digest, digest.count, label, UInt64(label.count), start, Length.key)

@@ -1,5 +1,6 @@
 internal import CSodium
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 /// How long a hash takes, in microseconds; nil: there isn't enough memory for it. It hashes a constant, not a passcode.
@@ -27,7 +28,7 @@ extension Descriptor {
   ///                                                                               test_calibrate.py
   /// - Throws: `wouldBlock` if another process is replacing it.
   public func replace(_ name: [UInt8], _ change: ([UInt8]) -> [UInt8]) throws(Errno) {
-    let new = name + literal(".new")
+    let new = name + Bytes(text: ".new")
     let lock = try lock(new)
     do throws(Errno) {
       try write(lock.file, change, before: name)

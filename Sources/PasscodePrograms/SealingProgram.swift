@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 /// systemd-creds(1), which seals the machine key with the TPM. The key goes to it and comes from it through pipes: it is
@@ -12,7 +13,7 @@ public enum SealingProgram {
     /// The TPM has seen too many failures, or power cuts, and opens nothing for a while. systemd 252 says it in words, 257
     /// with the kernel's for ENOLCK.
     public var isLockout: Bool {
-      [literal("dictionary attack lockout"), literal("No locks available")].contains { sign in
+      [Bytes(text: "dictionary attack lockout"), Bytes(text: "No locks available")].contains { sign in
         words.indices.contains { words[$0...].starts(with: sign) }
       }
     }
@@ -58,6 +59,6 @@ public enum SealingProgram {
     if let words = unsafe cs_seal(nil, sealed, size, key.start, Length.key, &count, seconds) {
       throw Problem(words: unsafe bytes(words))
     }
-    guard count == Length.key else { throw Problem(words: literal("not a machine key")) }
+    guard count == Length.key else { throw Problem(words: Bytes(text: "not a machine key")) }
   }
 }

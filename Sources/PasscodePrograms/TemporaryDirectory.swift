@@ -1,4 +1,5 @@
 internal import CSystem
+public import PasscodeBytes
 public import PasscodeSystem
 
 /// A folder that only this account can enter, and that is gone, with all in it, when this value goes.
@@ -6,8 +7,8 @@ public struct TemporaryDirectory: ~Copyable {
   public let path: [UInt8]
 
   /// Makes a directory below /tmp; nil if that fails. The corresponding C function is `mkdtemp`.
-  public init?(prefix: StaticString) {
-    var name = literal("/tmp/") + literal(prefix) + literal(".XXXXXX") + [0]
+  public init?(prefix: Literal) {
+    var name = Bytes(text: "/tmp/") + Bytes(text: prefix) + Bytes(text: ".XXXXXX") + [0]
     // SAFETY: the name ends in NUL, and UInt8 has CChar's layout: on arm64 C's characters have no sign.
     let made = unsafe name.withUnsafeMutableBytes {
       unsafe $0.bindMemory(to: CChar.self).baseAddress.flatMap { unsafe mkdtemp($0) } != nil

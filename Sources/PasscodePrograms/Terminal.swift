@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 public import PasscodeSystem
 
 // What only the tools do with standard input, standard output and the person's terminal.
@@ -75,7 +76,7 @@ public struct Terminal: ~Copyable {
 
   /// Opens the terminal of this process; nil if there is none. The corresponding file is /dev/tty, tty(4).
   public init?() {
-    let path = literal("/dev/tty") + [0]
+    let path = Bytes(text: "/dev/tty") + [0]
     guard let raw = try? retrying({ unsafe cs_openat(AT_FDCWD, path, O_RDWR, 0) })
     else {
       return nil

@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 
 /// An account of the system's user database.
 public struct Account: Equatable, Sendable {
@@ -114,8 +115,8 @@ public struct ProcessIdentity: Equatable, Sendable {
   /// The uid that this session was opened for, which sudo and su leave as it is; nil where the kernel keeps none.
   /// The corresponding file is /proc/self/loginuid.
   public static func loginUID() -> [UInt8]? {
-    guard let file = try? Descriptor.open(literal("/proc/self/loginuid"), .read),
-      let text = try? file.read(16, at: 0), !text.elementsEqual(literal("4294967295"))
+    guard let file = try? Descriptor.open(Bytes(text: "/proc/self/loginuid"), .read),
+      let text = try? file.read(16, at: 0), !text.elementsEqual(Bytes(text: "4294967295"))
     else { return nil }
     return text
   }

@@ -1,4 +1,5 @@
 internal import CSystem
+internal import PasscodeBytes
 
 /// What time it is, by the clocks and by the kernel's name for this boot.
 public enum SystemClock {
@@ -19,7 +20,7 @@ public enum SystemClock {
     var text = [UInt8](repeating: 0, count: 36)
     // SAFETY: these are the 36 bytes that both functions want.
     if unsafe cs_kept_boot_id(&text) != 0 { return text }
-    let file = try Descriptor.open(literal("/proc/sys/kernel/random/boot_id"), .read)
+    let file = try Descriptor.open(Bytes(text: "/proc/sys/kernel/random/boot_id"), .read)
     text = try file.read(36, at: 0)
     if text.count == 36 { unsafe cs_keep_boot_id(text) }
     return text

@@ -1,5 +1,6 @@
 internal import CSodium
 internal import CSystem
+internal import PasscodeBytes
 
 /// Lengths that the record's and the key's formats are made of.
 public enum Length {
@@ -111,7 +112,7 @@ extension SecretKey {
   @inline(never)
   public mutating func derive(_ purpose: Purpose, from key: borrowing SecretKey) {
     // SAFETY: both have Length.key bytes, and the context has the 8 that libsodium reads.
-    _ = unsafe withCString(literal("passcode")) {
+    _ = unsafe withCString(Bytes(text: "passcode")) {
       unsafe crypto_kdf_derive_from_key(start, Length.key, purpose.rawValue, $0, key.start)
     }
     // libsodium's working copies lie below this frame.

@@ -84,13 +84,6 @@ package func withCString<Value>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>)
   }
 }
 
-/// The bytes of a literal of ours.
-@inline(never)
-package func literal(_ text: StaticString) -> [UInt8] {
-  // SAFETY: a StaticString's bytes live for ever.
-  unsafe [UInt8](UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-}
-
 /// Translations by the C library's gettext: catalogues of the domain `libpam-passcode`, in /usr/share/locale or where the
 /// build says. The locale of the process decides about the language. In the locale C no file is looked for.
 public enum Catalogue {

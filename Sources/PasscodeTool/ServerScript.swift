@@ -23,7 +23,7 @@ public enum ServerScript: CaseIterable, Sendable {
   }
 
   /// The file name of the script, in the folder of passcode-fleet.
-  public var file: StaticString {
+  public var file: Literal {
     switch self {
     case .create: "passcode-verifier-create"
     case .add: "passcode-verifier-add"

@@ -8,12 +8,13 @@ from functions import functions
 
 SOURCES = pathlib.Path(__file__).parents[2] / "Sources"
 UNSAFE_ROOMS = {"PasscodeSystem", "PasscodePrograms", "PasscodeBus", "pam_passcode"}
-UNSAFE_FILES = {("PasscodePolicy", "Literal.swift")}
+UNSAFE_FILES = {("PasscodeBytes", "Literal.swift")}
 IMPORTS = {
-    "PasscodePolicy": set(),
+    "PasscodeBytes": set(),
+    "PasscodePolicy": {"PasscodeBytes"},
     "PasscodeStacks": {"PasscodePolicy"},
-    "PasscodeSystem": {"CSystem", "CSodium", "CPAM"},
-    "PasscodePrograms": {"CSystem", "CSodium", "CPAM", "PasscodeSystem"},
+    "PasscodeSystem": {"CSystem", "CSodium", "CPAM", "PasscodeBytes"},
+    "PasscodePrograms": {"CSystem", "CSodium", "CPAM", "PasscodeBytes", "PasscodeSystem"},
     "PasscodeReader": {"PasscodePolicy"},
     "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodePrograms", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},

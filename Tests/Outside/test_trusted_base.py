@@ -38,5 +38,6 @@ def test_what_only_others_need_is_in_neither(name):
     targets = {file.split("/")[0] for file in files(PACKAGE / name)}
     assert {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"} <= targets
     assert targets <= {
-        "CPAM", "CSystem", "PasscodePolicy", "PasscodeSystem", "PasscodeVault", "pam_passcode", "passcode-helper"
+        "CPAM", "CSystem", "PasscodeBytes", "PasscodePolicy", "PasscodeSystem", "PasscodeVault",
+        "pam_passcode", "passcode-helper",
     }  # fmt: skip

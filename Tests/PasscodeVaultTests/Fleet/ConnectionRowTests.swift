@@ -1,8 +1,8 @@
 import PasscodePolicy
 import Testing
 
-@testable import PasscodeSystem
 @testable import PasscodePrograms
+@testable import PasscodeSystem
 
 /// Rows as Linux 6.1 prints them, with etcd's port 2379 (094B) and the client's 54258 (D3F2).
 struct ConnectionRowTests {

@@ -3,8 +3,8 @@ import Foundation
 import PasscodePolicy
 import Testing
 
-@testable import PasscodeSystem
 @testable import PasscodePrograms
+@testable import PasscodeSystem
 
 /// A connection to this process itself.
 struct LoopbackTests {

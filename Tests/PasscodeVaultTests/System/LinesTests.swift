@@ -2,15 +2,10 @@ import Foundation
 import PasscodePolicy
 import Testing
 
-@testable import PasscodeSystem
 @testable import PasscodePrograms
+@testable import PasscodeSystem
 
 struct LinesTests {
-  @Test(arguments: [0, 9, 10, 11, 99, 100, 4_095, UInt32.max])
-  func `a number's digits are those of its text`(number: UInt32) {
-    #expect(digits(number) == Bytes(text: String(number)))
-  }
-
   @Test func `of a file without an end the first MiB is read`() throws {
     #expect(try readKernelFile(Bytes(text: "/dev/zero")).count == 1_048_576)
   }

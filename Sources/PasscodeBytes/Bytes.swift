@@ -35,7 +35,7 @@ public func isDigit(_ byte: UInt8) -> Bool {
   byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
 }
 
-func isLetter(_ byte: UInt8) -> Bool {
+package func isLetter(_ byte: UInt8) -> Bool {
   UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
 }
 
@@ -105,7 +105,7 @@ extension Bytes {
 
   /// No bytes yet, and room for so many.
   @inline(never)
-  init(room: Int) {
+  package init(room: Int) {
     self = []
     reserveCapacity(room)
   }
@@ -126,7 +126,7 @@ extension Bytes {
   }
 
   @inline(never)
-  mutating func append(text: Literal) {
+  package mutating func append(text: Literal) {
     for index in text.indices { append(byte: text[index]) }
   }
 

@@ -23,7 +23,7 @@ public struct Literal: ExpressibleByStringLiteral, @unchecked Sendable {
   }
 
   /// Appends all bytes at once. `Bytes.append(text:)` needs less code, but three times as long.
-  func append(to bytes: inout Bytes) {
+  package func append(to bytes: inout Bytes) {
     // SAFETY: as above.
     unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
   }
