@@ -22,7 +22,8 @@ final class Sealer {
   func seal(_ content: Content) -> Bytes {
     if let known = sealed[content] { return known }
     guard let sodium = Sodium(), var secrets = Secrets(sodium) else { fatalError("no memory") }
-    precondition(secrets.line.take(content.code) && secrets.passcode.copy(secrets.line))
+    let isTaken = secrets.line.take(content.code, count: content.code.count)
+    precondition(isTaken && secrets.passcode.copy(secrets.line))
     let key = content.isUnderOtherKey ? Sealer.otherKey : Sealer.key
     for index in 0..<Length.key { secrets.unsealed.key.start[index] = key[index] }
     let cost = Options.Cost(
