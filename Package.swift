@@ -144,8 +144,7 @@ let package = Package(
     .target(name: "PasscodeReader", dependencies: ["PasscodePolicy"], swiftSettings: swiftSettings),
     // sd-bus, for passcode-finger alone: neither the module nor the helper links libsystemd.
     .target(
-      name: "PasscodeBus",
-      dependencies: ["CBus", "PasscodePrograms", "PasscodeReader", "PasscodeSystem"],
+      name: "PasscodeBus", dependencies: ["CBus", "PasscodeReader", "PasscodeSystem"],
       swiftSettings: swiftSettings,
       linkerSettings: [.linkedLibrary("systemd")]),
 
@@ -169,10 +168,10 @@ let package = Package(
     .executableTarget(
       name: "passcode-finger", dependencies: ["PasscodeBus", "PasscodePrograms", "PasscodeVault"],
       swiftSettings: swiftSettings,
-      // Only what PasscodePrograms has for the tool needs libpam: after --as-needed, so that it isn't loaded.
+      // For what the helper asks of libpam by PasscodeSystem: after --as-needed, so that it isn't loaded here.
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),
 
-    // Only what PasscodePrograms has for the tool needs libpam, as above.
+    // libpam, as above.
     .executableTarget(
       name: "passcode-fleet", dependencies: ["PasscodeFleet"], swiftSettings: swiftSettings,
       linkerSettings: hardening + [.unsafeFlags(["-Xlinker", "-lpam"])]),

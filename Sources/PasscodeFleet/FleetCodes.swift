@@ -1,6 +1,5 @@
 internal import PasscodeFleetPolicy
 public import PasscodePolicy
-internal import PasscodePrograms
 public import PasscodeSystem
 internal import PasscodeVault
 

@@ -45,7 +45,7 @@ public struct FleetOptions: Equatable, Sendable {
       let equals = line.firstIndex(of: UInt8(ascii: "=")) ?? line.endIndex
       let name = line[..<equals].trimmed()
       let shown = Bytes(name.prefix { $0 >= 0x61 && $0 <= 0x7a || $0 == UInt8(ascii: "_") })
-      guard let option = PasscodePolicy.number(of: name, among: FleetOptions.names) else {
+      guard let option = PasscodeBytes.number(of: name, among: FleetOptions.names) else {
         throw Fault(.unknownOption, path: path, name: shown, number: number)
       }
       guard seen & 1 << option == 0 else {

@@ -1,5 +1,4 @@
 internal import PasscodeBytes
-internal import PasscodeSystem
 
 /// A TCP socket of this machine, as sock_diag(7) shows it, or its row in `/proc/net/tcp`:
 ///

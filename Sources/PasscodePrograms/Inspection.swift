@@ -2,7 +2,7 @@ internal import CSystem
 internal import PasscodeBytes
 public import PasscodeSystem
 
-// What only `passcode check` asks. It decides nothing, and changes nothing.
+// What `passcode check` asks: it decides nothing, and changes nothing. `takeOver` and the version serve others, too.
 
 /// What a file system has left, and how it is mounted.
 public struct FileSystem: Sendable {

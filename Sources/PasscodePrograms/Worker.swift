@@ -1,4 +1,3 @@
-internal import CSodium
 internal import CSystem
 public import PasscodeSystem
 

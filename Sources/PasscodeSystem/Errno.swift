@@ -46,7 +46,7 @@ package func retrying<Number: SignedInteger>(_ call: () -> Number) throws(Errno)
   }
 }
 
-// Text is bytes everywhere but here, where it goes to C and comes from there.
+// How text, which is bytes everywhere else, goes to C and comes from there.
 
 /// The bytes of a C string, without its NUL.
 ///

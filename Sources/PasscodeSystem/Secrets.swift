@@ -140,8 +140,8 @@ public struct Unsealed: ~Copyable {
 // What people type. Nothing is ever cut: what doesn't fit is refused whole, and what is copied without a question goes
 // to a part of the same type.                                                     SecretsTests, test_too_long.py
 
-/// A passcode, or a one-time code: at most 8 bytes. Only PasscodeVault's `take` and `takeCode` say that they are 4 or 6
-/// digits, or 8 letters.
+/// A passcode, or a one-time code: at most 8 bytes. Only PasscodeVault's `take` and the tool's `takeCode` say that they are
+/// 4 or 6 digits, or 8 letters.
 @safe public struct Passcode: ~Copyable {
   public static let longest = 8
   package static let mostDigits = 6
@@ -150,7 +150,7 @@ public struct Unsealed: ~Copyable {
   /// Bytes; 0: there is none.
   public package(set) var count = 0
 
-  // SAFETY (of all below): count is never above `longest`, and there is room for so many bytes.
+  // SAFETY (of all below, and of PasscodePrograms): count is never above `longest`, and there is room for so many bytes.
 
   /// Lends the bytes for reading.
   public func read<Value>(_ body: (Span<UInt8>) -> Value) -> Value {

@@ -1,5 +1,4 @@
 public import PasscodePolicy
-internal import PasscodePrograms
 
 /// How serious a finding of `check` is. Only `error` changes the exit status.
 public enum CheckLevel {

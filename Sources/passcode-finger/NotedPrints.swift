@@ -1,6 +1,6 @@
 internal import PasscodePolicy
 internal import PasscodePrograms
-public import PasscodeSystem
+internal import PasscodeSystem
 internal import PasscodeVault
 
 /// When the prints that fprintd keeps for an account were first seen as they are now, for `finger_for`:
@@ -17,7 +17,7 @@ internal import PasscodeVault
 ///     that, by what is in fprintd's files: before it asks for the reader, once it has it, and before a match is taken. Where
 ///     the prints can't be read, or are too large, no finger is asked for. Where that file can't be read, it counts as set. No
 ///     symbolic link is followed.                                                      test_finger_prints.py
-public struct NotedPrints {
+struct NotedPrints {
   private static let length = 8 + Length.hash
   /// Bytes of all files of an account. A print has some tens of thousands.
   private static let most = 16 << 20
@@ -27,14 +27,14 @@ public struct NotedPrints {
   private let account: Account
 
   /// nil: `finger_for` isn't set in the configuration file. Where that can't be read it may be.
-  public static func watched(_ account: Account) -> NotedPrints? {
+  static func watched(_ account: Account) -> NotedPrints? {
     let configuration = try? Configuration.load(ModuleLine(configuration: nil), .current())
     if let configuration, configuration.options.door.fingerFor == 0 { return nil }
     return NotedPrints(account: account)
   }
 
   /// Whether passcode or password were used since the prints have been as they are; notes when they changed.
-  public var areKnown: Bool {
+  var areKnown: Bool {
     // The time comes last: a passcode that is used while the files are read has not accepted them.
     guard let digest = digest(), let milliseconds = SystemClock.bootMilliseconds() else { return false }
     // A time that lies ahead is of an earlier boot.

@@ -1,6 +1,6 @@
-public import PasscodePolicy
-public import PasscodeSystem
-public import PasscodeVault
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
 
 // The side of passcode-finger.
 
@@ -10,7 +10,7 @@ extension TouchCounter {
   /// - Parameter earlier: a touch that was charged before and is decided now. While nothing else happened to the count,
   ///   it is that one; after a reset, for one, it is charged again.
   /// - Returns: the count with it; nil: the finger is off.
-  public func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
+  func charge(unless earlier: TouchCount? = nil) throws(Errno) -> TouchCount? {
     let locked = try RunFolder.lock(try RunFolder.openOrMake(name, access))
     let count = try read(locked)
     if let earlier, count == earlier { return earlier }
@@ -24,7 +24,7 @@ extension TouchCounter {
   ///
   /// - Returns: the count after it.
   @discardableResult
-  public func takeBack(_ charged: TouchCount) -> TouchCount {
+  func takeBack(_ charged: TouchCount) -> TouchCount {
     do throws(Errno) {
       let locked = try RunFolder.lock(try RunFolder.open(name))
       guard try read(locked) == charged else { return charged }

@@ -1,7 +1,6 @@
 internal import PasscodeFleetPolicy
 internal import PasscodePolicy
 internal import PasscodePrograms
-internal import PasscodeSystem
 internal import PasscodeTool
 
 /// Findings in the form of `passcode check`.

@@ -1,6 +1,5 @@
 internal import PasscodePolicy
 internal import PasscodePrograms
-internal import PasscodeSystem
 internal import PasscodeTool
 
 /// What the tool was asked, all of it known and allowed.

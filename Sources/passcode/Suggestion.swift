@@ -1,6 +1,5 @@
 internal import PasscodePolicy
 internal import PasscodePrograms
-internal import PasscodeSystem
 
 /// What somebody may have meant who typed a command or an option that there isn't.
 enum Suggestion {

@@ -1,7 +1,9 @@
 """What the compiler doesn't keep: where `unsafe` may stand, and which room may import which."""
 
+import fnmatch
 import pathlib
 import re
+import tomllib
 
 from comments import first_sentence, is_riddle, riddles
 from functions import functions
@@ -16,7 +18,7 @@ IMPORTS = {
     "PasscodeSystem": {"CSystem", "CSodium", "CPAM", "PasscodeBytes"},
     "PasscodePrograms": {"CSystem", "CSodium", "CPAM", "PasscodeBytes", "PasscodeSystem"},
     "PasscodeReader": {"PasscodePolicy"},
-    "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodePrograms", "PasscodeReader", "PasscodeSystem"},
+    "PasscodeBus": {"CBus", "PasscodePolicy", "PasscodeReader", "PasscodeSystem"},
     "PasscodeVault": {"PasscodePolicy", "PasscodeSystem"},
     "PasscodeAdmin": {"PasscodePolicy", "PasscodePrograms", "PasscodeSystem", "PasscodeVault"},
     "PasscodeTool": {"PasscodePolicy", "PasscodePrograms", "PasscodeSystem", "PasscodeVault"},
@@ -24,6 +26,8 @@ IMPORTS = {
     "PasscodeFleet": {
         "PasscodeFleetPolicy", "PasscodePolicy", "PasscodePrograms", "PasscodeSystem", "PasscodeVault"
     },
+    "pam_passcode": {"CPAM", "PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
+    "passcode-helper": {"PasscodePolicy", "PasscodeSystem", "PasscodeVault"},
 }
 
 
@@ -49,17 +53,21 @@ def test_unsafe_stays_in_its_rooms():
     assert found.keys() == UNSAFE_FILES
 
 
-def test_the_numbers_of_descriptors_stay_where_calls_are_made():
-    """Pointers to secrets are `unsafe` anyway; the number of a descriptor is not, and others could close it."""
+def test_what_is_dangerous_without_unsafe_stays_where_calls_are_made():
+    """Pointers to secrets are `unsafe` anyway. A descriptor's number and a secret's length are not: others could close the
+    one, and read beyond the secret by the other."""
     for room in rooms() - {"PasscodeSystem", "PasscodePrograms"}:
         for name, text in code(room).items():
-            assert not re.search(r"\.raw\b|\bDescriptor\(adopting:", text), (room, name)
+            found = r"\.raw\b|\badopting:|(?<!\bself)\.count\s*[-+]?=(?!=)|&[\w.]+\.count\b"
+            assert not re.search(found, text), (room, name)
+            if re.search(r"\bextension (Descriptor|Passcode|TypedLine)\b", text):
+                assert not re.search(r"\braw\b|(?<!let )(?<!var )\bcount\s*[-+]?=(?!=)", text), (room, name)
 
 
 def test_dependencies_point_down_only():
     for room, allowed in IMPORTS.items():
         for name, text in code(room).items():
-            imported = set(re.findall(r"^\w* ?import (\w+)", text, re.MULTILINE))
+            imported = set(re.findall(r"^(?:@?\w+ )*import (\w+)", text, re.MULTILINE))
             assert imported <= allowed, (room, name)
 
 
@@ -68,9 +76,20 @@ def test_secrets_stay_in_their_allocation_and_libraries_take_only_parts():
     for room in rooms():
         for name, text in code(room).items():
             assert not re.search(r"\b(swap|exchange)\(|\.move\(\)", text), (room, name)
-    for room in IMPORTS.keys() - {"PasscodeSystem", "PasscodePrograms"}:
+    for room in IMPORTS.keys() - {"PasscodeSystem", "PasscodePrograms", "pam_passcode", "passcode-helper"}:
         for name, text in code(room).items():
             assert not re.search(r": (inout|borrowing|consuming) Secrets\b", text), (room, name)
+
+
+def test_what_the_list_of_mutants_names_is_there():
+    listed = tomllib.loads((SOURCES.parent / "Tests/Support/mutants.toml").read_text())
+    for row in listed["by_hand"]:
+        assert row["before"] in (SOURCES / row["path"]).read_text(), row
+    for row in listed["equivalent"]:
+        assert (SOURCES / row["mutant"].split(": ")[0]).is_file(), row
+    paths = [str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.swift")]
+    first = {next((row for row in listed["nearest"] if fnmatch.fnmatch(path, row)), None) for path in paths}
+    assert listed["nearest"].keys() <= first, "a row is behind one that takes all its files"
 
 
 def test_no_traps_on_purpose_and_no_package_dependency():

@@ -116,7 +116,7 @@ public enum FingerOutcome: UInt8, Sendable {
 
   /// What the log says: `finger=WORD`.
   public var word: Bytes {
-    PasscodePolicy.word(
+    PasscodeBytes.word(
       Int(rawValue) - 1,
       of: """
         no-service no-reader in-use denied not-enrolled off slow gone tries time failed no-session no-touch \

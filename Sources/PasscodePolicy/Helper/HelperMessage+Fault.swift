@@ -25,7 +25,7 @@ extension HelperReply {
   public var fault: Fault? {
     let text = text
     guard kind == .unavailable, number(0) <= 1, text.count >= faultHead,
-      let head = PasscodePolicy.bytes(hexadecimal: text[..<faultHead]),
+      let head = PasscodeBytes.bytes(hexadecimal: text[..<faultHead]),
       let reason = Fault.Reason(rawValue: head[0]), !reason.isNote, number(0) == 1 || !reason.isConfiguration
     else { return nil }
     let end = faultHead + Int(head[1])

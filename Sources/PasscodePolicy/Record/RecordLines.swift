@@ -145,8 +145,8 @@ struct RecordLines {
 
   @inline(never)
   mutating func hexadecimal(_ name: Literal, _ bytes: inout Bytes) {
-    guard let digits = value(name, PasscodePolicy.hexadecimal(bytes)) else { return }
-    keep(PasscodePolicy.bytes(hexadecimal: digits), in: &bytes)
+    guard let digits = value(name, PasscodeBytes.hexadecimal(bytes)) else { return }
+    keep(PasscodeBytes.bytes(hexadecimal: digits), in: &bytes)
   }
 
   @inline(never)
@@ -166,8 +166,8 @@ struct RecordLines {
   /// A word of a list, known by its index.
   @inline(never)
   mutating func word(_ name: Literal, _ index: inout Int, of words: Literal) {
-    guard let read = value(name, PasscodePolicy.word(index, of: words)) else { return }
-    keep(PasscodePolicy.number(of: read, among: words), in: &index)
+    guard let read = value(name, PasscodeBytes.word(index, of: words)) else { return }
+    keep(PasscodeBytes.number(of: read, among: words), in: &index)
   }
 
   @inline(never)

@@ -196,8 +196,8 @@ struct Broker {
 
   /// - Parameter program: its name, without a folder.
   init(_ program: Bytes, service: Bytes) {
-    let row = PasscodePolicy.number(of: program[...], among: Broker.programs)
-    isInItsService = row != nil && row == PasscodePolicy.number(of: service[...], among: Broker.services)
+    let row = PasscodeBytes.number(of: program[...], among: Broker.programs)
+    isInItsService = row != nil && row == PasscodeBytes.number(of: service[...], among: Broker.services)
     let number = row ?? 9
     // Programs of other names may serve polkit, too.
     asker = number == 0 ? .session : number == 1 || service.begins(with: "polkit-1") ? .peer : .itself

@@ -9,7 +9,7 @@ internal import PasscodeSystem
 ///     /run/passcode/waiting    empty, mode 0600; each slot is one byte that its helper locks
 ///         uid × 16 + i             waiting for the attempt after a look, i below 16
 ///         2^40 + uid × 128 + i     running, i below 128
-///         from 2^41 on             passcode-fleet (CallerSlot+Connecting)
+///         from 2^41 on             passcode-fleet (PasscodeFleet's CallerSlot+Connecting)
 ///
 /// The lock belongs to the open file (F_OFD_SETLK), so it ends with the process, however that ends. Nothing is written,
 /// so nothing can be stale. The uid is the helper's real one when it started; root has no exception.

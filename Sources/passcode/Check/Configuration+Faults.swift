@@ -1,10 +1,10 @@
-public import PasscodePolicy
-public import PasscodeSystem
-public import PasscodeVault
+internal import PasscodePolicy
+internal import PasscodeSystem
+internal import PasscodeVault
 
 extension Configuration {
   /// All faults of the file; `load` throws the first one.
-  public static func faults(_ line: ModuleLine, _ process: ProcessIdentity) -> [Fault] {
+  static func faults(_ line: ModuleLine, _ process: ProcessIdentity) -> [Fault] {
     do throws(Fault) {
       let access = try Access.of(process, ownConfiguration: line.configuration != nil)
       let source = line.configuration ?? usualPath

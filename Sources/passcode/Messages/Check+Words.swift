@@ -1,6 +1,5 @@
 internal import PasscodeAdmin
 internal import PasscodePolicy
-internal import PasscodePrograms
 internal import PasscodeStacks
 internal import PasscodeSystem
 internal import PasscodeTool

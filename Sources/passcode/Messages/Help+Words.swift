@@ -1,6 +1,5 @@
 internal import PasscodePolicy
 internal import PasscodePrograms
-internal import PasscodeSystem
 internal import PasscodeTool
 
 // What `--help` says. Each line has at most 80 columns, in every language.

@@ -1,5 +1,4 @@
 internal import PasscodePolicy
-internal import PasscodePrograms
 internal import PasscodeSystem
 internal import PasscodeTool
 internal import PasscodeVault

@@ -52,7 +52,7 @@ struct ConnectionRowTests {
     #expect(find("12345" + own.dropFirst(4))?.user == 107, "the number of a row may be wide")
   }
 
-  @Test(arguments: ["4294967296", "-1", "x", "99999999999999999999"])
+  @Test(arguments: ["4294967296", "-1", "x", "0107", "99999999999999999999"])
   func `a number that makes no sense is no row`(number: String) {
     #expect(find(row("01", user: number, inode: "51234")) == nil)
   }
