@@ -1,12 +1,18 @@
 #define _GNU_SOURCE
 #include "tool.h"
 
-#include <sys/eventfd.h>
+#include <sys/prctl.h>
 
 pid_t cs_fork_worker(int *result) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  pid_t parent = getpid();
+  uint64_t before = cs_block_signals();
   pid_t child = fork();
+  if (child == 0) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
+  }
+  if (child != 0) cs_restore_signals(before);
   close(ends[child != 0]);
   if (child < 0)
     close(ends[0]);
@@ -35,47 +41,12 @@ void cs_hold_stops(void) {
   pthread_sigmask(SIG_BLOCK, &held, NULL);
 }
 
-void cs_hold_pauses(void) {
-  sigset_t held;
-  sigemptyset(&held);
-  sigaddset(&held, SIGTSTP);
-  sigaddset(&held, SIGTTIN);
-  sigaddset(&held, SIGTTOU);
-  pthread_sigmask(SIG_BLOCK, &held, NULL);
-}
-
-static void held_stops(sigset_t *pending) {
-  sigset_t held;
-  stops(&held);
-  sigpending(pending);
-  sigandset(pending, pending, &held);
-}
-
 int cs_stop_is_held(void) {
-  sigset_t pending;
-  held_stops(&pending);
+  sigset_t held, pending;
+  stops(&held);
+  sigpending(&pending);
+  sigandset(&pending, &pending, &held);
   return !sigisemptyset(&pending);
-}
-
-void cs_pass_on_stops(pid_t process) {
-  sigset_t pending;
-  held_stops(&pending);
-  for (int number = 1; number < NSIG; number++)
-    if (sigismember(&pending, number) == 1) kill(process, number);
-}
-
-int cs_bell(void) {
-  return cs_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-}
-
-void cs_ring(int bell) {
-  eventfd_write(bell, 1);
-}
-
-void cs_await(int bell, int milliseconds) {
-  struct pollfd wait = {.fd = bell, .events = POLLIN};
-  eventfd_t rings;
-  if (poll(&wait, 1, milliseconds) > 0) eventfd_read(bell, &rings);
 }
 
 int cs_touch_access(int file) {

@@ -17,7 +17,8 @@ extension Vault {
     guard enrolled == 0 else {
       throw Fault(.keyNeeded, path: policy.keyFile, number: enrolled)
     }
-    try HashingSlots.make(try Store.open(configuration))
+    // With the store, while there is room on the disk.
+    _ = try Store.open(configuration).openShared(HashingSlots.name, content: HashingSlots.nothing)
     if isStoreNew, (try? checkKey()) != nil { return false }
     if isSealed(.current) { throw Fault(.keyExists, path: sealedKey(.current).path) }
     try MachineKey(configuration: configuration).create(sodium)

@@ -10,10 +10,10 @@ extension Secrets {
 
 /// A forked copy of this process that does one task. For programs with one thread.
 ///
-/// - The worker's secrets MUST be in its own locked memory before it does anything.      test_batch.py
-/// - It MUST have no other secrets of this process.
-/// - Ctrl-Z MUST NOT suspend it, because it may have a record locked. It ends with its task; the process that started it
-///   is suspended.                                                                   test_batch.py
+/// - The worker's secrets MUST be in its own locked memory before it does anything, and it MUST have no other secrets of
+///   this process.                                                                   test_batch.py
+/// - No signal that can be blocked MUST interrupt it: Ctrl-C and Ctrl-Z are for the process that started it. It MUST end
+///   when that process ends.                                                         test_batch.py
 public final class Worker {
   /// The most bytes of a result: what a pipe takes at once.
   private static let longest = 4_096
@@ -44,7 +44,6 @@ public final class Worker {
       _ = try? retrying { unsafe CSystem.read(worker.result.raw, &ready, 1) }
       return worker
     }
-    cs_hold_pauses()
     secrets.lockAgain()
     worker.send([1])
     worker.send(task(&secrets))
@@ -56,26 +55,14 @@ public final class Worker {
     _ = try? retrying { unsafe CSystem.write(result.raw, bytes, count) }
   }
 
-  /// How a worker ended.
-  public enum End {
-    case result([UInt8])
-    /// The worker was stopped while it waited: `Workers.endIfStopped`.
-    case stopped
-    case died
-  }
-
-  /// Waits for the worker's result and its end. The corresponding C functions are `read` and `waitpid`.
-  public func finish() -> End {
+  /// Waits for the worker's result and its end; empty: it died. The corresponding C functions are `read` and `waitpid`.
+  public func finish() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Worker.longest)
     let count = (try? retrying { unsafe CSystem.read(result.raw, &bytes, bytes.count) }) ?? 0
     var status: Int32 = 0
     _ = try? retrying { unsafe waitpid(process, &status, 0) }
-    if count > 0 { return .result([UInt8](bytes.prefix(count))) }
-    return status == Workers.stopped << 8 ? .stopped : .died
+    return [UInt8](bytes.prefix(count))
   }
-
-  /// Passes on what asks this process to stop. The corresponding C function is `kill`.
-  public func passOnStops() { cs_pass_on_stops(process) }
 
   /// Which of these have a result or died; waits for that up to so many milliseconds. The corresponding C function is
   /// `poll`.
@@ -92,44 +79,6 @@ public final class Worker {
   }
 }
 
-/// The bell and the wish to stop that a process and its workers share. Each worker calls these; in the process itself the
-/// first two do nothing.
-public final class Workers {
-  /// The exit status of a worker that was stopped.
-  fileprivate static let stopped: Int32 = 2
-  /// Milliseconds that a worker which is to stop goes on waiting: its turn may come when another one's hash ends.
-  private static let patience: UInt64 = 2_000
-
-  private let parent = getpid()
-  private let bell: Descriptor
-  private var stopSeen: UInt64?
-
-  /// The corresponding C function is `eventfd`.
-  public init() throws(Errno) {
-    bell = Descriptor(adopting: try retrying { cs_bell() })
-  }
-
-  /// Ends a worker if the process is gone that started it. The corresponding C function is `getppid`.
-  public func endIfAlone() {
-    if getpid() != parent, getppid() != parent { _exit(1) }
-  }
-
-  /// The same; and ends a worker that has been asked to stop for 2 s. For workers that wait, and have changed nothing.
-  public func endIfStopped() {
-    endIfAlone()
-    guard getpid() != parent, Stops.isRequested, let now = SystemClock.bootMilliseconds() else { return }
-    let seen = stopSeen ?? now
-    stopSeen = seen
-    if now - seen >= Workers.patience { _exit(Workers.stopped) }
-  }
-
-  /// Wakes those that wait now, or the next one that does.
-  public func ring() { cs_ring(bell.raw) }
-
-  /// Waits for a ring, up to so many milliseconds. The corresponding C function is `poll`.
-  public func awaitRing(milliseconds: Int) { cs_await(bell.raw, Int32(clamping: milliseconds)) }
-}
-
 /// From here on Ctrl-C and the like wait until the program asks for them, unless they are ignored.
 public enum Stops {
   /// The corresponding C function is `sigprocmask`.
@@ -137,26 +86,4 @@ public enum Stops {
 
   /// Whether a signal to stop has come. The corresponding C function is `sigpending`.
   public static var isRequested: Bool { cs_stop_is_held() != 0 }
-}
-
-// What only batches and the servers do with locks.
-
-extension ByteLock {
-  /// Unlocks what `tryLock` locked.
-  public static func unlock(_ file: borrowing Descriptor, at byte: Int) {
-    cs_set_lock(file.raw, Int16(F_UNLCK), byte)
-  }
-
-  /// Whether no other open file has this byte locked. The corresponding C function is `fcntl`, F_OFD_GETLK.
-  public static func isFree(_ file: borrowing Descriptor, at byte: Int) -> Bool {
-    cs_is_unlocked(file.raw, byte) != 0
-  }
-}
-
-extension Descriptor {
-  /// Sets the time of the last access to now, and no other. The corresponding C function is `futimens`.
-  @inline(never)
-  public func touchAccess() throws(Errno) {
-    try retrying { cs_touch_access(raw) }
-  }
 }

@@ -65,6 +65,16 @@ extension BatchCounts {
   }
 }
 
+extension Phrase {
+  static func workerDied(_ process: Int32) -> Phrase {
+    "process \(UInt64(process)) died: run this line again"
+  }
+
+  public static var stuckSlots: Phrase {
+    "other processes are stuck holding hashing slots; continuing, with one overflow slot kept free for logins"
+  }
+}
+
 extension BatchProgress {
   /// `[########            ]  40 %  users: 4000, failed: 2, 960 a minute, 6 min left`
   var bar: Text {

@@ -3,20 +3,24 @@ public import PasscodePrograms
 public import PasscodeSystem
 internal import PasscodeVault
 
-/// The list of a batch: its lines, with their numbers.
+/// The list of a batch, line by line.
 public struct BatchLines: ~Copyable {
   public enum Next {
     case user(Bytes)
     case nothing
     case bad(BatchLine.Problem)
     case notYet, end
+
+    var isLine: Bool {
+      switch self {
+      case .user, .nothing, .bad: true
+      case .notYet, .end: false
+      }
+    }
   }
 
   private var lines: GuardedLines
   private let form: BatchLine.Form
-  /// The number of the last line, from 1.
-  public private(set) var number: UInt64 = 0
-  public private(set) var isAtEnd = false
   private var nameLength = 0
 
   /// - Parameter path: "-": standard input.
@@ -40,15 +44,10 @@ public struct BatchLines: ~Copyable {
   public mutating func next() -> Next {
     switch lines.next() {
     case .notYet: return .notYet
-    case .end:
-      isAtEnd = true
-      return .end
-    case .tooLong:
-      number += 1
-      return .bad(.tooLong)
+    case .end: return .end
+    case .tooLong: return .bad(.tooLong)
     case .line: break
     }
-    number += 1
     let form = form
     switch lines.read({ BatchLine($0, form) }) {
     case .nothing: return .nothing
@@ -66,9 +65,11 @@ public struct BatchLines: ~Copyable {
     line.wipe()
   }
 
-  /// Waits a moment for a worker's result, or also for more of the list.
-  public func wait(for workers: [Worker], orInput: Bool) -> (workers: [Int], input: Bool) {
-    Worker.ready(workers, lines, orInput: orInput, within: 200)
+  /// Waits for a worker's result, or also for more of the list.
+  public func wait(
+    for workers: [Worker], orInput: Bool, _ milliseconds: Int32
+  ) -> (workers: [Int], input: Bool) {
+    Worker.ready(workers, lines, orInput: orInput, within: milliseconds)
   }
 
   public mutating func fill() throws(Failure) {

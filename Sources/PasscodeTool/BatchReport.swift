@@ -47,6 +47,8 @@ public struct BatchReport {
   }
 
   public mutating func tell(_ result: BatchResult) throws(Failure) {
+    // For everybody: a removed passcode leaves a record.
+    if !manner.isOfList, result.outcome == .notEnrolled { return }
     counts.add(result.outcome)
     if manner.wantsJSON {
       guard !manner.isQuiet || result.outcome.isFailure else { return }

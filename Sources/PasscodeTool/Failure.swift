@@ -44,6 +44,10 @@ extension Failure {
     Failure(.unusable, "could not generate a passcode that passes the weakness rules: is weak_list too long?")
   }
 
+  public static func noProcess(_ error: Errno) -> Failure {
+    Failure(.unusable, "no process can be started: \(error.localText)")
+  }
+
   /// What was asked for could not be printed: a full disk, a closed descriptor.
   public static var unwritable: Failure { Failure(.unusable, "can't write to standard output") }
 

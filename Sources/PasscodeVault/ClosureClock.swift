@@ -3,21 +3,17 @@ public import PasscodePolicy
 extension Clock {
   /// The clock, with a call of `body` before each sleep.
   public func calling(_ body: @escaping () -> Void) -> Clock {
-    sleeping { [self] in
-      body()
-      sleep($0)
-    }
-  }
-
-  /// The clock, with another way to sleep.
-  package func sleeping(_ sleep: @escaping (Int) -> Void) -> Clock {
     ClosureClock(
       now: { [self] () throws(Fault) in try now() }, wall: { [self] in wall() },
-      milliseconds: { [self] in milliseconds() }, sleep: sleep)
+      milliseconds: { [self] in milliseconds() },
+      sleep: { [self] in
+        body()
+        sleep($0)
+      })
   }
 }
 
-/// A clock that asks closures: a test's, or those of a wait that sleeps in another way.
+/// A clock that asks closures: a test's, or one that does something before it sleeps.
 public final class ClosureClock: Clock {
   private let moment: () throws(Fault) -> Instant
   private let seconds: () -> UInt64

@@ -10,19 +10,16 @@ public final class Vault {
   package let clock: Clock
   /// Takes faults for the log that are part of no answer.
   package let log: (Fault) -> Void
-  /// Set for a batch.
-  let background: Background?
 
   /// - Parameter log: takes what belongs in the system's log; nothing of it is secret.
   public init(
-    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system, background: Background? = nil,
+    _ configuration: Configuration, _ sodium: Sodium, clock: Clock = .system,
     log: @escaping (Fault) -> Void
   ) {
     self.configuration = configuration
     self.sodium = sodium
     self.clock = clock
     self.log = log
-    self.background = background
   }
 
   package var policy: Options.Policy { configuration.options.policy }

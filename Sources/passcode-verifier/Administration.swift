@@ -45,7 +45,7 @@ struct Administration {
   }
 
   private func run() throws(Failure) -> ExitStatus {
-    if let list = order.list { return try FleetBatch.run(self, list) }
+    if let list = order.list { return try FleetBatch(self, list).run() }
     if order.has(.workstation) { return try handleWorkstation() }
     switch order.command {
     // ServerCheck and Metrics go on where this one throws.

@@ -69,7 +69,14 @@ struct Metrics {
     text.gauge("passcode_server_hashing_slots", "Checks at once, without overflow slots.", UInt64(most))
     text.gauge(
       "passcode_server_hashing_slots_taken", "Checks now, overflow slots included.",
-      UInt64(vault.takenSlots))
+      UInt64(takenSlots(vault)))
+  }
+
+  private func takenSlots(_ vault: Vault) -> Int {
+    guard let store = try? Store.open(vault.configuration),
+      let file = try? store.directory.open(HashingSlots.name, .readWrite)
+    else { return 0 }
+    return (0..<2 * HashingSlots.firstOverflow).count { !ByteLock.isFree(file, at: $0) }
   }
 
   private mutating func tellFleet(_ vault: Vault) {

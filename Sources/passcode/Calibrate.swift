@@ -16,7 +16,7 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
     guard hashingTime(operations: cost.operations, memory: cost.memory, sodium) != nil else { return nil }
     return hashingTime(operations: cost.operations, memory: cost.memory, sodium)
   }
-  let largest = configuration.options.policy.largestMemory
+  let largest = largestMemory(configuration.options.policy)
   let cost = Calibration.cost(target: session.target * 1_000, largest: largest, time: time)
   guard let taken = time(cost) else { throw .noMemoryToMeasure }
   let measured = Phrase.measured(cost, milliseconds: taken / 1_000)
@@ -34,4 +34,11 @@ func runCalibrate(_ session: Session) throws(Failure) -> ExitStatus {
   }
   session.say(measured)
   return .done
+}
+
+/// The most bytes that a hash may need, so that `max_parallel` hashes (with `auto` one for each processor, at least two)
+/// fit into a quarter of the machine's memory.
+private func largestMemory(_ policy: Options.Policy) -> UInt64 {
+  let slots = policy.maxParallel > 0 ? policy.maxParallel : UInt64(max(2, Machine.processors))
+  return Machine.memory / 4 / slots
 }

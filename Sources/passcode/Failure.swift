@@ -217,10 +217,6 @@ extension Failure {
       .usage, "--all can't be used with USER, --batch or --stdin: it is for everybody")
   }
 
-  static func noProcess(_ error: Errno) -> Failure {
-    Failure(.unusable, "no process can be started: \(error.localText)")
-  }
-
   static var targetValue: Failure { Failure(.usage, "--target needs a time from 10ms to 10s, such as 250ms") }
 
   static var stateValue: Failure {

@@ -74,7 +74,7 @@ extension Command {
   }
 
   private func start(_ session: Session) throws(Failure) -> ExitStatus {
-    if let batch, session.isBatch { return try Batch(session, batch, name).run() }
+    if let batch, session.isBatch { return try StoreBatch(session, batch, name).run() }
     guard let runOwn, let own = try SelfService(session) else { return try run(session) }
     return try own.run(runOwn)
   }

@@ -133,14 +133,12 @@ final class Session {
   }
 
   /// The vault, for those who reach the store directly: root, or a person with a store of their own.
-  ///
-  /// - Parameter background: `Vault.background`.
-  func vault(background: BatchTurns? = nil) throws(Failure) -> Vault {
+  func vault() throws(Failure) -> Vault {
     let configuration = try configuration()
     guard configuration.access != .helper else {
       throw .onlyRoot
     }
-    return try vault(configuration, background)
+    return try vault(configuration)
   }
 
   /// A vault for questions about the configuration only, which anybody may ask.
@@ -148,15 +146,8 @@ final class Session {
     try vault(configuration())
   }
 
-  private func vault(
-    _ configuration: Configuration, _ background: BatchTurns? = nil
-  ) throws(Failure) -> Vault {
-    Vault(
-      configuration, try startSodium(), clock: background?.clock ?? .system,
-      background: background?.background
-    ) {
-      complain($0.noteText)
-    }
+  private func vault(_ configuration: Configuration) throws(Failure) -> Vault {
+    Vault(configuration, try startSodium()) { complain($0.noteText) }
   }
 
   /// Root learns who is in the way, by every command and for each line of a batch.

@@ -302,7 +302,7 @@ def test_control_c_in_a_rotation_says_at_which_line_to_go_on(keyed):
         run = lists.start(keyed, *words)
         run.stdin.write("".join(f"{name}\n" for name in names))
         run.stdin.flush()
-        wait_for(lambda: path.exists() and path.read_text().count("\n") >= 2)
+        wait_for(lambda: path.exists() and path.read_text().count("\n") >= 3)
         run.send_signal(signal.SIGINT)
         output, errors = run.communicate()
         rows, summary = lists.results(output)
@@ -313,8 +313,9 @@ def test_control_c_in_a_rotation_says_at_which_line_to_go_on(keyed):
         run = lists.start(keyed, *words)
         run.communicate("".join(f"{name}\n" for name in names[stop:]))
         codes = [line.split(":") for line in path.read_text().splitlines()]
-        assert [name for name, _ in codes] == names  # none lost, none twice
-        for name, code in codes:
+        # None is lost. A line that waited for its turn at Ctrl-C may have had a passcode that was never set: the last one counts.
+        assert list(dict(codes)) == names and len(codes) <= len(names) + 1
+        for name, code in dict(codes).items():
             assert keyed.authenticate(name, code).result == "SUCCESS"
 
 
@@ -368,11 +369,6 @@ def test_control_c_ends_it_between_two_records(keyed):
             assert lists.enrolled(keyed) == {name: uid for uid, name in others[:stop]}
 
 
-def blocks_control_z(pid):
-    blocked = re.search(r"SigBlk:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]
-    return int(blocked, 16) >> (signal.SIGTSTP - 1) & 1 == 1
-
-
 def stop(pid):
     for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
         os.kill(pid, number)
@@ -383,29 +379,40 @@ def is_suspended(pid):
 
 
 def test_control_z_leaves_no_record_locked(keyed):
-    """Only the next line has to wait; who is being enrolled would wait, too, if a worker were suspended: also one that
-    waits for its turn, since it has the record locked now and then. (While it hashes, all signals wait.)"""
-    keyed.enroll("alice", RIGHT)
-    slow(keyed, max_parallel=2)
-    with holding(keyed, 0), holding(keyed, 1):
-        run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0, typed=LIST)
-        wait_for(lambda: len(workers(run)) == 2)
+    """Only the next line has to wait; who is being enrolled would wait, too, if a worker were suspended."""
+    slow(keyed, max_parallel=2, opslimit=16)
+    run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0, typed=LIST)
+    try:
+        [worker] = at_work(run)
         stop(run.pid)
         wait_for(lambda: is_suspended(run.pid))  # from now on, it forks no more
-        # One that has only just been forked holds no record yet, and may be suspended.
-        wait_for(lambda: all(map(blocks_control_z, workers(run))))
-        for pid in workers(run):
-            stop(pid)
-        assert not any(map(hashing, workers(run))) and not any(map(is_suspended, workers(run)))
-    try:
-        wait_for(lambda: set(lists.enrolled(keyed)) == {"alice", "bob"}, 30)
-        wait_for(lambda: not any(map(hashing, workers(run))))
-        assert keyed.authenticate("alice", CODES["alice"]).result == "SUCCESS"
+        stop(worker)
+        wait_for(lambda: not hashing(worker) and lists.enrolled(keyed))
+        assert not slots_taken(keyed)
+        for name in lists.enrolled(keyed):
+            assert keyed.authenticate(name, CODES[name]).result == "SUCCESS"
         assert is_suspended(run.pid)
     finally:
         os.killpg(run.pid, signal.SIGCONT)
         output, _ = run.communicate()
     assert run.returncode == DONE and lists.results(output)[1]["done"] == len(CODES)
+
+
+def test_control_z_while_it_waits_for_its_turn_leaves_no_slot_taken(keyed):
+    slow(keyed, max_parallel=3)
+    with holding(keyed, 0), holding(keyed, 1):
+        run = lists.start(keyed, "enroll", "--batch", "-", process_group=0, typed=LIST)
+        try:
+            for _ in range(20):
+                wait_for(lambda: waits(run))
+                os.killpg(run.pid, signal.SIGTSTP)
+                wait_for(lambda: is_suspended(run.pid))
+                assert slots_taken(keyed) == {0, 1} and not workers(run)
+                os.killpg(run.pid, signal.SIGCONT)
+                wait_for(lambda: not is_suspended(run.pid))
+        finally:
+            run.kill()
+            run.communicate()
 
 
 @pytest.mark.parametrize("words", [["enroll", "--stdin", "alice"], ["verify", "--stdin", "alice"]])
@@ -493,6 +500,11 @@ def at_work(run):
 
 def workers(run):
     return set(children(run.pid))
+
+
+def waits(run):
+    """It has read a line, and looks for a slot: between two looks it sleeps."""
+    return re.search(r"nanosleep", pathlib.Path(f"/proc/{run.pid}/wchan").read_text())
 
 
 def hashing(pid):
@@ -586,7 +598,7 @@ def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
     for bed, _ in cases:
         bed.tool("key", "init", check=DONE)
         bed.enroll("alice", "0471")
-    runs, begun = [], []
+    runs = []
     with contextlib.ExitStack() as stack:
         for bed, held in cases:
             for slot in held:
@@ -594,20 +606,16 @@ def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
             runs.append(lists.start(bed, "enroll", "--batch", "-", "--json"))
             runs[-1].stdin.write("alice:8305\n")
             runs[-1].stdin.flush()
-        for run in runs:
-            wait_for(lambda run=run: workers(run))
-            begun.append(workers(run))
         end = time.monotonic() + 10
         while time.monotonic() < end:
             for (bed, _), run in zip(cases, runs, strict=True):
-                # For a moment it may have one, to find that no other is free.
-                assert not hashing_for(run) and run.poll() is None
+                assert not workers(run) and run.poll() is None
                 os.utime(bed.store / "places")  # as a login does that takes a slot
             time.sleep(0.1)
-        for (bed, _), run, [worker] in zip(cases, runs, begun, strict=True):
+        for (bed, _), run in zip(cases, runs, strict=True):
             # A login finds the record free, and the slot that is left or an overflow slot.
             assert bed.authenticate("alice", "0471").result == "SUCCESS"
-            assert workers(run) == {worker} and processor_time(worker) < 0.3
+            assert not workers(run) and processor_time(run.pid) < 0.3
     for (bed, _), run in zip(cases, runs, strict=True):
         output, _ = run.communicate("")
         assert run.returncode == DONE and lists.results(output)[0] == {1: ("alice", "done")}
@@ -655,7 +663,7 @@ def test_control_c_ends_it_while_it_waits(keyed, group):
         run = lists.start(keyed, "enroll", "--batch", "-", "--json", process_group=0)
         run.stdin.write(LIST)
         run.stdin.flush()
-        wait_for(lambda: len(workers(run)) == 2)
+        wait_for(lambda: waits(run))
         start = time.monotonic()
         (os.killpg if group else os.kill)(run.pid, signal.SIGINT if group else signal.SIGTERM)
         output, errors = run.communicate()
@@ -666,8 +674,7 @@ def test_control_c_ends_it_while_it_waits(keyed, group):
         assert not lists.enrolled(keyed)
 
 
-def test_a_line_that_waits_at_control_c_is_told_if_a_later_one_is_done(keyed):
-    """Its record is locked by somebody else."""
+def test_a_line_whose_record_somebody_keeps_fails_after_10_seconds_also_at_control_c(keyed):
     keyed.enroll("alice", "0471")
     slow(keyed, max_parallel=3)
     with keyed.record_file("alice").open("rb+") as file:
@@ -676,12 +683,14 @@ def test_a_line_that_waits_at_control_c_is_told_if_a_later_one_is_done(keyed):
         run.stdin.write(LIST)
         run.stdin.flush()
         wait_for(lambda: set(lists.enrolled(keyed)) == set(PEOPLE) and len(workers(run)) == 1)
+        assert not slots_taken(keyed)  # it waits for the record without one
+        start = time.monotonic()
         run.send_signal(signal.SIGINT)
         output, errors = run.communicate()
     rows, summary = lists.results(output)
-    assert run.returncode == CANCELLED and summary["stopped_at"] == 3 and "stopped after line 3:" in errors
+    assert time.monotonic() - start < 13 and run.returncode == CANCELLED
+    assert summary["stopped_at"] == 3 and "stopped after line 3:" in errors
     assert rows == {1: ("alice", "failed"), 2: ("bob", "done"), 3: ("carol", "done")}
-    assert '"stopped while it waited: nothing was changed"' in output
     assert keyed.authenticate("alice", "0471").result == "SUCCESS"
 
 

@@ -6,8 +6,8 @@ from trusted import LIST, PACKAGE, files, trusted
 
 pytestmark = pytest.mark.shipped
 
-# Declarations that the record's and the attempt's code names: how others wait in their own way.
-ONLY_NAMED = {"PasscodeVault/Attempt/Background.swift", "PasscodeVault/ClosureClock.swift"}
+# How others wait in their own way.
+ONLY_NAMED = {"PasscodeVault/ClosureClock.swift"}
 
 
 def paths(text):

@@ -123,7 +123,7 @@ def test_a_line_of_a_batch(machine, walk, capsys):
     """From the line that was read to its result."""
     tool = walk.copy("passcode")
     found = functions(tool)
-    inside = [found["Batch.begin(_:_:)"], found["Batch.wait(_:)"]]
+    inside = [found["StoreBatch.begin(_:)"], found["Batch.wait(orInput:milliseconds:)"]]
     out(*walk.command(tool, "enroll", "--batch", "-", inside=inside), input=f"alice:{RIGHT}\n".encode())
     tell(capsys, "a line of a batch", files := walk.files())
     assert len(files) <= 50

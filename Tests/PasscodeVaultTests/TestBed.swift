@@ -24,6 +24,8 @@ final class TestBed {
   var isSecondFactor = false
   var weak = Options.Weak.refuse
   var lengths = Options.Lengths(four: true, six: true)
+  /// 0: `auto`.
+  var maxParallel: UInt64 = 0
   var cost = Options.Cost(operations: 1, memory: 8_192)
   /// The kernel tells no time.
   var clockFails = false
@@ -67,6 +69,7 @@ final class TestBed {
     options.policy.store = Bytes(text: folder.path + "/store")
     options.policy.keyFile = Bytes(text: folder.path + "/key")
     options.policy.cost = cost
+    options.policy.maxParallel = maxParallel
     options.policy.lockout = lockout
     options.policy.weak = weak
     options.policy.lengths = lengths

@@ -96,7 +96,8 @@ const char *cs_seal(const uint8_t *pcrs, const void *input, size_t size, void *o
 int cs_mount_ramfs(const uint8_t *path);
 /* The kernel's number for the kind of file system that an open file lies on; -1 where that can't be told. */
 int64_t cs_file_system(int file);
-/* batch.c: forks, with a pipe from the copy to this process; each gets its own end. Returns as fork does. */
+/* batch.c: forks, with a pipe from the copy to this process; each gets its own end. The copy has all
+   signals blocked, and is killed when this process ends. Returns as fork does. */
 pid_t cs_fork_worker(int *result);
 /* Makes room for 1 MiB in a pipe, if that is allowed. */
 void cs_widen(int pipe);
@@ -104,17 +105,8 @@ void cs_widen(int pipe);
    ignored; whether one is pending. */
 void cs_hold_stops(void);
 int cs_stop_is_held(void);
-/* Sends the pending ones to another process, too. */
-void cs_pass_on_stops(pid_t process);
-/* A bell that copies of this process share; -1 where there is none. cs_await returns after a ring, or after so many
-   milliseconds; a ring that nobody awaited is kept, and several count as one. */
-int cs_bell(void);
-void cs_ring(int bell);
-void cs_await(int bell, int milliseconds);
 /* Sets the time of the last access to now, and no other time. */
 int cs_touch_access(int file);
-/* From here on, neither Ctrl-Z nor the terminal suspends this process. */
-void cs_hold_pauses(void);
 
 /* fleet.c. Connects to a port of this machine, with 2 s for each send; own is this end's port. -1: errno. */
 int cs_connect_loopback(uint16_t port, uint16_t *own);

@@ -137,7 +137,6 @@ extension Vault {
   ) throws(Fault) -> Decision {
     do throws(Errno) {
       // Also where nothing changes: an act that was cut off after its first copy is finished by repeating it.
-      background?.leave()
       if case .write = decision {
         guard let next else { return .notEnrolled }
         try record.replace(next)

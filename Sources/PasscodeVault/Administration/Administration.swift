@@ -13,11 +13,13 @@ extension Vault {
   ///
   /// A change by the old passcode keeps who set and who unlocked it: no passcode becomes an administrator's by that.
   ///
-  /// - Parameter terms: of the new passcode; those of the old one end with it.
+  /// - Parameters:
+  ///   - terms: of the new passcode; those of the old one end with it.
+  ///   - slot: the right to hash, which a batch brings; nil: it is waited for.
   /// - Throws: a refusal if it may not be chosen (`judge`); nothing is written then.
-  public func enroll(
+  package func enroll(
     _ account: Account, _ change: borrowing PasscodeChange, _ unsealed: inout Unsealed,
-    by authority: Authority, on terms: NewTerms = NewTerms(),
+    by authority: Authority, on terms: NewTerms = NewTerms(), under slot: consuming HashingSlots.Held? = nil,
     then done: (() -> Void)? = nil
   ) throws(EnrolmentError) {
     let choice: Choice
@@ -25,7 +27,7 @@ extension Vault {
     if case .refused(let refusal) = choice { throw .refused(refusal) }
     let enrolment = Enrolment(account: account, authority: authority, terms: terms, done: done)
     defer { unsealed.wipe() }
-    do throws(Fault) { try write(enrolment, change.new, &unsealed) } catch { throw .fault(error) }
+    do throws(Fault) { try write(enrolment, change.new, &unsealed, slot) } catch { throw .fault(error) }
   }
 
   private struct Enrolment {
@@ -36,7 +38,8 @@ extension Vault {
   }
 
   private func write(
-    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed
+    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed,
+    _ slot: consuming HashingSlots.Held?
   ) throws(Fault) {
     let account = enrolment.account
     guard Record.canKeep(name: account.name) else {
@@ -47,19 +50,11 @@ extension Vault {
     let store = try Store.open(configuration)
     // On a full disk a new file can't be made; an existing one can be written again.
     if try store.open(account.uid) == nil { try store.create(account.uid, content: emptyFile(account)) }
-    background?.begin(self, store)
-    while try !write(enrolment, new, &unsealed, store) { background?.pause(store, hashingSlots) }
-  }
-
-  /// - Returns: false if this is for a batch that has to wait for its turn to hash.
-  private func write(
-    _ enrolment: Enrolment, _ new: borrowing NewPasscode, _ unsealed: inout Unsealed, _ store: Store
-  ) throws(Fault) -> Bool {
-    let account = enrolment.account
     // It goes after the record's lock: a signal that suspends this process must not leave that locked.
     var undisturbed: SignalsBlocked?
     defer { _ = undisturbed.take() }
-    switch try LockedRecord.acquire(store, account.uid, clock) {
+    var slot = slot
+    switch try acquire(store, account.uid, &slot) {
     case .missing: throw Fault(.vanishedRecord)
     case .busy: throw busy(account)
     case .locked(var record):
@@ -67,20 +62,32 @@ extension Vault {
       if record.isCorrupt, enrolment.authority != .direct { throw corrupt(account) }
       try check(enrolment.authority, record.current)
       try MachineKey(configuration: configuration).loadToSeal(&unsealed.key)
-      guard let slot = try takeEnrolmentSlot(store, account) else { return false }
+      let held = if let given = slot.take() { given } else { try takeHashingSlot(store, account) }
       // Waiting can be interrupted; what follows can't.
       undisturbed = SignalsBlocked()
       guard Credential.make(new.passcode, &unsealed, policy.cost, sodium) else {
         throw Fault(.noMemoryToHash, number: policy.cost.memory >> 10)
       }
       // Another process may hash while this one writes.
-      _ = consume slot
-      background?.leave()
+      _ = consume held
       if enrolment.authority.provenMark != nil, try hasExpired(&record) { throw Fault(.expiredMeanwhile) }
       try enroll(enrolment, &record, &unsealed)
       enrolment.done?()
-      return true
     }
+  }
+
+  /// The record, locked. A slot is given back rather than kept while somebody else has the record.
+  private func acquire(
+    _ store: Store, _ uid: UInt32, _ slot: inout HashingSlots.Held?
+  ) throws(Fault) -> LockedRecord.Outcome {
+    if slot != nil {
+      switch try LockedRecord.acquire(store, uid, nil) {
+      case .locked(let record): return .locked(record)
+      case .missing: return .missing
+      case .busy: slot = nil
+      }
+    }
+    return try LockedRecord.acquire(store, uid, clock)
   }
 
   /// Tells one credential from the next.

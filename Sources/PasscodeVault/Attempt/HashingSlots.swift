@@ -21,7 +21,8 @@ package import PasscodeSystem
 /// MUST (attempt):
 /// 12  Every wait ends, and every hash of a login, an enrolment or a change is under a slot: at most twice `max_parallel` at
 ///     once on the whole machine, also where something runs short (`Errno.isShortage`): that is `unavailable`, uncharged. The
-///     record's lock is always taken before the slot. Where no slot was taken for 9 s, counted anew after a sleep that was over
+///     record's lock is taken before the slot; only a batch takes a slot first, and gives it back rather than wait for a record
+///     with it. Where no slot was taken for 9 s, counted anew after a sleep that was over
 ///     a second late, all holders are stuck: hashing goes on without a slot, and that is logged. After 120 s the attempt is
 ///     `unavailable`, uncharged.
 ///     test_hashing_slots.py, HashingSlotsTests, WaitTests, test_parallel.py
@@ -181,14 +182,6 @@ extension Vault {
     }
   }
 
-  /// The right to hash for an enrolment; nil: it has to wait.
-  ///
-  /// - Precondition: the account's record is locked.
-  func takeEnrolmentSlot(_ store: Store, _ account: Account) throws(Fault) -> HashingSlots.Held? {
-    guard let background else { return try takeHashingSlot(store, account) }
-    return try background.take(store, hashingSlots)
-  }
-
   /// Tests that a hash can have its memory, before it is charged. libsodium takes a little more than it is told.
   package func reserveMemory(for cost: Options.Cost) throws(Fault) {
     do throws(Errno) {
@@ -232,7 +225,7 @@ package final class Wait {
     /// 40 ms, some waited for 2 minutes; so those that wait longest look most often.             test_parallel.py
     static var forRecord: Limits { Limits(withoutMovement: 10_000, longest: 120_000, quickens: true) }
     /// Shorter, so that those who wait for a record still see its holder stop waiting and go on.
-    package static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }
+    static var forSlot: Limits { Limits(withoutMovement: 9_000, longest: 120_000) }
   }
 
   private static let lookEvery: UInt64 = 250
@@ -240,12 +233,12 @@ package final class Wait {
   /// Milliseconds since the first pause began.
   private(set) var elapsed: UInt64 = 0
   private let limits: Limits
-  package let clock: Clock
-  package var started: UInt64?
+  private let clock: Clock
+  private var started: UInt64?
   private var lastMove: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var seen = Bytes()
-  package private(set) var pauseMilliseconds: Int
+  private var pauseMilliseconds: Int
 
   @inline(never)
   package init(_ limits: Limits, _ clock: Clock, firstPause: Int = 1) {

@@ -233,6 +233,7 @@ struct HashingSlotsTests {
   /// longer where most are taken.
   @Test func `of the last two slots two batches at the same moment never take both`() throws {
     let bed = try TestBed(enrolled: false)
+    bed.maxParallel = 64
     let others = try Store.open(bed.vault.configuration).directory.open(HashingSlots.name, .readWrite)
     for slot in 2..<64 { #expect(try ByteLock.tryLock(others, at: slot)) }
     defer { withExtendedLifetime(others) {} }
@@ -243,10 +244,11 @@ struct HashingSlotsTests {
       Thread {
         defer { ended.signal() }
         guard let store = try? Store.open(vault.configuration) else { return }
+        let turns = BatchTurns(vault)
         var taken = 0
         while taken < 2_000 {
           guard
-            let slot = try? HashingSlots.takeInBackground(store, 64, stuck: { _ in false }, returned: {})
+            let slot = try? turns.takeNow(store)
           else { continue }
           taken += 1
           lock.withLock {
