@@ -14,7 +14,7 @@ public final class BatchTurns {
   /// A hashing slot for one line, which a worker takes over. It is free again once no process has it. Until this value goes,
   /// Ctrl-Z can't suspend the process.
   public struct Turn: ~Copyable {
-    // The first of these goes first.
+    // They go in this order: the file is closed before a signal can suspend the process.
     private var file: Descriptor?
     private let place: Int
     private let undisturbed: SignalsBlocked
@@ -64,6 +64,7 @@ public final class BatchTurns {
     // What this process did in between, suspended perhaps, says nothing about others.
     if SystemClock.elapsed(from: looked, to: now) > 1_000 { wait = nil }
     defer { looked = now }
+    if wait == nil { wasFree = false }
     if let turn = try takeNow(store) {
       wait = nil
       hasWaitedLong = false

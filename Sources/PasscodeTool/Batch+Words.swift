@@ -66,7 +66,7 @@ extension BatchCounts {
 }
 
 extension Phrase {
-  static func workerDied(_ process: Int32) -> Phrase {
+  public static func workerDied(_ process: Int32) -> Phrase {
     "process \(UInt64(process)) died: run this line again"
   }
 

@@ -1,23 +1,17 @@
 public import PasscodePolicy
-internal import PasscodePrograms
+public import PasscodePrograms
 public import PasscodeSystem
 
 /// One command for each user of a list: reads the lines, and reports their results and the progress. What is done for a
-/// user is the program's (`begin`); a worker may do it while the next lines are begun.
+/// user is the program's (`begin`); workers may do it while the next lines are begun.
 ///
 /// - A bad line MUST be named by its number and the reason, and MUST NOT stop the run. Its content MUST NOT be shown: it
 ///   may be a passcode.                                                        BatchLineTests, test_batch.py
-/// - Ctrl-C, SIGTERM, SIGHUP and SIGQUIT (unless they are ignored) and every error of the batch itself MUST end it, but only after
-///   all lines that were begun are finished. These are all lines up to a certain one, whose number MUST be shown.
+/// - Ctrl-C, SIGTERM, SIGHUP and SIGQUIT (unless they are ignored) and every error of the batch itself MUST end it, but
+///   only after all lines that were begun are finished. These are all lines up to a certain one, whose number MUST be
+///   shown.
 ///                                                                 test_batch.py, test_verifier_commands.py
 open class Batch {
-  /// A line that a worker is doing.
-  private struct Task {
-    let line: UInt64
-    let name: Bytes
-    let worker: Worker
-  }
-
   /// The list: it has the passcode of its last line.
   public final var lines: BatchLines
   /// Where a batch that makes secrets up writes them; nil: this one makes none up.
@@ -25,9 +19,8 @@ open class Batch {
   /// The only secrets in this process besides the list: those of the line that is being begun.
   public final var secrets: Secrets
   private var report: BatchReport
-  private var tasks: [Task] = []
   /// The number of the current line or account, from 1.
-  private var number: UInt64 = 0
+  public private(set) final var number: UInt64 = 0
   /// The number of the last line that was begun, or needed nothing.
   private var reached: UInt64 = 0
   private var isAtEnd = false
@@ -43,7 +36,7 @@ open class Batch {
     self.report = report
   }
 
-  /// Does what is to be done for a user, and tells the result (`settle`), or has a worker do it (`go`), or passes over it
+  /// Does what is to be done for a user and tells the result (`settle`), or passes over the line, which a worker may have
   /// (`skip`). Otherwise the line isn't begun.
   ///
   /// - Throws: what ends the batch.
@@ -55,8 +48,16 @@ open class Batch {
   /// How far it has got: bytes of the list, or accounts.
   open var position: Int { lines.position }
 
-  /// How many lines are done at once, at most.
+  /// The copies of this process that do lines at the moment; a batch that does each line itself has none.
+  open var workers: [Worker] { [] }
+
+  /// With so many workers no further line is begun until one of them has ended.
   open var mostWorkers: Int { 1 }
+
+  /// Reports the results of workers that have ended.
+  ///
+  /// - Parameter ended: indices, in ascending order.
+  open func finish(_ ended: [Int]) throws(Failure) {}
 
   /// Goes through the list, until its end or a signal to stop.
   ///
@@ -65,9 +66,9 @@ open class Batch {
     Stops.hold()
     do throws(Failure) {
       try work()
-      while !tasks.isEmpty { try wait() }
+      while !workers.isEmpty { try wait() }
     } catch {
-      while !tasks.isEmpty { try? wait() }
+      while !workers.isEmpty { try? wait() }
       _ = try? report.finish(stoppedAt: reached)
       throw error
     }
@@ -76,7 +77,7 @@ open class Batch {
 
   private func work() throws(Failure) {
     while !Stops.isRequested {
-      guard tasks.count < mostWorkers else {
+      guard workers.count < mostWorkers else {
         try wait()
         continue
       }
@@ -95,15 +96,18 @@ open class Batch {
     }
   }
 
-  /// Nothing is to be done for the current line, nor to be told.
+  /// Nothing of the current line is to be told now.
   public final func skip() { reached = number }
 
   /// Reports the result of the current line.
   @inline(never)
   public final func settle(_ name: Bytes, _ outcome: BatchOutcome, _ reason: Text = "") throws(Failure) {
     reached = number
-    try report.tell(BatchResult(number, name, outcome, reason))
+    try tell(BatchResult(number, name, outcome, reason))
   }
+
+  /// Reports the result of a line that was begun earlier.
+  public final func tell(_ result: BatchResult) throws(Failure) { try report.tell(result) }
 
   /// Prints a remark, unless `--quiet` is set.
   public final func note(_ text: Phrase) { report.note(text) }
@@ -124,40 +128,18 @@ open class Batch {
     }
   }
 
-  // MARK: Workers
-
-  /// Has a copy of this process do the current line.
-  public final func go(_ name: Bytes, _ body: (inout Secrets) -> (BatchOutcome, Text)) throws(Failure) {
-    let worker: Worker
-    do throws(Errno) {
-      worker = try Worker.start(&secrets) { [self] secrets in
-        lines.wipe()
-        output?.closeInCopy()
-        let (outcome, reason) = body(&secrets)
-        secrets.line.wipe()
-        secrets.change.new.passcode.wipe()
-        return [outcome.rawValue] + reason.bytes
-      }
-    } catch {
-      throw .noProcess(error)
-    }
-    tasks.append(Task(line: number, name: name, worker: worker))
-    reached = number
+  /// Wipes and closes what a worker, a copy of this process, must not have.
+  public final func leaveToParent() {
+    lines.wipe()
+    output?.closeInCopy()
   }
 
   /// Reports what workers have done; waits a moment for that, or also for more of the list.
+  @inline(never)
   public final func wait(orInput: Bool = false, milliseconds: Int32 = 200) throws(Failure) {
-    let (ended, hasInput) = lines.wait(for: tasks.map { $0.worker }, orInput: orInput, milliseconds)
-    for index in ended.reversed() { try finish(tasks.remove(at: index)) }
+    let (ended, hasInput) = lines.wait(for: workers, orInput: orInput, milliseconds)
+    try finish(ended)
     if hasInput { try lines.fill() }
     try report.progress(position)
-  }
-
-  private func finish(_ task: Task) throws(Failure) {
-    let message = task.worker.finish()
-    let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
-    let reason =
-      outcome == nil ? Phrase.workerDied(task.worker.process).text : Text(Bytes(message.dropFirst()))
-    try report.tell(BatchResult(task.line, task.name, outcome ?? .failed, reason))
   }
 }

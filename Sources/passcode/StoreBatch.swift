@@ -33,6 +33,13 @@ internal import PasscodeVault
 /// 6. Passcodes MUST be in guarded, locked memory only, a worker MUST have no passcode but its own, and each is wiped
 ///    when its line is finished.
 final class StoreBatch: Batch {
+  /// A line that a worker is doing.
+  private struct Task {
+    let line: UInt64
+    let name: Bytes
+    let worker: Worker
+  }
+
   private let session: Session
   private let act: Act
   /// The command's name: the same on a fleet's server, which has all but `pause` and `resume`.
@@ -44,6 +51,7 @@ final class StoreBatch: Batch {
   /// How many of the accounts of `--all` have had their turn.
   private var begun = 0
   private var seen = NumberSet()
+  private var tasks: [Task] = []
 
   init(_ session: Session, _ act: Act, _ command: Text) throws(Failure) {
     let vault = try session.vault()
@@ -67,6 +75,8 @@ final class StoreBatch: Batch {
     let report = BatchReport(manner, size: everybody?.count ?? lines.size) { complain($0) }
     try super.init(lines, output, sodium, report)
   }
+
+  override var workers: [Worker] { tasks.map { $0.worker } }
 
   // Twice as many as can hash: so some hash while as many write, or wait for the disk.
   override var mostWorkers: Int { 2 * vault.parallelHashes }
@@ -165,7 +175,36 @@ final class StoreBatch: Batch {
     }
   }
 
-  // MARK: In the worker
+  // MARK: Its worker
+
+  /// Has a copy of this process do the current line.
+  private func go(_ name: Bytes, _ body: (inout Secrets) -> (BatchOutcome, Text)) throws(Failure) {
+    let worker: Worker
+    do throws(Errno) {
+      worker = try Worker.start(&secrets) { [self] secrets in
+        leaveToParent()
+        let (outcome, reason) = body(&secrets)
+        secrets.line.wipe()
+        secrets.change.new.passcode.wipe()
+        return [outcome.rawValue] + reason.bytes
+      }
+    } catch {
+      throw .noProcess(error)
+    }
+    tasks.append(Task(line: number, name: name, worker: worker))
+    skip()
+  }
+
+  override func finish(_ ended: [Int]) throws(Failure) {
+    for index in ended.reversed() {
+      let task = tasks.remove(at: index)
+      let message = task.worker.finish()
+      let outcome = message.first.flatMap(BatchOutcome.init(rawValue:))
+      let reason =
+        outcome == nil ? Phrase.workerDied(task.worker.process).text : Text(Bytes(message.dropFirst()))
+      try tell(BatchResult(task.line, task.name, outcome ?? .failed, reason))
+    }
+  }
 
   private func enroll(
     _ account: Account, _ passcode: borrowing PasscodeChange, _ unsealed: inout Unsealed,
