@@ -623,6 +623,30 @@ def test_it_waits_while_no_other_slot_would_stay_free(make_bed):
 
 
 @pytest.mark.calm
+def test_the_only_slot_is_taken_after_logins_that_wait_have_looked(keyed):
+    """They look every 40 ms at most; the batch takes it only if it was free 50 ms before, too."""
+    slow(keyed, max_parallel=1)
+    with contextlib.ExitStack() as held:
+        held.enter_context(holding(keyed, 0))
+        run = lists.start(keyed, "enroll", "--batch", "-", "--json", typed=LIST)
+        wait_for(lambda: waits(run))
+        for _ in range(20):
+            time.sleep(0.11)
+            held.close()
+            start = time.monotonic()
+            time.sleep(0.02)
+            try:
+                held.enter_context(holding(keyed, 0))
+            except BlockingIOError:
+                free = time.monotonic() - start
+                assert free > 0.045, free
+                wait_for(lambda: not slots_taken(keyed))
+                held.enter_context(holding(keyed, 0))
+    output, _ = run.communicate()
+    assert run.returncode == DONE and lists.results(output)[1]["done"] == len(CODES)
+
+
+@pytest.mark.calm
 def test_stuck_processes_keep_it_waiting_for_9_seconds_only(make_bed):
     """Not for each line again; and a slot in which a login can hash stays free, unless there is only one."""
     cases = [(make_bed(max_parallel=slots, opslimit=4, memlimit="64M"), held) for slots, held in ((1, [0]), (2, [0]), (2, [0, 1]))]
