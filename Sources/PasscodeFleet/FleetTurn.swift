@@ -7,8 +7,8 @@ public import PasscodeVault
 /// depends on it: what may be attempted is decided in etcd alone.
 ///
 ///     /var/lib/passcode-verifier/turns    empty, mode 0600; bytes that a verifier has locked:
-///         below 64                            it waits for the attempt after a look
-///         64                                  its look tests whether there is memory for a hash
+///         below 256                           it waits for the attempt after a look
+///         256                                 its look tests whether there is memory for a hash
 ///         2^16 + 16 bits of a hash            its attempt is on an account with that hash
 ///         2^20 + 128 × 16 bits of a hash + i  it serves a workstation with that hash, i below 128
 ///         2^24 + 96 × 16 bits of a hash + i   it has an attempt of a workstation on an account with that hash, i below 96
@@ -22,7 +22,7 @@ public import PasscodeVault
 ///     that root's programs started; of each of these, at most 4 for any one account. A process that has waited 60 s for one
 ///     of its account's slots (20 s if root's programs started it), or 5 s for one of the others, goes on without. The relay
 ///     gives signs until the verifier has begun, and attempts on one account wait for each other on the server before they
-///     ask etcd. On each server, at most 64 verifiers wait for an attempt after a look, and at most 128 serve one
+///     ask etcd. On each server, at most 256 verifiers wait for an attempt after a look, and at most 128 serve one
 ///     workstation, so that it can't use up the server's 512; of these, at most 96 have an attempt on one account, so that a
 ///     crowd on one account leaves some for the others. A crowd without a valid token of etcd's costs etcd one bcrypt: one
 ///     process of a server asks for a token, and the others wait for it.   test_fleet_crowds.py, test_verifier_attacks.py,
@@ -38,7 +38,7 @@ public import PasscodeVault
 ///                                                                                     test_verifier_codes.py
 public struct FleetTurn: ~Copyable {
   /// Verifiers of this server that wait for the attempt after a look.
-  public static let mostWaiting = 64
+  public static let mostWaiting = 256
   /// Verifiers of this server that serve one workstation.
   public static let mostServing = 128
   /// How many verifiers that serve one workstation may have an attempt on one account.

@@ -23,7 +23,7 @@ internal import PasscodeTool
 //  3  A request is bounded, and read to its end. What it can ask is FleetRequest.allows.
 //                                                                                FleetTests, test_verifier_attacks.py
 //  4  One whole reply to a request; while it works, a sign of it every second or two.                     test_verifier.py
-//  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. On a server, at most 64 wait
+//  5  It ends: 10 s for a request, 140 s for the rest; 30 s for the attempt after a look. On a server, at most 256 wait
 //     for such an attempt; one more answers, and ends. At most 128 serve one workstation, 96 of them with an attempt on
 //     one account; one more refuses.                                      test_verifier.py, test_verifier_attacks.py
 //  6  It never runs as root while it answers.                                                       test_verifier.py

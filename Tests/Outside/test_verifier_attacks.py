@@ -16,6 +16,7 @@ import fleet as fleets
 import pytest
 from bed import uid
 from fleet import FORBIDDEN, GRANTED, LOOK, NOT_ENROLLED, OPEN, STATUS, UNAVAILABLE, VERIFIER, VERIFY, request
+from helper import OPEN_WITHOUT_WAITING
 from scenario import RIGHT
 from ward import Listener
 
@@ -155,6 +156,23 @@ def test_one_workstation_doesn_t_use_up_the_verifiers(fleet):
             process.kill()
             process.wait()
             ours.close()
+
+
+def test_256_wait_for_the_attempt_after_a_look(fleet):
+    """One more answers, and ends: its workstation connects anew for the attempt."""
+    server = fleet.servers[0]
+    assert server.verify(RIGHT).kind == GRANTED, "it makes the file"
+    with (server.state / "turns").open("r+") as turns:
+        fcntl.lockf(turns, fcntl.LOCK_EX | fcntl.LOCK_NB, 255)
+        last, ours = server.start(request(LOOK, "alice"))
+        with ours:
+            ours.settimeout(10)
+            look = b""
+            while not (reply := fleets.decode(look)):
+                look += ours.recv(4096)
+            assert (reply.kind, server.ask(LOOK, "alice").kind) == (OPEN, OPEN_WITHOUT_WAITING)
+        last.wait(10)
+        assert server.ask(LOOK, "alice").kind == OPEN
 
 
 def test_a_workstation_may_ask_a_thousand_times_and_then_once_a_second(fleet):

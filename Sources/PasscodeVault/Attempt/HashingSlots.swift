@@ -38,13 +38,14 @@ package enum HashingSlots {
 
     package static let usual = Manner(overflowAfter: 2_000, hasAnteroom: false)
     /// In a crowd, running more hashes at once only makes each finish later; and while slots become free, hardly anyone is in
-    /// the anteroom for as long as 4 s, unless a hash takes more than a second.
+    /// the anteroom for as long as 4 s, unless a hash takes more than half a second.
     package static let inFleet = Manner(overflowAfter: 4_000, hasAnteroom: true)
   }
 
   package static let firstOverflow = Options.Policy.mostParallel
-  /// Places in the anteroom, in addition to one for each hashing slot and each overflow slot.
-  private static let anteroom = 2
+  /// Places in the anteroom for each hashing slot, and in addition to these. Those outside come at their slow pace: the last of
+  /// a crowd must be in it, or slots are free while they wait.
+  private static let (anteroomEach, anteroom) = (4, 4)
   /// Milliseconds of waiting after which an overflow slot may be taken outside the anteroom, too: people who stop their own
   /// logins on a server, one after another, keep a fleet's crowd no longer.
   private static let latestOverflow: UInt64 = 60_000
@@ -114,7 +115,7 @@ package enum HashingSlots {
   ) throws(Fault) -> Held {
     let file = try store.openShared(name, content: nothing)
     let wait = Wait(.forSlot, clock)
-    let places = 2 * firstOverflow..<2 * (firstOverflow + count) + anteroom
+    let places = 2 * firstOverflow..<2 * firstOverflow + anteroomEach * count + anteroom
     var (isNear, isStuck) = (!manner.hasAnteroom, false)
     // When an overflow slot may be taken as well, in milliseconds of waiting.
     var overflowAt = isNear ? manner.overflowAfter : latestOverflow

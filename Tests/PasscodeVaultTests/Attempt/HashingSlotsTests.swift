@@ -369,7 +369,7 @@ private final class FullAnteroom {
   init(_ bed: TestBed, of count: Int) throws {
     file = try Store.open(bed.vault.configuration).openShared(
       HashingSlots.name, content: HashingSlots.nothing)
-    places = 128..<128 + 2 * count + 2
+    places = 128..<128 + 4 * count + 4
     for place in places { #expect(try take(place)) }
   }
 
